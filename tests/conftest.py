@@ -18,7 +18,7 @@ from emulator.http.listeners import Listeners, number_ports
 from emulator.http.tls import find_names
 from emulator.observability.spans import Spans
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as serving
@@ -71,7 +71,7 @@ async def running(
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
     served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
-    built = build(load_text(text), vendors=served, spans=spans)
+    built = create_application(load_text(text), vendors=served, spans=spans)
     listeners = Listeners(built.runtime, built.control)
     authority = keep_authority(tls) if tls is not None else None
     context = make_context(authority, find_names("127.0.0.1")) if authority is not None else None

@@ -15,7 +15,7 @@ from emulator.faults import AnyFault
 from emulator.latency import Delay
 from emulator.scenario import header_overrides
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
-from emulator.scenario.matchers import FACETS
+from emulator.scenario.matchers import MATCH_FIELDS
 from emulator.scenario.models import Scope, schema_json
 from emulator.scenario.template import PLACEHOLDERS
 from tests import language
@@ -64,7 +64,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "sections": (language.SECTIONS, keys("Scenario")),
     "facets": (
         language.FACETS,
-        [*FACETS, *GROUPS, *(f"{name}.<{'path' if name == 'body' else 'name'}>" for name in NAMED_FACETS)],
+        [*MATCH_FIELDS, *GROUPS, *(f"{name}.<{'path' if name == 'body' else 'name'}>" for name in NAMED_FACETS)],
     ),
     "comparisons": (language.COMPARISONS, keys("Comparison") | keys("Bounds")),
     "times": (language.TIMES, keys("Times")),

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from emulator import start
-from emulator.control.auth import Guard
+from emulator.control.auth import ControlAuth
 from tests.saved import read_details
 from tests.tools.docs.blocks import find_blocks
 from tests.wire import Running
@@ -222,7 +222,7 @@ def test_one_that_takes_a_token_is_steered_with_it(
     suite: pytest.Pytester, live_with: Callable[[str], Running], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = live_with("")
-    elsewhere.built.control.guard = Guard(token="s3cret")
+    elsewhere.built.control.guard = ControlAuth(token="s3cret")
     source = "def test_it(emulator): emulator.load({'seed': 7})"
     url = f"--emulator-url={elsewhere.urls['front']}"
     run(suite, source, url).assert_outcomes(failed=1, errors=1)

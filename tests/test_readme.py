@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.settings import Settings, variable
 from emulator.vendors import VENDORS
 from tests.wire import Running
@@ -55,7 +55,7 @@ def test_every_example_in_python_prints_something(
 
 @pytest.mark.parametrize("block", [block for block in blocks("yaml") if "version: 1" in block], ids=["the tour"])
 def test_every_scenario_is_served(block: str) -> None:
-    assert build(load_text(block)).apps
+    assert create_application(load_text(block)).apps
 
 
 def test_every_setting_is_listed() -> None:

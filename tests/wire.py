@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from emulator.http.connection import Connection
 from emulator.http.listeners import Listeners
-from emulator.serve.application import Built
+from emulator.serve.application import Application
 from tests.parsed import JSON
 
 
@@ -47,7 +47,7 @@ class Answer:
 class Running:
     """An emulator that listens; ``urls``: base URL by vendor, and ``front``."""
 
-    built: Built
+    built: Application
     urls: Mapping[str, str]
     certificate: Path | None = None
     listeners: Listeners | None = field(default=None, kw_only=True)

@@ -10,8 +10,8 @@ from emulator.cli.files import list_files, require_readable
 from emulator.cli.workflow import break_commands, break_json, in_workflow, without_commands
 from emulator.core.json import JSON, dump_json
 from emulator.core.text import escape
-from emulator.runtime.validation import Finding, find
-from emulator.scenario.errors import Row
+from emulator.runtime.validation import Finding, validate_scenario
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.load import load_scenario
 from emulator.settings import SettingsError
 from emulator.vendors import VENDORS
@@ -26,7 +26,7 @@ def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> 
     findings = [
         finding
         for sources in _list_scenarios(paths, join=join)
-        for finding in find(partial(load_scenario, sources), VENDORS, [str(source) for source in sources])
+        for finding in validate_scenario(partial(load_scenario, sources), VENDORS, [str(source) for source in sources])
     ]
     if as_json:
         print(break_json(dump_json([_as_json(finding) for finding in findings]).decode()))
@@ -74,7 +74,7 @@ def _annotate(findings: Sequence[Finding], stream: TextIO) -> None:
         print(break_commands(f"::{severity} {location}::{_escape(message)}"), file=stream)
 
 
-def _hint(row: Row) -> str:
+def _hint(row: Diagnostic) -> str:
     return f"; did you mean {row.suggestion}?" if row.suggestion else ""
 
 

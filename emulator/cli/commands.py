@@ -94,9 +94,9 @@ def _suggest(message: str) -> str:
     found = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
     if found is None:
         return ""
-    from emulator.scenario.errors import nearest
+    from emulator.scenario.errors import find_nearest_name
 
-    meant = nearest(found[1], [word.strip(" '") for word in found[2].split(",")])
+    meant = find_nearest_name(found[1], [word.strip(" '") for word in found[2].split(",")])
     return f"did you mean {meant}?" if meant else ""
 
 

@@ -10,22 +10,22 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from emulator.cli.files import require_readable
 from emulator.cli.names import VENDOR_NAMES
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.text import escape
 from emulator.journal.record import describe
 from emulator.runtime.services import with_vendor_mistakes
-from emulator.scenario.errors import nearest
-from emulator.scenario.header_overrides import AskedError
+from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.load import load_paths
-from emulator.scenario.matching import Verdict
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
-from emulator.serve.application import build
+from emulator.scenario.matching import RuleResult
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
+from emulator.serve.application import create_application
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
 
-class Request(BaseModel):
+class ExplainRequest(BaseModel):
     """One request as a file holds it: a body that is text is sent as it is, any other as JSON."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ class Request(BaseModel):
     headers: dict[str, str] = {}
     body: JSON = None
 
-    def to_wire(self) -> WireRequest:
+    def to_wire(self) -> Request:
         """The request on the vendor's own port."""
         url = urlsplit(self.path)
         headers = CIMultiDict(self.headers)
@@ -44,7 +44,7 @@ class Request(BaseModel):
         query: dict[str, str] = {}
         for name, value in parse_qsl(url.query, keep_blank_values=True):
             query.setdefault(name, value)
-        return WireRequest(
+        return Request(
             method=self.method or ("POST" if body else "GET"),
             path=unquote(url.path),
             query=query,
@@ -66,7 +66,7 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
-    except AskedError as error:
+    except HeaderOverrideError as error:
         raise SettingsError(f"{request_path}: {error}") from None
     if as_json:
         print(dump_json(_as_json(verdicts, refusal, why)).decode())
@@ -75,10 +75,10 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     return 0
 
 
-def _read_request(source: str) -> Request:
+def _read_request(source: str) -> ExplainRequest:
     try:
         text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        return Request.model_validate(parse_json(text))
+        return ExplainRequest.model_validate(parse_json(text))
     except OSError as error:
         raise SettingsError(f"cannot read {source}: {error.strerror or error}") from None
     except ValidationError as error:
@@ -89,22 +89,22 @@ def _read_request(source: str) -> Request:
 
 
 async def _try_out(
-    loaded: LoadedScenario, request: Request, seed: int | None
-) -> tuple[tuple[Verdict, ...], str | None, str]:
-    built = build(loaded, seed=seed)
+    loaded: ParsedScenario, request: ExplainRequest, seed: int | None
+) -> tuple[tuple[RuleResult, ...], str | None, str]:
+    built = create_application(loaded, seed=seed)
     app = built.runtime.active.apps.get(request.vendor)
     if app is None:
-        hint = nearest(request.vendor, VENDOR_NAMES)
+        hint = find_nearest_name(request.vendor, VENDOR_NAMES)
         reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is no vendor"
         raise SettingsError(f"{request.vendor!r} {reason}" + (f"; did you mean {hint}?" if hint else ""))
     return await app.try_out(request.to_wire())
 
 
-def _find_match(verdicts: tuple[Verdict, ...]) -> str | None:
+def _find_match(verdicts: tuple[RuleResult, ...]) -> str | None:
     return verdicts[-1].rule if verdicts and verdicts[-1].failed is None else None
 
 
-def _as_text(verdicts: tuple[Verdict, ...], refusal: str | None, why: str) -> list[str]:
+def _as_text(verdicts: tuple[RuleResult, ...], refusal: str | None, why: str) -> list[str]:
     lines = [describe(verdict) for verdict in verdicts]
     if _find_match(verdicts) is None:
         lines.append("No rule takes it." if verdicts or refusal is None else "No rule is asked.")
@@ -113,7 +113,7 @@ def _as_text(verdicts: tuple[Verdict, ...], refusal: str | None, why: str) -> li
     return lines
 
 
-def _as_json(verdicts: tuple[Verdict, ...], refusal: str | None, why: str) -> JSON:
+def _as_json(verdicts: tuple[RuleResult, ...], refusal: str | None, why: str) -> JSON:
     rows = [
         {
             "rule": verdict.rule,

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from emulator.core.json import JSON, canonical_json, dump_json, parse_json
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.core.text import escape
 from emulator.generation.json_schema import Mode, Unsatisfiable, generate
 from emulator.settings import SettingsError
@@ -41,7 +41,7 @@ def _answer(line: bytes, seed: int, mode: Mode) -> JSON:
 def _generate(text: bytes, seed: int, mode: Mode) -> JSON:
     """The instance depends on the schema and the seed alone, so lines can come in any order."""
     schema = parse_json(text)
-    return generate(schema, derive(seed, "instance", canonical_json(schema)), mode=mode)
+    return generate(schema, derive_key(seed, "instance", canonical_json(schema)), mode=mode)
 
 
 def _print(value: JSON) -> None:

@@ -10,7 +10,7 @@ from emulator.core.requests import Deployment
 from emulator.core.text import escape
 from emulator.runtime.services import check_vendors, list_deployments, read_settings, with_vendor_mistakes
 from emulator.scenario.load import load_paths
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
@@ -34,7 +34,7 @@ def list_models(name: str, settings: Settings, *, as_json: bool) -> int:
     return 0
 
 
-def _list(name: str, loaded: LoadedScenario) -> Sequence[Deployment]:
+def _list(name: str, loaded: ParsedScenario) -> Sequence[Deployment]:
     if name not in check_vendors(loaded, VENDORS):
         raise SettingsError(f"{name!r} is not served by this scenario")
     vendor = VENDORS[name]

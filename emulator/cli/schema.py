@@ -5,14 +5,14 @@ from functools import cache
 
 from emulator.core.json import Object, as_object
 from emulator.generation.tokenizer import PROFILES
-from emulator.scenario.json_schema import choose, properties_of, publish, set_names
+from emulator.scenario.json_schema import build_json_schema, choose, properties_of, set_names
 from emulator.vendors import VENDORS
 
 
 @cache
 def render_schema() -> str:
     """JSON Schema 2020-12 of scenario files, with the names of vendors and tokenizers and every switch."""
-    schema = publish()
+    schema = build_json_schema()
     vendors = as_object(properties_of(schema)["vendors"])
     vendors["properties"] = {name: _section(vendor.settings.model_json_schema()) for name, vendor in VENDORS.items()}
     vendors["additionalProperties"] = False

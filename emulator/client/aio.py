@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from emulator.client import steps
-from emulator.client.base import Bound, Via, World
+from emulator.client.base import BaseClient, Target, Via
 from emulator.client.exposure import warn_of_exposure_beside
 from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def _awaiting(
-    method: Callable[Concatenate[World, P], Steps[T]],
+    method: Callable[Concatenate[Target, P], Steps[T]],
 ) -> Callable[Concatenate[AsyncEmulatorClient, P], Coroutine[None, None, T]]:
     """A method that is done when all its questions are answered."""
 
@@ -33,7 +33,7 @@ def _awaiting(
     return call
 
 
-class AsyncEmulatorClient(Bound):
+class AsyncEmulatorClient(BaseClient):
     """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
 
     ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.

@@ -16,7 +16,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(slots=True)
-class World:
+class Target:
     """Whose calls a client is about.
 
     Fields:
@@ -54,14 +54,14 @@ def _name_place(url: SplitResult) -> tuple[str, int]:
     return url.scheme, url.port or _PORTS.get(url.scheme, 0)
 
 
-class Bound:
+class BaseClient:
     """An emulator, and one session of it or none.
 
     ``is_part``: it was made by :meth:`session`, and shares its maker's connections.
     """
 
     def __init__(self, url: str, session: str = "", via: Via | None = None) -> None:
-        self._world = World(url.rstrip("/"), session, via)
+        self._world = Target(url.rstrip("/"), session, via)
         self._is_part = False
 
     @property
@@ -80,6 +80,6 @@ class Bound:
     def session(self, name: str) -> Self:
         """A client bound to a session; to close it is to end the session."""
         bound = copy(self)
-        bound._world = World(self.front, name, self._world.via, known=self._world.known)
+        bound._world = Target(self.front, name, self._world.via, known=self._world.known)
         bound._is_part = True
         return bound

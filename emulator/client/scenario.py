@@ -9,10 +9,10 @@ from pathlib import Path
 from emulator.client.request import Request, Steps
 from emulator.control.models import Parsed, Place, Problem
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
-from emulator.scenario.errors import Row
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.parsed import ScenarioError
-from emulator.scenario.reply_files import read_answers
+from emulator.scenario.reply_files import read_reply_files
 from emulator.scenario.source import Document, join_documents
 
 Value = JSON
@@ -46,9 +46,9 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
     return joined
 
 
-def _inline_answers(document: Document) -> list[Row]:
+def _inline_answers(document: Document) -> list[Diagnostic]:
     """Put texts of files beside the scenario in their place, as these are not sent; what cannot be read."""
-    answers = read_answers(document, sent=False)
+    answers = read_reply_files(document, sent=False)
     for path, text in answers.texts.items():
         reply = as_object(look_up(document.data, path))
         del reply["file"]
@@ -91,7 +91,7 @@ def _locate(source: Mapping[str, Value]) -> Document:
 def _parse(text: bytes, file: str) -> Steps[Document]:
     parsed = (yield Request("POST", "/_emulator/parse", text)).read(Parsed)
     locations = Locations(_place(parsed.values, file), _place(parsed.keys, file))
-    rows = [Row(**{**dict(row), "file": file}) for row in parsed.errors]
+    rows = [Diagnostic(**{**dict(row), "file": file}) for row in parsed.errors]
     return Document(parsed.document, locations, rows)
 
 
@@ -105,11 +105,11 @@ def _is_path(text: str) -> bool:
 
 def explain_refusal(problem: Problem, document: Document) -> ScenarioError:
     """The mistakes that the emulator found, where the author wrote them."""
-    rows = [Row(**dict(row)) for row in problem.errors or ()]
+    rows = [Diagnostic(**dict(row)) for row in problem.errors or ()]
     return ScenarioError([_forget_place(_find_place(row, document)) for row in rows])
 
 
-def _find_place(row: Row, document: Document) -> Row:
+def _find_place(row: Diagnostic, document: Document) -> Diagnostic:
     """A mistake in the joined scenario as one in the file it came from."""
     places = {format_path(path): place for path, place in document.locations.values.items()}
     places |= {format_path(path): place for path, place in document.locations.keys.items()}
@@ -125,6 +125,6 @@ def _lies_in(path: str, outer: str) -> bool:
     return path == outer or path.startswith((outer + ".", outer + "["))
 
 
-def _forget_place(row: Row) -> Row:
+def _forget_place(row: Diagnostic) -> Diagnostic:
     """A line and column say something of files alone."""
     return replace(row, file="", line=0, column=0) if row.file == _WRITTEN_HERE else row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from emulator.client.base import Via, World
+from emulator.client.base import Target, Via
 from emulator.client.request import EmulatorError, Reply, Steps, ask
 from emulator.client.scenario import Source, complete, compose, explain_refusal
 from emulator.control.models import (
@@ -27,7 +27,7 @@ from emulator.vendors import environment_of
 _ALL = 10_000  # entries, as many as a journal keeps
 
 
-def url(world: World, /, vendor: str, via: Via | None = None) -> Steps[str]:
+def url(world: Target, /, vendor: str, via: Via | None = None) -> Steps[str]:
     """A vendor's base URL.
 
     Args:
@@ -47,7 +47,7 @@ def url(world: World, /, vendor: str, via: Via | None = None) -> Steps[str]:
     return world.ports[vendor]
 
 
-def _find_way(world: World) -> Steps[Via]:
+def _find_way(world: Target) -> Steps[Via]:
     if not world.known:
         world.known.update((yield from ask("GET", "/ready")).read(Ready).urls)
     if not world.is_at(world.known["front"]):
@@ -55,14 +55,14 @@ def _find_way(world: World) -> Steps[Via]:
     return "port" if world.session else "root"
 
 
-def _find_path(world: World, vendor: str) -> Steps[str]:
+def _find_path(world: Target, vendor: str) -> Steps[str]:
     served = (yield from scenario(world)).vendors
     if vendor not in served:
         raise _not_served(vendor, served)
     return f"{world.url}/_s/{world.session}/{vendor}" if world.session else f"{world.url}/{vendor}"
 
 
-def _find_root(world: World, vendor: str) -> Steps[str]:
+def _find_root(world: Target, vendor: str) -> Steps[str]:
     urls = (yield from ask("GET", "/ready")).read(Ready).urls
     if vendor not in urls:
         raise _not_served(vendor, [name for name in urls if name != "front"])
@@ -73,17 +73,17 @@ def _not_served(vendor: str, served: Sequence[str]) -> EmulatorError:
     return EmulatorError(f"No vendor {vendor!r} is served; there are {', '.join(served)}.")
 
 
-def env(world: World, /, vendor: str, via: Via | None = None) -> Steps[dict[str, str]]:
+def env(world: Target, /, vendor: str, via: Via | None = None) -> Steps[dict[str, str]]:
     """The variables that a vendor's clients read."""
     return dict(environment_of(vendor, (yield from url(world, vendor, via))))
 
 
-def scenario(world: World, /) -> Steps[ScenarioState]:
+def scenario(world: Target, /) -> Steps[ScenarioState]:
     """The scenario at work."""
     return (yield from ask("GET", "/scenario", world.query)).read(ScenarioState)
 
 
-def load(world: World, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState]:
+def load(world: Target, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState]:
     """Put a scenario to work: files, YAML or mappings; keys such as ``seed=7`` win over what these say.
 
     ``version`` and ``name`` may be left out.
@@ -95,7 +95,7 @@ def load(world: World, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState
     return (yield from _put(world, document))
 
 
-def add_rule(world: World, /, rule: Mapping[str, JSON], first: bool = True) -> Steps[ScenarioState]:
+def add_rule(world: Target, /, rule: Mapping[str, JSON], first: bool = True) -> Steps[ScenarioState]:
     """Add a rule before the others, or behind them; counters and quotas begin again."""
     state = yield from scenario(world)
     document = complete(state.document, state.name)
@@ -105,7 +105,7 @@ def add_rule(world: World, /, rule: Mapping[str, JSON], first: bool = True) -> S
     return (yield from _put(world, Document(document)))
 
 
-def _put(world: World, document: Document) -> Steps[ScenarioState]:
+def _put(world: Target, document: Document) -> Steps[ScenarioState]:
     reply = yield from ask("PUT", "/scenario", world.query, document.data)
     problem = None if reply.is_success else reply.read_problem()
     if problem is not None and problem.errors:
@@ -113,22 +113,22 @@ def _put(world: World, document: Document) -> Steps[ScenarioState]:
     return reply.read(ScenarioState)
 
 
-def reset(world: World, /) -> Steps[ScenarioState]:
+def reset(world: Target, /) -> Steps[ScenarioState]:
     """Clear journal, counters and quotas; scenario and clock stay."""
     return (yield from ask("POST", "/reset", world.query)).read(ScenarioState)
 
 
-def advance(world: World, /, duration: str) -> Steps[ClockState]:
+def advance(world: Target, /, duration: str) -> Steps[ClockState]:
     """Move the clock by ``60s``."""
     return (yield from ask("POST", "/clock", world.query, {"advance": duration})).read(ClockState)
 
 
-def clock(world: World, /) -> Steps[ClockState]:
+def clock(world: Target, /) -> Steps[ClockState]:
     """What time it is."""
     return (yield from ask("GET", "/clock", world.query)).read(ClockState)
 
 
-def requests(world: World, /, **filters: JSON) -> Steps[list[RequestDetail]]:
+def requests(world: Target, /, **filters: JSON) -> Steps[list[RequestDetail]]:
     """The calls that were made, oldest first, each whole.
 
     Filters are the fields of an entry (``status=429``, ``rule=None``), ``matched``, ``since``, ``limit`` and ``wait``.
@@ -138,7 +138,7 @@ def requests(world: World, /, **filters: JSON) -> Steps[list[RequestDetail]]:
     return reply.read(RequestDetails).requests
 
 
-def last(world: World, /, **filters: JSON) -> Steps[RequestDetail]:
+def last(world: Target, /, **filters: JSON) -> Steps[RequestDetail]:
     """The latest call.
 
     Raises:
@@ -153,7 +153,7 @@ def last(world: World, /, **filters: JSON) -> Steps[RequestDetail]:
     return found[-1]
 
 
-def explain(world: World, /, request: RequestEntry | str) -> Steps[RequestDetail]:
+def explain(world: Target, /, request: RequestEntry | str) -> Steps[RequestDetail]:
     """One call, by itself or its id, as it is now: what was sent and said, and what each rule said to it."""
     name = request if isinstance(request, str) else request.id
     session = world.query if isinstance(request, str) else {"session": request.session}
@@ -161,7 +161,7 @@ def explain(world: World, /, request: RequestEntry | str) -> Steps[RequestDetail
 
 
 def verify(
-    world: World,
+    world: Target,
     /,
     *,
     calls: Mapping[str, JSON] | None = None,
@@ -199,7 +199,7 @@ def _check(reply: Reply) -> None:
         raise AssertionError(str(reply.to_error()))
 
 
-def wait_for(world: World, /, within: str = "5s", **calls: JSON) -> Steps[RequestDetail]:
+def wait_for(world: Target, /, within: str = "5s", **calls: JSON) -> Steps[RequestDetail]:
     """The first such call, as soon as there is one.
 
     Raises:
@@ -211,7 +211,7 @@ def wait_for(world: World, /, within: str = "5s", **calls: JSON) -> Steps[Reques
 
 
 def assert_called(
-    world: World,
+    world: Target,
     /,
     times: int | None = None,
     at_least: int | None = None,
@@ -230,7 +230,7 @@ def assert_called(
     return (yield from verify(world, calls=calls, times=count or None, within=within))
 
 
-def assert_not_called(world: World, /, within: str | None = None, **calls: JSON) -> Steps[Verified]:
+def assert_not_called(world: Target, /, within: str | None = None, **calls: JSON) -> Steps[Verified]:
     """No such call was made, nor comes ``within`` a time.
 
     Raises:
@@ -240,7 +240,7 @@ def assert_not_called(world: World, /, within: str | None = None, **calls: JSON)
     return (yield from verify(world, calls=calls, times=0, within=within))
 
 
-def assert_order(world: World, /, order: Sequence[Mapping[str, JSON]], within: str | None = None) -> Steps[Verified]:
+def assert_order(world: Target, /, order: Sequence[Mapping[str, JSON]], within: str | None = None) -> Steps[Verified]:
     """Such calls came in this order, others between them allowed.
 
     Raises:
@@ -250,17 +250,17 @@ def assert_order(world: World, /, order: Sequence[Mapping[str, JSON]], within: s
     return (yield from verify(world, order=order, within=within))
 
 
-def report(world: World, /, title: str = "emulator report", outcome: str = "") -> Steps[str]:
+def report(world: Target, /, title: str = "emulator report", outcome: str = "") -> Steps[str]:
     """The console with the calls inside, as one page of HTML; ``outcome`` is shown above them."""
     return (yield from ask("POST", "/report", body={**world.query, "title": title, "outcome": outcome})).read_text()
 
 
-def metrics(world: World, /) -> Steps[str]:
+def metrics(world: Target, /) -> Steps[str]:
     """Totals in Prometheus' text form."""
     return (yield from ask("GET", "/metrics")).read_text()
 
 
-def end(world: World, /) -> Steps[None]:
+def end(world: Target, /) -> Steps[None]:
     """End the session, if there is one: its ports, clock, state and journal."""
     if world.session:
         reply = yield from ask("DELETE", f"/sessions/{world.session}")

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from urllib.parse import urlsplit
 
 from emulator.client import steps
-from emulator.client.base import Bound, Via, World
+from emulator.client.base import BaseClient, Target, Via
 from emulator.client.exposure import warn_of_exposure
 from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
 
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _blocking(method: Callable[Concatenate[World, P], Steps[T]]) -> Callable[Concatenate[EmulatorClient, P], T]:
+def _blocking(method: Callable[Concatenate[Target, P], Steps[T]]) -> Callable[Concatenate[EmulatorClient, P], T]:
     """A method that returns when all its questions are answered."""
 
     @wraps(method)
@@ -30,7 +30,7 @@ def _blocking(method: Callable[Concatenate[World, P], Steps[T]]) -> Callable[Con
     return call
 
 
-class EmulatorClient(Bound):
+class EmulatorClient(BaseClient):
     """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
 
     ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.

@@ -12,18 +12,18 @@ from contextlib import asynccontextmanager, suppress
 from emulator.cluster.shared_journal import SharedJournal
 from emulator.cluster.snapshot import read_beginning, read_clock, read_scenario, write_world
 from emulator.control.problem import ProblemError
-from emulator.core.bus import Commons, Posted, World
+from emulator.core.bus import ClusterBus, ClusterSnapshot, PendingChange
 from emulator.core.clock import Clock
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text
-from emulator.core.storage import ApartError, Store, StoreLostError
-from emulator.runtime.active import ActiveScenario, Beginning
-from emulator.runtime.controller import Steering
+from emulator.core.storage import IsolatedReplicaError, Store, StoreLostError
+from emulator.runtime.active import Activation, ActiveScenario
+from emulator.runtime.controller import LocalController
 from emulator.runtime.factory import make_clock
 from emulator.runtime.runtime import Runtime
 from emulator.runtime.sessions import IDLE
-from emulator.scenario.load import load_shipped
+from emulator.scenario.load import load_bundled
 from emulator.scenario.models import Clock as WantedClock
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 log = logging.getLogger("emulator")
 _PATIENCE = 2.0  # real seconds that a change waits for those who do not say that they have it
@@ -36,17 +36,17 @@ Change = tuple[Object, Object | None]
 """What is done, and how the world stands then; ``None``: it is no more."""
 
 
-class Replica(Steering):
+class Replica(LocalController):
     """Steers all who share a store; a change returns once it holds on every one of them that lives."""
 
     is_shared = True
 
-    def __init__(self, runtime: Runtime, commons: Commons, journal: SharedJournal) -> None:
+    def __init__(self, runtime: Runtime, commons: ClusterBus, journal: SharedJournal) -> None:
         super().__init__(runtime)
         self._journal = journal
         self._here = runtime
         self._commons = commons
-        self._worlds: dict[str, World] = {}
+        self._worlds: dict[str, ClusterSnapshot] = {}
         self._birth = ""
         self._silent: frozenset[str] = frozenset()
 
@@ -84,7 +84,7 @@ class Replica(Steering):
                 log.exception("bug in the emulator: a change of replicas")
                 await asyncio.sleep(_AGAIN)
 
-    async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+    async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
         def make() -> Change:
             planned = self._here.plan(loaded, session, seed)
             return {"op": "put"}, self._write(planned, self._own_clock(planned, session), era=os.urandom(6).hex())
@@ -189,7 +189,7 @@ class Replica(Steering):
             elif world.world not in self._here.states:
                 await world.emulator.state.reset()
 
-    async def _collect(self, posted: Posted, patience: float = _PATIENCE) -> Mapping[str, JSON]:
+    async def _collect(self, posted: PendingChange, patience: float = _PATIENCE) -> Mapping[str, JSON]:
         """What those who live say of a change; who did not of the one before is waited for a moment only."""
         replies = await self._commons.collect(posted, patience, self._silent)
         missing = posted.replicas - replies.keys()
@@ -227,7 +227,7 @@ class Replica(Steering):
             return {"told": await self.tell(as_text(change["what"]), change["about"])}
         session, document = as_text(change["session"]), change.get("world")
         if document is not None:
-            self._worlds[session] = World(number, document)
+            self._worlds[session] = ClusterSnapshot(number, document)
         elif change["op"] == "end":
             self._worlds.pop(session, None)
         late = await self._journal.begin_era(session, number) if change["op"] in ("reset", "end") else None
@@ -260,7 +260,7 @@ class Replica(Steering):
                 return {"found": here.end_session(session)}
         return {}
 
-    def _adopt(self, session: str, world: World) -> None:
+    def _adopt(self, session: str, world: ClusterSnapshot) -> None:
         """Stand where the others stand."""
         self._worlds[session] = world
         try:
@@ -277,12 +277,12 @@ class Replica(Steering):
         clock = document["clock"]
         beginning = read_beginning(document)
         if clock is not None:
-            beginning = Beginning(read_clock(as_object(clock), self._commons.now()), beginning.started, beginning.era)
+            beginning = Activation(read_clock(as_object(clock), self._commons.now()), beginning.started, beginning.era)
         self._here.put(self._find(document), session, as_integer(document["seed"]), beginning)
 
-    def _find(self, document: Object) -> LoadedScenario:
+    def _find(self, document: Object) -> ParsedScenario:
         here, digest = self._here, document["digest"]
-        for loaded in (here.active.loaded, *here.library.values(), *load_shipped().values()):
+        for loaded in (here.active.loaded, *here.library.values(), *load_bundled().values()):
             if loaded.digest == digest:
                 return loaded
         if document["scenario"] is None:
@@ -305,7 +305,7 @@ _AGAIN_JOIN = 0.1  # real seconds until a task that goes on is cancelled once mo
 
 
 @asynccontextmanager
-async def joined(runtime: Runtime, *, is_patient: bool = False) -> AsyncIterator[None]:
+async def join_cluster(runtime: Runtime, *, is_patient: bool = False) -> AsyncIterator[None]:
     """Meanwhile the scenario began when it began for the others, and they know that this process lives.
 
     Args:
@@ -338,7 +338,7 @@ async def joined(runtime: Runtime, *, is_patient: bool = False) -> AsyncIterator
 async def _enter(replica: Replica, is_patient: bool) -> None:
     try:
         await replica.enter()
-    except ApartError:
+    except IsolatedReplicaError:
         raise
     except StoreLostError:
         if not is_patient:
@@ -387,7 +387,7 @@ async def await_store(runtime: Runtime, address: str, wait: float) -> None:
         try:
             await runtime.begin()
             return
-        except ApartError:
+        except IsolatedReplicaError:
             raise
         except StoreLostError as error:
             await runtime.store.let_go()

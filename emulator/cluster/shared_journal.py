@@ -13,19 +13,19 @@ from itertools import count
 
 from multidict import CIMultiDict
 
-from emulator.core.bus import MOST_READ, Commons
-from emulator.core.http import NOTHING, Headers, WireRequest
+from emulator.core.bus import MOST_READ, ClusterBus
+from emulator.core.http import NOTHING, Headers, Request
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text, dump_text, parse_json
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.core.storage import StoreLostError
-from emulator.faults import Strike
-from emulator.handler.call_record import Trace
+from emulator.faults import FaultSite
+from emulator.handler.call_record import CallRecord
 from emulator.handler.planning import Emulator
-from emulator.http.compact_record import Slip
+from emulator.http.compact_record import CompactRecord
 from emulator.journal.journal import LATEST, Attempt, Journal
-from emulator.journal.record import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, Recorded
+from emulator.journal.record import Attempts, Explainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence, Payload
 from emulator.runtime.active import ActiveScenario
-from emulator.scenario.matching import Match, Verdict
+from emulator.scenario.matching import Match, RuleResult
 
 _FIGURES = (  # fields of an entry that are JSON as they are
     *("id", "time", "vendor", "method", "path", "status", "arrival", "deployment", "served", "operation", "stream"),
@@ -37,14 +37,14 @@ AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # what 
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownScenario:
     """Whoever answered a call of another replica would have answered it here by the same scenario."""
 
     explainer: Explainer
     emulator: Emulator
 
 
-def write_entry(entry: Entry, identity: bytes) -> str:
+def write_entry(entry: JournalEntry, identity: bytes) -> str:
     """All that is known of a call; ``identity``: what makes it the same as another."""
     document: Object = {name: getattr(entry, name) for name in _FIGURES}
     document["faults"] = entry.faults
@@ -59,7 +59,7 @@ def write_entry(entry: Entry, identity: bytes) -> str:
     return dump_text(document)
 
 
-def _write_kept(kept: Kept) -> Object:
+def _write_kept(kept: Payload) -> Object:
     request = kept.request
     return {
         "query": dict(request.query),
@@ -80,7 +80,7 @@ def _write_kept(kept: Kept) -> Object:
     }
 
 
-def _write_evidence(evidence: Evidence) -> Object:
+def _write_evidence(evidence: MatchEvidence) -> Object:
     match = evidence.match
     return {
         "attempt": evidence.attempt,
@@ -91,11 +91,11 @@ def _write_evidence(evidence: Evidence) -> Object:
     }
 
 
-def read_entry(text: str, known: Known | None) -> Entry:
+def read_entry(text: str, known: KnownScenario | None) -> JournalEntry:
     """What :func:`write_entry` wrote; ``known``: who can explain it."""
     document = as_object(parse_json(text))
     figures = {name: document[name] for name in _FIGURES}
-    entry = Entry(**figures, attempts=Attempts())  # type: ignore[arg-type]  # each is what it was written from
+    entry = JournalEntry(**figures, attempts=Attempts())  # type: ignore[arg-type]  # each is what it was written from
     entry.faults = tuple([as_text(fault) for fault in as_array(document["faults"])])
     entry.lateness = tuple(as_array(document["lateness"]))  # type: ignore[arg-type]  # they are numbers
     entry.limits = tuple([LimitCheck(**as_object(limit)) for limit in as_array(document["limits"])])  # type: ignore[arg-type]
@@ -108,8 +108,8 @@ def read_entry(text: str, known: Known | None) -> Entry:
     return entry
 
 
-def _read_kept(document: Object, entry: Entry) -> Kept:
-    request = WireRequest(
+def _read_kept(document: Object, entry: JournalEntry) -> Payload:
+    request = Request(
         entry.method,
         entry.path,
         _read_texts(document["query"]),
@@ -122,7 +122,7 @@ def _read_kept(document: Object, entry: Entry) -> Kept:
     )
     request.key = bytes.fromhex(entry.id)
     said, text = document["said"], document["text"]
-    return Kept(
+    return Payload(
         request,
         headers=tuple(_read_pairs(document["answered"])),
         body=None if said is None else _read_body(said),
@@ -137,18 +137,18 @@ def _read_kept(document: Object, entry: Entry) -> Kept:
     )
 
 
-def _read_strike(document: Sequence[JSON]) -> Strike:
-    return Strike(as_text(document[0]), as_integer(document[1]))
+def _read_strike(document: Sequence[JSON]) -> FaultSite:
+    return FaultSite(as_text(document[0]), as_integer(document[1]))
 
 
-def _read_evidence(document: Object, identity: bytes, known: Known) -> Evidence:
+def _read_evidence(document: Object, identity: bytes, known: KnownScenario) -> MatchEvidence:
     match = None
     if document["asked"]:
         rule = next((rule for rule in known.emulator.rules if rule.name == document["rule"]), None)
         counts = {name: as_integer(count) for name, count in as_object(document["counts"]).items()}
         match = Match(rule, counts=counts)
-    verdicts = tuple([Verdict(**as_object(verdict)) for verdict in as_array(document["verdicts"])])  # type: ignore[arg-type]
-    return Evidence(known.explainer, match, identity, as_integer(document["attempt"]), verdicts)
+    verdicts = tuple([RuleResult(**as_object(verdict)) for verdict in as_array(document["verdicts"])])  # type: ignore[arg-type]
+    return MatchEvidence(known.explainer, match, identity, as_integer(document["attempt"]), verdicts)
 
 
 def _write_body(body: bytes) -> JSON:
@@ -172,7 +172,7 @@ def _read_pairs(document: JSON) -> Headers:
     return tuple([(as_text(name), as_text(text)) for name, text in map(as_array, as_array(document))])
 
 
-class Pending(Attempts):
+class PendingRecord(Attempts):
     """Of a call that has no place yet among those of all."""
 
     def __init__(self, identity: bytes) -> None:
@@ -181,7 +181,7 @@ class Pending(Attempts):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class OutgoingBatch:
     """Calls of one session that are entered together, as often as it takes: the store may have them without saying so.
 
     Fields:
@@ -195,19 +195,19 @@ class Batch:
     session: str
     era: int
     most: int
-    calls: Sequence[Recorded]
+    calls: Sequence[JournalItem]
     texts: Sequence[bytes]
     before: Sequence[Object]
 
 
-def write_call(call: Recorded, head: Object, seed: int) -> bytes:
+def write_call(call: JournalItem, head: Object, seed: int) -> bytes:
     """What all know of a call by its first line, and the call."""
     entry = call.read()
-    identity = entry.attempts.identity if isinstance(entry.attempts, Pending) else b""
-    attempt = call.attempt if isinstance(call, Trace | Slip) else -1
+    identity = entry.attempts.identity if isinstance(entry.attempts, PendingRecord) else b""
+    attempt = call.attempt if isinstance(call, CallRecord | CompactRecord) else -1
     line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": identity.hex()}
     line["number"] = attempt + 1
-    line["retry_of"] = derive(seed, "answer", identity, attempt - 1).hex() if attempt > 0 else None
+    line["retry_of"] = derive_key(seed, "answer", identity, attempt - 1).hex() if attempt > 0 else None
     try:
         return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
     except ValueError:  # a header that is no text
@@ -215,7 +215,7 @@ def write_call(call: Recorded, head: Object, seed: int) -> bytes:
         return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
 
 
-def read_amended(entry: Entry) -> Object:
+def read_amended(entry: JournalEntry) -> Object:
     """What may become known of a call after it was told."""
     return {name: getattr(entry, name) for name in AMENDED}
 
@@ -235,15 +235,15 @@ class _Told:
     text: str
     id: str
     session: str
-    known: Known | None
+    known: KnownScenario | None
     size: int
     seq: int = 0
     attempts: Attempts = field(default_factory=Attempts)
     number: int = 1
     retry_of: str | None = None
-    entry: Entry | None = None
+    entry: JournalEntry | None = None
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         if self.entry is None:
             self.entry = entry = read_entry(self.text, self.known)
             entry.seq, entry.attempts, entry.number, entry.retry_of = (
@@ -259,7 +259,7 @@ class _Told:
     def explainer(self) -> Explainer | None:
         return None if self.known is None else self.known.explainer
 
-    def glance(self) -> Entry:
+    def glance(self) -> JournalEntry:
         return self.read()
 
     def forget(self) -> None:
@@ -273,16 +273,16 @@ class SharedJournal(Journal):
     ``peek`` tells what is at work for a session.
     """
 
-    def __init__(self, commons: Commons, peek: Callable[[str], ActiveScenario]) -> None:
+    def __init__(self, commons: ClusterBus, peek: Callable[[str], ActiveScenario]) -> None:
         super().__init__()
         self._arrivals = _tell_time()
         self._commons = commons
         self._peek = peek
-        self._waiting: deque[tuple[Recorded, int, int]] = deque()
-        self._batches: deque[Batch] = deque()
+        self._waiting: deque[tuple[JournalItem, int, int]] = deque()
+        self._batches: deque[OutgoingBatch] = deque()
         self._names = map(str, count())
-        self._amended: list[Entry] = []
-        self._own: dict[int, Recorded] = {}
+        self._amended: list[JournalEntry] = []
+        self._own: dict[int, JournalItem] = {}
         self._read_to = 0
         self._cleared: OrderedDict[str, int] = OrderedDict()
         self._all_cleared = 0
@@ -292,9 +292,9 @@ class SharedJournal(Journal):
         self._came = asyncio.Event()
 
     def follow(self, session: str, identity: bytes, name: str) -> tuple[Attempts, str | None]:
-        return Pending(identity), None
+        return PendingRecord(identity), None
 
-    def add(self, call: Recorded, most: int = LATEST) -> None:
+    def add(self, call: JournalItem, most: int = LATEST) -> None:
         for listen in self.listeners:
             listen(call)
         self._waiting.append((call, most, self._era_of(call.session)))
@@ -308,7 +308,7 @@ class SharedJournal(Journal):
         call.join(*self.follow(call.session, call.identity, call.id))
         self.add(call, most)
 
-    def amend(self, call: Recorded) -> None:
+    def amend(self, call: JournalItem) -> None:
         """Tell the others, too, of a call that they know already."""
         if call.seq:
             self._amended.append(call.read())
@@ -369,19 +369,21 @@ class SharedJournal(Journal):
                 if entry.seq in self._own or self._has(entry):
                     head = self._head(entry.session, era := self._era_of(entry.session))
                     text = dump_text({**head, "amends": entry.seq, "fields": read_amended(entry)})
-                    await self._append(Batch(next(self._names), entry.session, era, LATEST, (), [text.encode()], ()))
+                    await self._append(
+                        OutgoingBatch(next(self._names), entry.session, era, LATEST, (), [text.encode()], ())
+                    )
                 del self._amended[0]
 
-    async def _append(self, batch: Batch) -> int | None:
+    async def _append(self, batch: OutgoingBatch) -> int | None:
         """The number of the first; ``None``: the journal was cleared since, and is left alone."""
         async with self._appending:
             if batch.era < self._era_of(batch.session):
                 return None
             return await self._commons.append(batch.session, batch.texts, batch.most, batch.name)
 
-    def _part(self, rows: Iterable[tuple[Recorded, int, int]]) -> None:
+    def _part(self, rows: Iterable[tuple[JournalItem, int, int]]) -> None:
         """Those of a session go together."""
-        parts: dict[tuple[str, int, int], list[Recorded]] = {}
+        parts: dict[tuple[str, int, int], list[JournalItem]] = {}
         for call, most, era in rows:
             parts.setdefault((call.session, most, era), []).append(call)
         for (session, most, era), calls in parts.items():
@@ -389,9 +391,9 @@ class SharedJournal(Journal):
             head: Object = {**self._head(session, era), "world": active.world, "most": most}
             texts = [write_call(call, head, active.emulator.seed) for call in calls]
             before = [read_amended(call.read()) for call in calls]
-            self._batches.append(Batch(next(self._names), session, era, most, calls, texts, before))
+            self._batches.append(OutgoingBatch(next(self._names), session, era, most, calls, texts, before))
 
-    async def _send_batch(self, batch: Batch) -> None:
+    async def _send_batch(self, batch: OutgoingBatch) -> None:
         first = await self._append(batch)
         numbers = () if first is None else range(first, first + len(batch.calls))
         for seq, call, fields in zip(numbers, batch.calls, batch.before, strict=first is not None):
@@ -451,12 +453,12 @@ class SharedJournal(Journal):
         attempts.count = max(attempts.count if before is None else attempts.count - 1, number)
         return attempts, number, None if head["retry_of"] is None else as_text(head["retry_of"])
 
-    def _place(self, own: Recorded | None, body: str, session: str, head: Object) -> Recorded:
+    def _place(self, own: JournalItem | None, body: str, session: str, head: Object) -> JournalItem:
         if own is not None:
             return own
         active = self._peek(session)
         app = active.apps.get(as_text(head["vendor"])) if active.world == head["world"] else None
-        known = None if app is None else Known(app.explainer, active.emulator)
+        known = None if app is None else KnownScenario(app.explainer, active.emulator)
         return _Told(body, as_text(head["id"]), session, known, len(body))
 
     def _amend(self, seq: int, session: str, fields: Object) -> None:

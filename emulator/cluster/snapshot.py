@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from emulator.control.credentials import hide_keys, show_text, with_keys
+from emulator.control.credentials import mask_keys, show_text, with_keys
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
-from emulator.core.redaction.credentials import SealedCredential, seal
-from emulator.runtime.active import ActiveScenario, Beginning
+from emulator.core.redaction.credentials import CredentialDigest, digest_credential
+from emulator.runtime.active import Activation, ActiveScenario
 from emulator.scenario.credentials import TELLING
 from emulator.scenario.locations import KeyPath, Location, Locations
 from emulator.scenario.models import Scenario
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
-from emulator.scenario.reply_files import Answers, put_answers
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
+from emulator.scenario.reply_files import ReplyFiles, insert_replies
 
 
 def write_world(
@@ -39,21 +39,21 @@ def write_world(
     }
 
 
-def write_scenario(loaded: LoadedScenario) -> Object:
+def write_scenario(loaded: ParsedScenario) -> Object:
     """A scenario whole, but for its credentials, of which digests go.
 
     Raises:
         ScenarioError: a credential also stands where it cannot be told from other text.
     """
     keys = loaded.scenario.keys or ()
-    shown = hide_keys(loaded.data)
+    shown = mask_keys(loaded.data)
     text = dump_text(shown)
     for position, key in enumerate(keys):
         if len(key.token) >= TELLING and key.token in text:
             what = "it stands elsewhere in the scenario, too, where a shared store would keep it; name the principal"
             raise ScenarioError([loaded.row(("keys", position, "token"), what)])
     places = [loaded.locations.values.get(("keys", position, "token")) for position in range(len(keys))]
-    sealed = [seal(key.token) for key in keys]
+    sealed = [digest_credential(key.token) for key in keys]
     return {
         "name": loaded.scenario.name,
         "digest": loaded.digest,
@@ -65,21 +65,21 @@ def write_scenario(loaded: LoadedScenario) -> Object:
     }
 
 
-def read_scenario(document: Object) -> LoadedScenario:
+def read_scenario(document: Object) -> ParsedScenario:
     """What :func:`write_scenario` wrote."""
     scenario = Scenario.model_validate(document["data"])
     texts = {_read_path(as_array(path)): as_text(said) for path, said in map(as_array, as_array(document["answers"]))}
     text = document["text"]
-    loaded = LoadedScenario(
-        put_answers(scenario.model_copy(update={"name": document["name"]}), texts),
+    loaded = ParsedScenario(
+        insert_replies(scenario.model_copy(update={"name": document["name"]}), texts),
         data=document["data"],
         locations=Locations(values=dict(_read_places(as_array(document["places"])))),
-        answers=Answers(texts),
+        answers=ReplyFiles(texts),
         text=None if text is None else as_text(text),
     )
     keys = scenario.keys or ()
     digests = [[as_text(digest) for digest in as_array(pair)] for pair in as_array(document["keys"])]
-    sealed = [SealedCredential(key.token, *pair) for key, pair in zip(keys, digests, strict=True)]
+    sealed = [CredentialDigest(key.token, *pair) for key, pair in zip(keys, digests, strict=True)]
     return replace(with_keys(loaded, keys, sealed) if keys else loaded, known_as=as_text(document["digest"]))
 
 
@@ -115,6 +115,6 @@ def read_clock(document: Object, wall: float) -> Clock:
             return FrozenClock(now)
 
 
-def read_beginning(document: Mapping[str, JSON]) -> Beginning:
+def read_beginning(document: Mapping[str, JSON]) -> Activation:
     """Return how a world begins that others have at work; its clock is read apart."""
-    return Beginning(None, as_number(document["started"]), as_text(document["era"]))
+    return Activation(None, as_number(document["started"]), as_text(document["era"]))

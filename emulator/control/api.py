@@ -12,23 +12,23 @@ from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
 from emulator.control import models
-from emulator.control.auth import Guard
+from emulator.control.auth import ControlAuth
 from emulator.control.console import page_headers, read_page
 from emulator.control.events import stream_events
-from emulator.control.handlers.report import ReportActions
-from emulator.control.problem import ProblemError, problem_response, scenario_problem, tell_mistakes
+from emulator.control.handlers.report import ReportHandlers
+from emulator.control.problem import ProblemError, format_mistakes, problem_response, scenario_problem
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError
-from emulator.core.executor import at_ease
+from emulator.core.executor import run_parsing
 from emulator.core.json import JSON, TooMuch, as_text, check_json, parse_json
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.core.storage import ATTEMPTS, StoreLostError
-from emulator.journal.record import Entry
-from emulator.observability.metrics import METRICS_TYPE, add_metrics, join_metrics
-from emulator.scenario.errors import Row, explain_errors
+from emulator.journal.record import JournalEntry
+from emulator.observability.metrics import METRICS_TYPE, add_metrics, merge_metrics
+from emulator.scenario.errors import Diagnostic, explain_errors
 from emulator.scenario.locations import format_path
 from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.regex import Expressions
@@ -36,7 +36,7 @@ from emulator.scenario.regex import Expressions
 _LARGE = 256 * 1024  # bytes of one write; an answer of no more is sent whole
 
 
-async def send_pieces(http: web.BaseRequest, pieces: AsyncIterator[str], media: str) -> web.StreamResponse:
+async def stream_text(http: web.BaseRequest, pieces: AsyncIterator[str], media: str) -> web.StreamResponse:
     """All pieces, many in one write; the next are made once the client has read enough of those before."""
     headers = {"Content-Type": media}
     response: web.StreamResponse | None = None
@@ -77,7 +77,7 @@ class ControlPlane:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._actions = ReportActions(target)
+        self._actions = ReportHandlers(target)
         target.tellers["metrics"] = self._tell_metrics
         self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
         self._started = self._wall.now()
@@ -85,7 +85,7 @@ class ControlPlane:
         self.urls: Mapping[str, str] = {}
         self.follow: Callable[[], Awaitable[None]] = _stay
         self.authority: bytes | None = None
-        self.guard = Guard()
+        self.guard = ControlAuth()
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """One request under ``/_emulator/``."""
@@ -116,8 +116,8 @@ class ControlPlane:
         hint = active.hints.explain_front(http.method, path)
         detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
         emulator, journal = active.emulator, self._target.journal
-        identity = derive("", http.method, path)
-        entry = Entry(
+        identity = derive_key("", http.method, path)
+        entry = JournalEntry(
             id="",
             time=emulator.clock.now(),
             vendor=None,
@@ -152,7 +152,7 @@ class ControlPlane:
             return _json(models.Ready(ready=self.ready, urls=dict(self.urls)), 200 if self.ready else 503)
         if route.path == "/ca.pem":
             return self._trusted(route)
-        taken = await at_ease(body, _read_json, body, route.takes) if route.takes else body
+        taken = await run_parsing(body, _read_json, body, route.takes) if route.takes else body
         result = await self._act(route, query, taken, name)
         if route.action == "put_scenario":
             await self.follow()
@@ -162,7 +162,7 @@ class ControlPlane:
         """Do what is asked; of metrics those of all workers are told, or of each replica."""
         steering, asked = self._target.steering, query.model_dump()
         if route.path == _EACH:
-            return join_metrics(_by_replica(await steering.gather("metrics")))
+            return merge_metrics(_by_replica(await steering.gather("metrics")))
         if route.path == _METRICS and not steering.counts_for_all:
             return add_metrics(_by_replica(await steering.gather("metrics", asked)))
         result: Result = await getattr(self._actions, route.action)(query, taken, name)
@@ -223,7 +223,7 @@ def _find_local(http: web.BaseRequest) -> str | None:
 
 async def _send(http: web.BaseRequest, result: Result, media: str) -> web.StreamResponse:
     if isinstance(result, AsyncIterator):
-        return await send_pieces(http, result, media)
+        return await stream_text(http, result, media)
     if isinstance(result, str):
         return web.Response(body=result.encode("utf-8", "replace"), headers={"Content-Type": media})
     return _json(result)
@@ -279,8 +279,8 @@ def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
 def _describe(error: ValidationError, data: JSON, model: type[BaseModel]) -> str:
     """Every mistake, each with the name that was probably meant."""
     mistakes = explain_errors(error, data, model.model_json_schema())
-    rows = [Row("", 0, 0, format_path(each.path), each.message, each.suggestion) for each in mistakes]
-    return tell_mistakes(rows, "; ")
+    rows = [Diagnostic("", 0, 0, format_path(each.path), each.message, each.suggestion) for each in mistakes]
+    return format_mistakes(rows, "; ")
 
 
 async def _read_body(http: web.BaseRequest) -> bytes:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from emulator.control.expectations import UNKEPT, Finding, Pattern, Value
+from emulator.control.expectations import UNKEPT, FieldComparison, Pattern, Value
 from emulator.control.models import CallCount
 from emulator.core.json import JSON, dump_text
-from emulator.journal.record import Entry
+from emulator.journal.record import JournalEntry
 from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.matchers import ABSENT
 
@@ -20,18 +20,18 @@ _MOST_VALUES = 3
 _WORDS = {"prefix": "starts with", "suffix": "ends with", "regex": "matches", "not": "is not"}
 
 
-def word_wanted(wanted: Condition | JSON, start: int = 0) -> str:
+def format_wanted(wanted: Condition | JSON, start: int = 0) -> str:
     """``contains 'tides'``, ``above 400``, ``'a' or 'b'``; of a long text the part from ``start``."""
     if isinstance(wanted, str):
-        return f"is {word_value(wanted, start)}"
+        return f"is {format_value(wanted, start)}"
     if isinstance(wanted, tuple):
-        return " or ".join(word_value(name) for name in wanted[:_MOST_VALUES]) + _and_more(len(wanted))
+        return " or ".join(format_value(name) for name in wanted[:_MOST_VALUES]) + _and_more(len(wanted))
     if isinstance(wanted, Bounds):
         given = {"above": wanted.above, "below": wanted.below}
         return " and ".join(f"{name} {_number(bound)}" for name, bound in given.items() if bound is not None)
     if isinstance(wanted, Comparison):
         return " and ".join(_word_key(name, getattr(wanted, name)) for name in _fields(wanted))
-    return word_value(wanted)
+    return format_value(wanted)
 
 
 def _fields(comparison: Comparison) -> list[str]:
@@ -43,18 +43,18 @@ def _word_key(name: str, value: Condition) -> str:
     key = name.rstrip("_")
     if isinstance(value, bool):
         return key.replace("_", " ")
-    inner = f"({word_wanted(value)})" if isinstance(value, Comparison) else word_value(value)
+    inner = f"({format_wanted(value)})" if isinstance(value, Comparison) else format_value(value)
     return f"{_WORDS.get(key, key)} {inner}"
 
 
-def word_value(value: Value | Condition, start: int = 0) -> str:
+def format_value(value: Value | Condition, start: int = 0) -> str:
     """A value that was found."""
     if value is ABSENT:
         return "none"
     if value is UNKEPT:
         return "no longer kept"
     if isinstance(value, tuple):
-        return ", ".join(word_value(each) for each in value[:_MOST_VALUES]) + _and_more(len(value))
+        return ", ".join(format_value(each) for each in value[:_MOST_VALUES]) + _and_more(len(value))
     if isinstance(value, str):
         return _cut(value, start)
     if isinstance(value, float):
@@ -64,7 +64,7 @@ def word_value(value: Value | Condition, start: int = 0) -> str:
     return _shorten(dump_text(value))
 
 
-def word_found(finding: Finding) -> tuple[str, str]:
+def format_found(finding: FieldComparison) -> tuple[str, str]:
     """What was wanted and what was found instead; of two long texts the parts where they begin to differ."""
     value, wanted = finding.value, finding.wanted
     start = 0
@@ -72,7 +72,7 @@ def word_found(finding: Finding) -> tuple[str, str]:
         start = max(0, _count_equal(value, wanted) - _BEFORE)
     elif isinstance(value, str) and isinstance(wanted, Comparison) and wanted.suffix is not None:
         start = max(0, len(value) - _MOST)
-    return word_wanted(wanted, start if isinstance(wanted, str) else 0), word_value(value, start)
+    return format_wanted(wanted, start if isinstance(wanted, str) else 0), format_value(value, start)
 
 
 def _count_equal(left: str, right: str) -> int:
@@ -122,7 +122,7 @@ class Made:
     """
 
     session: str | None
-    entries: Sequence[Entry]
+    entries: Sequence[JournalEntry]
     elsewhere: Mapping[str, int]
 
     def describe(self) -> str:
@@ -132,7 +132,9 @@ class Made:
         return f"{count or 'no'} {_calls(count)} {_were(count)} made{where}"
 
 
-def describe_count(pattern: Pattern, count: CallCount, found: Sequence[Entry], made: Made, within: float = 0.0) -> str:
+def describe_count(
+    pattern: Pattern, count: CallCount, found: Sequence[JournalEntry], made: Made, within: float = 0.0
+) -> str:
     """Other calls than expected: too few, or too many."""
     many = _word_count(count)
     waited = f" within {within:g} s" if within and len(found) < count.least else ""
@@ -147,7 +149,7 @@ def describe_count(pattern: Pattern, count: CallCount, found: Sequence[Entry], m
     return "\n".join(lines[:MOST_LINES])
 
 
-def describe_order(patterns: Sequence[Pattern], found: Sequence[Entry], made: Made, within: float = 0.0) -> str:
+def describe_order(patterns: Sequence[Pattern], found: Sequence[JournalEntry], made: Made, within: float = 0.0) -> str:
     """Calls that did not come in the order expected; ``found``: those of the first steps."""
     reached, missing = len(found), patterns[len(found)]
     waited = f" within {within:g} s" if within else ""
@@ -186,11 +188,11 @@ def _word_pattern(pattern: Pattern) -> str:
     of = ""
     if facets and facets[0][0] == "vendor" and isinstance(facets[0][1], tuple):
         of, facets = f" of {one_line(' or '.join(facets[0][1]))}", facets[1:]
-    rest = ", ".join(f"{one_line(name)} {word_wanted(wanted)}" for name, wanted in facets)
+    rest = ", ".join(f"{one_line(name)} {format_wanted(wanted)}" for name, wanted in facets)
     return f"{of} whose {rest}" if rest else of
 
 
-def _describe_near(pattern: Pattern, made: Made, others: Sequence[Entry]) -> Iterator[str]:
+def _describe_near(pattern: Pattern, made: Made, others: Sequence[JournalEntry]) -> Iterator[str]:
     """How many calls were made, and those of them that come nearest."""
     if not others:
         yield f"{made.describe()}{', and no other' if made.entries else _word_elsewhere(made.elsewhere)}."
@@ -205,14 +207,14 @@ def _describe_near(pattern: Pattern, made: Made, others: Sequence[Entry]) -> Ite
         yield f"  and {len(others) - len(ranked)} more."
 
 
-def _describe_call(pattern: Pattern, entry: Entry) -> Iterator[str]:
+def _describe_call(pattern: Pattern, entry: JournalEntry) -> Iterator[str]:
     found, marks = [], []
     for finding in pattern.judge(entry):
         name = one_line(finding.name)
         if finding.holds:
             marks.append(f"{name} ✓")
             continue
-        wanted, value = word_found(finding)
+        wanted, value = format_found(finding)
         marks.append(f"{name} ✗ {wanted}")
         if finding.name not in _EVIDENT:
             found.append(f"{name}: {value}")
@@ -221,18 +223,18 @@ def _describe_call(pattern: Pattern, entry: Entry) -> Iterator[str]:
         yield f"      {'   '.join(marks)}"
 
 
-def _word_call(entry: Entry) -> str:
+def _word_call(entry: JournalEntry) -> str:
     return f"  #{entry.seq} {one_line(entry.method)} {one_line(entry.path)} {entry.status or 'no answer'}"
 
 
-def _list(entries: Sequence[Entry]) -> Iterator[str]:
+def _list(entries: Sequence[JournalEntry]) -> Iterator[str]:
     for entry in entries[:_MOST_LISTED]:
         yield _word_call(entry)
     if len(entries) > _MOST_LISTED:
         yield f"  and {len(entries) - _MOST_LISTED} more."
 
 
-def _name(entries: Sequence[Entry]) -> str:
+def _name(entries: Sequence[JournalEntry]) -> str:
     """``: #1, #4``."""
     named = ", ".join(f"#{entry.seq}" for entry in entries[:_MOST_LISTED])
     more = f" and {len(entries) - _MOST_LISTED} more" if len(entries) > _MOST_LISTED else ""

@@ -22,7 +22,7 @@ Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class ControlAuth:
     """Lets control requests in.
 
     Fields:

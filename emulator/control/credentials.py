@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from emulator.core.json import JSON, Object, as_text
-from emulator.core.redaction.credentials import cut
-from emulator.scenario.credentials import list_tokens
+from emulator.core.redaction.credentials import mask
+from emulator.scenario.credentials import list_credentials
 from emulator.scenario.models import Key
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
-_CUT = cut("")  # how every token ends that is not whole
+_CUT = mask("")  # how every token ends that is not whole
 
 
-def hide_keys(document: JSON) -> JSON:
+def mask_keys(document: JSON) -> JSON:
     """The document of a scenario with each token cut."""
-    return _with_tokens(document, [cut(as_text(token)) for token in _list_tokens(document)])
+    return _with_tokens(document, [mask(as_text(token)) for token in _list_tokens(document)])
 
 
-def show_text(loaded: LoadedScenario) -> str:
+def show_text(loaded: ParsedScenario) -> str:
     """The scenario as it was written, or as JSON, which is YAML too; each token is cut, also where else it is said.
 
     What a program wrote on one line is shown on several.
@@ -33,11 +33,11 @@ def show_text(loaded: LoadedScenario) -> str:
         positions = reversed(range(len(loaded.scenario.keys or ())))  # so that no place on a line moves
         if all([_cut_in_place(lines, loaded, position) for position in positions]):
             return _cut_everywhere("\n".join(lines), loaded)
-    shown = hide_keys(loaded.data)
+    shown = mask_keys(loaded.data)
     return "" if shown is None else _cut_everywhere(json.dumps(shown, ensure_ascii=False, indent=2) + "\n", loaded)
 
 
-def _cut_in_place(lines: list[str], loaded: LoadedScenario, position: int) -> bool:
+def _cut_in_place(lines: list[str], loaded: ParsedScenario, position: int) -> bool:
     """Cut one token where it stands; false if what stands there is written in another way."""
     token = (loaded.scenario.keys or ())[position].token
     at = loaded.locations.values.get(("keys", position, "token"))
@@ -46,16 +46,16 @@ def _cut_in_place(lines: list[str], loaded: LoadedScenario, position: int) -> bo
     line = lines[at.line - 1]
     start = at.column - 1 + (line[at.column - 1 : at.column] in ("'", '"'))
     if not line.startswith(token, start):
-        return line.startswith(cut(token), start)  # as it was shown before
-    lines[at.line - 1] = line[:start] + cut(token) + line[start + len(token) :]
+        return line.startswith(mask(token), start)  # as it was shown before
+    lines[at.line - 1] = line[:start] + mask(token) + line[start + len(token) :]
     return True
 
 
-def _cut_everywhere(text: str, loaded: LoadedScenario) -> str:
-    return list_tokens(loaded.scenario).cut(text)
+def _cut_everywhere(text: str, loaded: ParsedScenario) -> str:
+    return list_credentials(loaded.scenario).cut(text)
 
 
-def restore_keys(loaded: LoadedScenario, before: LoadedScenario) -> LoadedScenario:
+def restore_keys(loaded: ParsedScenario, before: ParsedScenario) -> ParsedScenario:
     """A scenario in which tokens that are cut are those of the one before, of the same principals in the same order.
 
     Raises:
@@ -66,7 +66,7 @@ def restore_keys(loaded: LoadedScenario, before: LoadedScenario) -> LoadedScenar
         return loaded
     known: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key in before.scenario.keys or ():
-        known[cut(key.token), key.principal].append(key.token)
+        known[mask(key.token), key.principal].append(key.token)
     wanted = [(key.token, key.principal) for key in keys]
     whole: list[str] = []
     for position, key in enumerate(keys):
@@ -81,7 +81,7 @@ def restore_keys(loaded: LoadedScenario, before: LoadedScenario) -> LoadedScenar
     return with_keys(loaded, keys, whole)
 
 
-def with_keys(loaded: LoadedScenario, keys: Sequence[Key], tokens: Sequence[str]) -> LoadedScenario:
+def with_keys(loaded: ParsedScenario, keys: Sequence[Key], tokens: Sequence[str]) -> ParsedScenario:
     """A scenario with other credentials in the places of its own."""
     changed = [key.model_copy(update={"token": token}) for key, token in zip(keys, tokens, strict=True)]
     scenario = loaded.scenario.model_copy(update={"keys": tuple(changed)})

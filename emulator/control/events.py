@@ -15,8 +15,8 @@ from emulator.control.problem import ProblemError
 from emulator.control.target import Target
 from emulator.core.json import dump_json
 from emulator.core.text import read_whole
-from emulator.journal.record import UNTAKEN, Recorded
-from emulator.journal.watcher import News
+from emulator.journal.record import UNTAKEN, JournalItem
+from emulator.journal.watcher import JournalWatcher
 
 EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
@@ -36,19 +36,19 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
     It ends when the client leaves or the server closes. Of more calls than it asks for the latest are told, and an
     event ``skipped`` says how many were not.
     """
-    journal, matches, room = target.journal, compile_filters(query), _Room(query.most)
+    journal, matches, room = target.journal, compile_filters(query), EventRateLimiter(query.most)
     asked = _read_last_id(http) if query.since is None else query.since
     latest = journal.latest if asked is None else asked
-    changed: dict[int, Recorded] = {}
+    changed: dict[int, JournalItem] = {}
 
-    def hear(call: Recorded) -> None:
+    def hear(call: JournalItem) -> None:
         if call.seq <= latest:
             changed[call.seq] = call
 
     response = await _begin(http)
     if http.method == "HEAD":
         return response
-    with News(target, hear) as news:
+    with JournalWatcher(target, hear) as news:
         await response.write(b": calls as they come\n\n")
         while not news.over:
             async with journal.reading:
@@ -78,13 +78,13 @@ async def _begin(http: web.BaseRequest) -> web.StreamResponse:
     return response
 
 
-async def _wait(news: News, response: web.StreamResponse) -> None:
+async def _wait(news: JournalWatcher, response: web.StreamResponse) -> None:
     """Until there is something to tell, or it is time to say that there is nothing."""
     if not await news.wait(KEEP_ALIVE) and not news.over:
         await response.write(b": still here\n\n")
 
 
-class _Room:
+class EventRateLimiter:
     """How many calls a viewer is told of: so many a second, and as many at once after a second of silence.
 
     To tell of all is dearer than to tell of some, and nobody reads thousands a second. ``most``: ``None``, of all.
@@ -107,14 +107,14 @@ class _Room:
         return count - told
 
 
-def _parts(new: list[Recorded], again: list[Recorded]) -> Iterator[list[tuple[Recorded, bool]]]:
+def _parts(new: list[JournalItem], again: list[JournalItem]) -> Iterator[list[tuple[JournalItem, bool]]]:
     """A few at a time, so that others have their turn; with whether they carry an id."""
     for calls, numbered in ((new, True), (again, False)):
         for start in range(0, len(calls), _AT_ONCE):
             yield [(call, numbered) for call in calls[start : start + _AT_ONCE]]
 
 
-def _render(call: Recorded, brief: bool, numbered: bool) -> bytes:
+def _render(call: JournalItem, brief: bool, numbered: bool) -> bytes:
     """One event, from figures alone as far as that will do; a model for each costs five times as much.
 
     ``brief``: without looking for the nearest rule.

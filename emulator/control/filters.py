@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from emulator.control.models import Filters, RequestEntry
-from emulator.journal.record import Entry, Recorded
+from emulator.journal.record import JournalEntry, JournalItem
 
-Filter = Callable[[Recorded], bool]
-_Test = Callable[[Entry], bool]
+Filter = Callable[[JournalItem], bool]
+_Test = Callable[[JournalEntry], bool]
 
 
 def compile_filters(filters: Filters) -> Filter:
@@ -16,7 +16,7 @@ def compile_filters(filters: Filters) -> Filter:
     wanted = tuple(_compile(filters))
     whole = filters.summary is not None
 
-    def matches(call: Recorded) -> bool:
+    def matches(call: JournalItem) -> bool:
         if not wanted:
             return True
         entry = call.read() if whole else call.glance()
@@ -40,7 +40,7 @@ def _compile(filters: Filters) -> Iterator[_Test]:
 
 
 def _compile_field(name: str, wanted: str | float) -> _Test:
-    def holds(entry: Entry) -> bool:
+    def holds(entry: JournalEntry) -> bool:
         value = getattr(entry, name)
         if isinstance(value, bool):
             value = "true" if value else "false"

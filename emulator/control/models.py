@@ -24,7 +24,6 @@ __all__ = [
     "Duration",
     "EventsQuery",
     "Filters",
-    "Given",
     "Health",
     "JournalState",
     "LatenessQuantiles",
@@ -47,10 +46,12 @@ __all__ = [
     "RequestDetail",
     "RequestDetails",
     "RequestEntry",
+    "RequestModel",
     "RequestQuery",
     "RequestShown",
     "Requests",
     "RequestsQuery",
+    "ResponseModel",
     "ResponseShown",
     "RuleHits",
     "RuleVerdict",
@@ -65,7 +66,6 @@ __all__ = [
     "SessionState",
     "Status",
     "StrikeShown",
-    "Taken",
     "TimingErrors",
     "TimingReport",
     "ToolCallShown",
@@ -77,13 +77,13 @@ __all__ = [
 ]
 
 
-class Taken(BaseModel):
+class RequestModel(BaseModel):
     """What a client sends; unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class Given(BaseModel):
+class ResponseModel(BaseModel):
     """What a client is sent."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
@@ -105,7 +105,7 @@ def _check_duration(text: str) -> str:
 Duration = Annotated[str, AfterValidator(_check_duration), Field(examples=["60s"])]
 
 
-class NoQuery(Taken):
+class NoQuery(RequestModel):
     """No query parameter."""
 
 
@@ -123,15 +123,15 @@ def check_session(name: str) -> str:
 SessionName = Annotated[str, AfterValidator(check_session)]
 
 
-class SessionQuery(Taken):
+class SessionQuery(RequestModel):
     session: SessionName = Field(default="", description="Of this session alone; absent: the server's own.")
 
 
-class MetricsQuery(Taken):
+class MetricsQuery(RequestModel):
     session: SessionName | None = Field(default=None, description="Of this session's calls alone.")
 
 
-class MistakeRow(Given):
+class MistakeRow(ResponseModel):
     file: str
     line: int = Field(description="From 1; 0 where there is no text.")
     column: int
@@ -140,7 +140,7 @@ class MistakeRow(Given):
     suggestion: str | None = None
 
 
-class Problem(Given):
+class Problem(ResponseModel):
     """RFC 9457."""
 
     type: str = "about:blank"
@@ -150,7 +150,7 @@ class Problem(Given):
     errors: list[MistakeRow] | None = Field(default=None, description="Every mistake in a scenario.")
 
 
-class LimitLevel(Given):
+class LimitLevel(ResponseModel):
     limit: str = Field(
         description="Which it is: by its place in the scenario, or by the name a vendor's own API gave it."
     )
@@ -164,11 +164,11 @@ class LimitLevel(Given):
     full_in: float | None = Field(description="Scenario seconds until all of it can be had; null: nobody knows.")
 
 
-class Limits(Given):
+class Limits(ResponseModel):
     limits: list[LimitLevel] = Field(description="Shares that were asked for, and those that all callers share.")
 
 
-class RuleHits(Given):
+class RuleHits(ResponseModel):
     name: str
     hits: int = Field(description="Calls in the journal that it took.")
     last: str | None = Field(description="Id of the latest of them.")
@@ -176,18 +176,18 @@ class RuleHits(Given):
     nearest: int = Field(description="Unmatched calls of the latest 100 that it came nearest to.")
 
 
-class Rules(Given):
+class Rules(ResponseModel):
     rules: list[RuleHits] = Field(description="In the order in which they are asked.")
 
 
-class VendorLoad(Given):
+class VendorLoad(ResponseModel):
     vendor: str
     open: int = Field(description="Answers that have begun and not ended.")
     requests: int = Field(description="Since the process began.")
     failed: int
 
 
-class ServerLoad(Given):
+class ServerLoad(ResponseModel):
     session: str
     vendor: str
     deployment: str
@@ -195,14 +195,14 @@ class ServerLoad(Given):
     queued: int = Field(description="Calls that wait for a place.")
 
 
-class JournalState(Given):
+class JournalState(ResponseModel):
     entries: int
     bytes: int = Field(description="Of bodies and headers that are kept.")
     forgotten: int = Field(description="Entries that were dropped for want of room since the process began.")
     emptied: int = Field(description="Entries that lost their bodies for want of room since the process began.")
 
 
-class Status(Given):
+class Status(ResponseModel):
     version: str
     uptime_seconds: float
     memory: int = Field(description="Resident bytes of the process; 0 where the system does not say.")
@@ -217,32 +217,32 @@ class Status(Given):
     valid: bool = Field(description="The bound of `timing` was kept.")
 
 
-class Checked(Given):
+class Checked(ResponseModel):
     ok: bool = Field(description="It can be served.")
     errors: list[MistakeRow]
     warnings: list[MistakeRow]
 
 
-class Place(Given):
+class Place(ResponseModel):
     path: list[str | int] = Field(description="Of a value in the document.")
     line: int = Field(description="From 1.")
     column: int
 
 
-class Parsed(Given):
+class Parsed(ResponseModel):
     document: JSON = Field(description="The text as JSON; null where it is not YAML.")
     values: list[Place] = Field(description="Where each value begins.")
     keys: list[Place] = Field(description="Where the key of each value begins.")
     errors: list[MistakeRow] = Field(description="What cannot be read.")
 
 
-class ReportAsked(Taken):
+class ReportAsked(RequestModel):
     session: SessionName | None = Field(default=None, description="Of this session alone; absent: every call.")
     title: str = Field(default="emulator report", description="What the page says it is about.")
     outcome: str = Field(default="", description="What is shown above the calls, such as why a test failed.")
 
 
-class RequestEntry(Given):
+class RequestEntry(ResponseModel):
     id: str = Field(description="As in `x-emulator-request-id`.")
     seq: int = Field(description="Rises over the whole server.")
     time: float = Field(description="Unix seconds at admission, by the scenario's clock.")
@@ -294,7 +294,7 @@ def _describe_filters(schema: JsonDict) -> None:
 Flag = Literal["true", "false"]
 
 
-class Filters(Taken):
+class Filters(RequestModel):
     """Fields of an entry: what is given must be equal; an empty text stands for null."""
 
     model_config = ConfigDict(json_schema_extra=_describe_filters)
@@ -358,7 +358,7 @@ class RequestsQuery(Filters):
     detail: Flag = Field(default="false", description="Each call whole, as `/requests/{id}` gives it.")
 
 
-class RequestShown(Given):
+class RequestShown(ResponseModel):
     """What the client sent."""
 
     query: dict[str, str]
@@ -373,17 +373,17 @@ class RequestShown(Given):
     kept: bool = Field(description="false: query, headers and body are not kept, or no longer.")
 
 
-class ToolCallShown(Given):
+class ToolCallShown(ResponseModel):
     name: str
     arguments: JSON = Field(description="Parsed where they are JSON.")
 
 
-class StrikeShown(Given):
+class StrikeShown(ResponseModel):
     fault: str
     at: int = Field(description="Before which character of `raw`.")
 
 
-class ResponseShown(Given):
+class ResponseShown(ResponseModel):
     """What the client was sent."""
 
     headers: dict[str, str] = Field(description="Names in lower case.")
@@ -405,7 +405,7 @@ class ResponseShown(Given):
     kept: bool = Field(description="false: headers, body and text are not kept, or no longer.")
 
 
-class LimitRow(Given):
+class LimitRow(ResponseModel):
     limit: str = Field(examples=["limits[0]"])
     unit: str
     asked: int
@@ -413,7 +413,7 @@ class LimitRow(Given):
     wait: float | None = Field(description="Seconds until there is enough; null: nobody knows, or never.")
 
 
-class RuleVerdict(Given):
+class RuleVerdict(ResponseModel):
     rule: str
     takes: bool
     failed: str | None = Field(description="The first facet that does not hold.")
@@ -422,7 +422,7 @@ class RuleVerdict(Given):
     text: str = Field(description="The same as a sentence.")
 
 
-class RequestQuery(Taken):
+class RequestQuery(RequestModel):
     session: SessionName | None = Field(default=None, description="Of this session; equal calls have equal ids.")
 
 
@@ -433,19 +433,19 @@ class RequestDetail(RequestEntry):
     explanation: list[RuleVerdict] = Field(description="Every rule's word, up to the one that took the call.")
 
 
-class Requests(Given):
+class Requests(ResponseModel):
     requests: list[RequestDetail | RequestEntry] = Field(description="Oldest first.")
     total: int = Field(description="How many match, those past the limit too.")
 
 
-class RequestDetails(Given):
+class RequestDetails(ResponseModel):
     """What `detail=true` gives."""
 
     requests: list[RequestDetail]
     total: int
 
 
-class LatenessQuantiles(Given):
+class LatenessQuantiles(ResponseModel):
     """Real seconds."""
 
     count: int
@@ -456,13 +456,13 @@ class LatenessQuantiles(Given):
     worst: float
 
 
-class TimingErrors(Given):
+class TimingErrors(ResponseModel):
     ttft: LatenessQuantiles = Field(description="How late first tokens were.")
     itl: LatenessQuantiles = Field(description="How far gaps between two writes were off.")
     end: LatenessQuantiles = Field(description="How late answers ended.")
 
 
-class TimingReport(Given):
+class TimingReport(ResponseModel):
     valid: bool = Field(description="No p99 since reset is above `invalid_above`.")
     reason: str | None = Field(description="Why not.")
     invalid_above: float | None = Field(description="Seconds; null: no bound.")
@@ -489,7 +489,7 @@ class Calls(When):
 _Count = Annotated[int, Field(ge=0)]
 
 
-class CallCount(Taken):
+class CallCount(RequestModel):
     """How many calls; without a word at least one."""
 
     exactly: _Count | None = Field(default=None, description="As many, and no more.")
@@ -515,7 +515,7 @@ class CallCount(Taken):
         return self.at_most if self.exactly is None else self.exactly
 
 
-class Verify(Taken):
+class Verify(RequestModel):
     session: SessionName | None = Field(default=None, description="Calls of this session alone.")
     calls: Calls | None = Field(default=None, description="Which calls are meant; absent: all.")
     order: list[Calls] | None = Field(
@@ -533,7 +533,7 @@ class Verify(Taken):
         return self
 
 
-class Verified(Given):
+class Verified(ResponseModel):
     ok: bool = True
     count: int = Field(description="How many such calls there are.")
     ids: list[str] = Field(description="Theirs, in the order in which they came.")
@@ -547,12 +547,12 @@ class PutQuery(SessionQuery):
     seed: int | None = Field(default=None, ge=0, description="In place of the scenario's own.")
 
 
-class ScenarioName(Given):
+class ScenarioName(ResponseModel):
     name: str
     hash: str = Field(description="Changes with the content.")
 
 
-class ScenarioState(Given):
+class ScenarioState(ResponseModel):
     name: str
     description: str
     hash: str = Field(description="Changes with the content.")
@@ -565,7 +565,7 @@ class ScenarioState(Given):
     text: str = Field(description="The same as text to edit; tokens of `keys` are cut.")
 
 
-class LibraryEntry(Given):
+class LibraryEntry(ResponseModel):
     name: str = Field(description="What `PUT /scenario?name=` takes.")
     title: str = Field(description="The scenario's own name.")
     description: str
@@ -573,11 +573,11 @@ class LibraryEntry(Given):
     active: bool
 
 
-class Library(Given):
+class Library(ResponseModel):
     scenarios: list[LibraryEntry]
 
 
-class Advance(Taken):
+class Advance(RequestModel):
     advance: Duration | None = Field(default=None, description="How far the clock is to move, in scenario time.")
     clock: Clock | None = Field(
         default=None, description="How time is to go from now on: real, instant, frozen, or a scale."
@@ -590,7 +590,7 @@ class Advance(Taken):
         return self
 
 
-class ClockState(Given):
+class ClockState(ResponseModel):
     kind: Literal["real", "scale", "instant", "frozen"] = Field(description="How time passes.")
     scale: float = Field(description="Scenario seconds in one real second; 0 where time does not pass by itself.")
     now: float = Field(description="Unix seconds.")
@@ -598,37 +598,37 @@ class ClockState(Given):
     since_start: float = Field(description="Scenario seconds since start or reset.")
 
 
-class Listen(Taken):
+class Listen(RequestModel):
     vendor: str = Field(description="Whose paths begin at the root of the port.")
 
 
-class Listening(Given):
+class Listening(ResponseModel):
     url: str = Field(description="The vendor's base URL, until the session ends.")
 
 
-class SessionState(Given):
+class SessionState(ResponseModel):
     name: str
     scenario: str = Field(description="Name of the scenario it runs.")
     calls: int = Field(description="How many calls it had.")
     idle_seconds: float = Field(description="Real seconds since its last use.")
 
 
-class SessionList(Given):
+class SessionList(ResponseModel):
     sessions: list[SessionState] = Field(description="Least recently used first.")
 
 
-class SessionEnded(Given):
+class SessionEnded(ResponseModel):
     name: str
 
 
-class Health(Given):
+class Health(ResponseModel):
     status: Literal["ok"] = "ok"
     version: str
     uptime_seconds: float
     scenario: ScenarioName
 
 
-class Ready(Given):
+class Ready(ResponseModel):
     ready: bool
     urls: dict[str, str] = Field(description="Base URL of the front and of each vendor.")
 
@@ -637,7 +637,7 @@ class DeploymentsQuery(SessionQuery):
     vendor: str | None = Field(default=None, description="Of this vendor alone.")
 
 
-class DeploymentEntry(Given):
+class DeploymentEntry(ResponseModel):
     vendor: str
     name: str = Field(description="What a client asks for.")
     task: str = Field(description="chat, completions, embeddings, rerank or images.")
@@ -646,5 +646,5 @@ class DeploymentEntry(Given):
     context: int | None = Field(description="Tokens of prompt and answer together; null: no bound.")
 
 
-class Deployments(Given):
+class Deployments(ResponseModel):
     deployments: list[DeploymentEntry] = Field(description="By vendor, each in the order of its catalogue.")

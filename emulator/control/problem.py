@@ -7,7 +7,7 @@ from pathlib import Path
 from aiohttp import web
 
 from emulator.control.models import Problem, dump_model
-from emulator.scenario.errors import Row
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.parsed import ScenarioError
 
 MOST_MISTAKES = 200  # that are told one by one
@@ -29,7 +29,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     )
 
 
-def tell_mistakes(rows: Sequence[Row], between: str) -> str:
+def format_mistakes(rows: Sequence[Diagnostic], between: str) -> str:
     """All of them, or of very many the first."""
     told = [*map(str, rows[:MOST_MISTAKES])]
     more = len(rows) - len(told)
@@ -49,7 +49,7 @@ def scenario_problem(error: ScenarioError) -> web.Response:
     """Every mistake of a scenario, as text and as rows."""
     found = [replace(row, file=show_file(row.file)) for row in error.rows]
     rows = [dict(row.as_json()) for row in found[:MOST_MISTAKES]]
-    detail = tell_mistakes(found, "\n")
+    detail = format_mistakes(found, "\n")
     problem = Problem.model_validate(
         {"title": "The scenario has mistakes", "status": 422, "detail": detail, "errors": rows}
     )

@@ -14,7 +14,7 @@ class Route:
     """One method of one path.
 
     Fields:
-        action: the method of :class:`emulator.control.handlers.scenario.Actions` that does it.
+        action: the method of :class:`emulator.control.handlers.scenario.Handlers` that does it.
         takes: the body, as JSON; ``None``: no body, or one that is read as it is.
         gives: the answer's body; ``None``: a document of its own.
         yaml: the body is a scenario; media: content type of an answer without a model.

@@ -9,13 +9,13 @@ from itertools import accumulate, pairwise
 
 from emulator.control.models import RequestShown, ResponseShown, StrikeShown, ToolCallShown
 from emulator.core.json import JSON, parse_json
-from emulator.journal.record import Entry, Kept
+from emulator.journal.record import JournalEntry, Payload
 
 _LEAST, _MOST = 1e-4, 1e15  # between them Python and JavaScript write numbers alike
 _LONGEST_CHARACTER = 4  # bytes in UTF-8
 
 
-def show_request(entry: Entry, kept: Kept | None) -> RequestShown:
+def show_request(entry: JournalEntry, kept: Payload | None) -> RequestShown:
     """What the client sent."""
     if kept is None:
         return RequestShown(query={}, headers={}, body=None, bytes=entry.bytes_in, cut=False, kept=False)
@@ -32,7 +32,7 @@ def show_request(entry: Entry, kept: Kept | None) -> RequestShown:
     )
 
 
-def show_response(entry: Entry, kept: Kept | None) -> ResponseShown:
+def show_response(entry: JournalEntry, kept: Payload | None) -> ResponseShown:
     """What the client was sent."""
     body, is_base64 = (None, False) if kept is None else show_body(kept.body or b"", cut=kept.response_cut)
     raw, strikes = (None, []) if kept is None else show_strikes(kept)
@@ -101,7 +101,7 @@ def _is_common(one: JSON) -> bool:
     return not isinstance(one, int) or abs(one) < _MOST
 
 
-def show_strikes(kept: Kept) -> tuple[str | None, list[StrikeShown]]:
+def show_strikes(kept: Payload) -> tuple[str | None, list[StrikeShown]]:
     """The bytes of a bent answer as text, a character that was broken too, and before which of it faults struck."""
     if kept.raw is None:
         return None, []

@@ -11,14 +11,14 @@ from emulator.core.storage import Store
 from emulator.core.vendor import AnyService
 from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
-from emulator.observability.metrics import Source
-from emulator.observability.timing import Timing
-from emulator.scenario.errors import Row
+from emulator.observability.metrics import MetricsSource
+from emulator.observability.timing import TimingReport
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.models import Clock
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 
 Teller = Callable[[JSON], Awaitable[JSON]]
-Finding = tuple[Literal["error", "warning"], Row]
+Finding = tuple[Literal["error", "warning"], Diagnostic]
 
 
 class Mounted(Protocol):
@@ -39,7 +39,7 @@ class Active(Protocol):
     """The scenario at work."""
 
     @property
-    def loaded(self) -> LoadedScenario: ...
+    def loaded(self) -> ParsedScenario: ...
 
     @property
     def emulator(self) -> Emulator: ...
@@ -87,7 +87,7 @@ class Steering(Protocol):
     @property
     def is_shared(self) -> bool: ...
 
-    async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+    async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
         """Begin another scenario.
 
         Raises:
@@ -127,16 +127,16 @@ class Target(Protocol):
     def active(self) -> Active: ...
 
     @property
-    def library(self) -> Mapping[str, LoadedScenario]: ...
+    def library(self) -> Mapping[str, ParsedScenario]: ...
 
     @property
     def journal(self) -> Journal: ...
 
     @property
-    def timing(self) -> Timing: ...
+    def timing(self) -> TimingReport: ...
 
     @property
-    def metrics(self) -> Mapping[str, Source]: ...
+    def metrics(self) -> Mapping[str, MetricsSource]: ...
 
     @property
     def store(self) -> Store: ...
@@ -175,7 +175,7 @@ class Target(Protocol):
     async def listen(self, session: str, vendor: str) -> str:
         """The base URL of a vendor on a port that is the session's own."""
 
-    def load(self, text: bytes) -> LoadedScenario: ...
+    def load(self, text: bytes) -> ParsedScenario: ...
 
     def check(self, text: bytes) -> Sequence[Finding]:
         """What is wrong with a scenario, and what may be."""

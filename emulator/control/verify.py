@@ -10,10 +10,10 @@ from emulator.control.expectations import Pattern
 from emulator.control.models import CallCount, Calls, Verified, Verify
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
-from emulator.core.executor import aside, in_turns
+from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.units import parse_duration
-from emulator.journal.record import Entry
-from emulator.journal.watcher import News
+from emulator.journal.record import JournalEntry
+from emulator.journal.watcher import JournalWatcher
 
 _MANY = 1000  # calls that are not looked at again for every single one that comes
 _PAUSE = 0.05  # real seconds between two looks at many
@@ -39,7 +39,7 @@ class Verification:
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._within
-        with News(self._target) as news:
+        with JournalWatcher(self._target) as news:
             while True:
                 entries = await self._entries()
                 found = await self._find(entries)
@@ -54,15 +54,15 @@ class Verification:
             return Verified(count=len(found), ids=ids, timing_invalid=self._target.timing.invalid)
         raise ProblemError(406, "Not as expected", await self._describe(entries, found))
 
-    async def _entries(self) -> list[Entry]:
+    async def _entries(self) -> list[JournalEntry]:
         """In the order in which they came."""
-        entries = [call.read() async for call in in_turns(self._target.journal.list_calls(self._session))]
+        entries = [call.read() async for call in cooperative(self._target.journal.list_calls(self._session))]
         return sorted(entries, key=lambda entry: entry.arrival)
 
-    async def _find(self, entries: Sequence[Entry]) -> list[Entry]:
+    async def _find(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """The calls that are meant; of an order as many as came in it."""
-        found: list[Entry] = []
-        async for entry in in_turns(entries):
+        found: list[JournalEntry] = []
+        async for entry in cooperative(entries):
             pattern = self._patterns[0] if self._single else self._patterns[len(found)]
             await _count(pattern, entry)
             if pattern.holds(entry):
@@ -71,27 +71,27 @@ class Verification:
                     break
         return found
 
-    def _holds(self, found: Sequence[Entry]) -> bool:
+    def _holds(self, found: Sequence[JournalEntry]) -> bool:
         if not self._single:
             return len(found) == len(self._patterns)
         most = self._count.most
         return self._count.least <= len(found) and (most is None or len(found) <= most)
 
-    def _settled(self, found: Sequence[Entry], left: float) -> bool:
+    def _settled(self, found: Sequence[JournalEntry], left: float) -> bool:
         """There is nothing to wait for: it holds, or it cannot come to hold; that nothing comes is known at the end."""
         most = self._count.most
         if left <= 0 or (self._single and most is not None and len(found) > most):
             return True
         return self._holds(found) and not (self._single and most == 0)
 
-    async def _describe(self, entries: Sequence[Entry], found: Sequence[Entry]) -> str:
+    async def _describe(self, entries: Sequence[JournalEntry], found: Sequence[JournalEntry]) -> str:
         pattern = self._patterns[0 if self._single else len(found)]
-        async for entry in in_turns(entries):  # so that the text finds all known
+        async for entry in cooperative(entries):  # so that the text finds all known
             await _count(pattern, entry)
         made = Made(self._session, entries, self._elsewhere() if not entries else {})
         if self._single:
-            return await aside(describe_count, pattern, self._count, found, made, self._within)
-        return await aside(describe_order, self._patterns, found, made, self._within)
+            return await run_in_thread(describe_count, pattern, self._count, found, made, self._within)
+        return await run_in_thread(describe_order, self._patterns, found, made, self._within)
 
     def _elsewhere(self) -> dict[str, int]:
         """How many calls other sessions made."""
@@ -101,9 +101,9 @@ class Verification:
         return counts
 
 
-async def _count(pattern: Pattern, entry: Entry) -> None:
+async def _count(pattern: Pattern, entry: JournalEntry) -> None:
     """Have a pattern know a call, beside the event loop if to find out may take long."""
     if pattern.takes_long(entry):
-        await aside(pattern.count, entry)
+        await run_in_thread(pattern.count, entry)
     else:
         pattern.count(entry)

@@ -9,11 +9,11 @@ from emulator.core.json import JSON
 MOST_READ = 500
 """Calls of a session in one answer to ``read``; an answer of fewer calls has all that there were."""
 
-MOMENT = 0.3  # real seconds
+REPLY_TIMEOUT = 0.3  # real seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PendingChange:
     """A change that is under way to all.
 
     Fields:
@@ -26,14 +26,14 @@ class Posted:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ClusterSnapshot:
     """How a world stands by the latest change of it, as one that joins has to know it; ``version``: that change."""
 
     version: int
     document: JSON
 
 
-class Commons(Protocol):
+class ClusterBus(Protocol):
     """Where replicas tell one another of changes, and each what it made of them.
 
     All may raise :class:`emulator.core.storage.StoreLostError`.
@@ -50,16 +50,16 @@ class Commons(Protocol):
     def now(self) -> float:
         """Unix seconds, the same for all however their own clocks differ."""
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         """Hear of all that comes from now on; what this store is called until it loses all, and each session's world.
 
         The first of several to enter finds no worlds; ``again``: it has been there before, and wants to find them.
         """
 
-    async def post(self, change: JSON) -> Posted:
+    async def post(self, change: JSON) -> PendingChange:
         """Tell all of a change that leaves every world as it is."""
 
-    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
         """Tell all of a change of a world, and keep how it stands then; ``None``: another came before it.
 
         Args:
@@ -74,12 +74,12 @@ class Commons(Protocol):
         """Say what became of a change here."""
 
     async def collect(
-        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         """What each replica said of a change, of those that did within so many real seconds.
 
         Args:
-            silent: of whom little is hoped; once the others have replied they are waited for a ``MOMENT``.
+            silent: of whom little is hoped; once the others have replied they are waited for a ``REPLY_TIMEOUT``.
         """
 
     async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:

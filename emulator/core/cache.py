@@ -11,26 +11,26 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 _clears: list[Callable[[], None]] = []
-_memories: WeakValueDictionary[int, Memory[str, object]] = WeakValueDictionary()
+_memories: WeakValueDictionary[int, Cache[str, object]] = WeakValueDictionary()
 
 
-def remember(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
+def lru(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
     """Remember so many results of a function, those that were asked for last."""
 
     def wrap(find: Callable[..., T]) -> _lru_cache_wrapper[T]:
         remembered = lru_cache(maxsize=most)(find)
-        forget_with_all(remembered.cache_clear)
+        clear_with_all(remembered.cache_clear)
         return remembered
 
     return wrap
 
 
-def forget_with_all(clear: Callable[[], None]) -> None:
+def clear_with_all(clear: Callable[[], None]) -> None:
     """Have this called whenever everything is forgotten."""
     _clears.append(clear)
 
 
-def forget_all() -> None:
+def clear_all() -> None:
     """Nobody waits, and it is soon found out again."""
     for clear in _clears:
         clear()
@@ -38,7 +38,7 @@ def forget_all() -> None:
         memory.clear()
 
 
-class Memory(dict[K, T], Generic[K, T]):
+class Cache(dict[K, T], Generic[K, T]):
     """What can be found out again."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Memory(dict[K, T], Generic[K, T]):
         _memories[id(self)] = self  # type: ignore[assignment]  # whatever it remembers
 
 
-class Roomy(Memory[K, T]):
+class SizedCache(Cache[K, T]):
     """Finds out a value when it is first asked for; forgets everything once it holds more than it may.
 
     ``weigh``: the room that a key and its value take, in whatever unit ``most`` has.
@@ -83,25 +83,25 @@ _MOST = 1024  # results of one function
 _clears_passing: list[Callable[[], None]] = []
 
 
-def remember_meanwhile(find: Callable[P, T]) -> Callable[P, T]:
+def scenario_lru(find: Callable[P, T]) -> Callable[P, T]:
     """Remember what a function finds, until another scenario is at work."""
     remembered = lru_cache(maxsize=_MOST)(find)
-    forget_with_world(remembered.cache_clear)
+    clear_with_scenario(remembered.cache_clear)
     return remembered  # type: ignore[return-value]  # a cache takes whatever is hashable
 
 
-def forget_with_world(clear: Callable[[], None]) -> None:
+def clear_with_scenario(clear: Callable[[], None]) -> None:
     """Have this called once another scenario is at work."""
     _clears_passing.append(clear)
 
 
-def forget_worlds() -> None:
+def clear_scenario_caches() -> None:
     """Another scenario is at work, the server's or a session's; what still is at work is soon found out again."""
     for clear in _clears_passing:
         clear()
 
 
-class Tally:
+class CacheStats:
     """Of all caches of this process that remember the same; to count costs some ten nanoseconds."""
 
     __slots__ = ("hits", "misses")
@@ -109,11 +109,11 @@ class Tally:
     def __init__(self) -> None:
         self.hits = self.misses = 0
 
-    def cache_info(self) -> Tally:
+    def cache_info(self) -> CacheStats:
         return self
 
 
-class Counted(NamedTuple):
+class CacheCounts(NamedTuple):
     """What a cache found, and what it had to find out."""
 
     hits: int
@@ -143,11 +143,11 @@ class _Watched:
 
     def __init__(self, cache: _Clearable) -> None:
         self._cache = cache
-        self._before = Counted(0, 0)
+        self._before = CacheCounts(0, 0)
 
-    def cache_info(self) -> Counted:
+    def cache_info(self) -> CacheCounts:
         info, before = self._cache.cache_info(), self._before
-        return Counted(before.hits + info.hits, before.misses + info.misses)
+        return CacheCounts(before.hits + info.hits, before.misses + info.misses)
 
     def clear(self) -> None:
         self._before = self.cache_info()
@@ -157,9 +157,9 @@ class _Watched:
 _caches: dict[str, _Cache] = {}
 
 
-def keep_tally(name: str) -> Tally:
+def create_stats(name: str) -> CacheStats:
     """A tally that is told under a name."""
-    tally = _caches[name] = Tally()
+    tally = _caches[name] = CacheStats()
     return tally
 
 
@@ -169,7 +169,7 @@ def watch_cache(name: str, cache: _Clearable) -> Callable[[], None]:
     return watched.clear
 
 
-def read_tallies() -> Mapping[str, Counted]:
+def read_stats() -> Mapping[str, CacheCounts]:
     """All of them, by name."""
     found = {name: cache.cache_info() for name, cache in sorted(_caches.items())}
-    return {name: Counted(info.hits, info.misses) for name, info in found.items()}
+    return {name: CacheCounts(info.hits, info.misses) for name, info in found.items()}

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable, Collection
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 
 
-@record(frozen=True, slots=True, eq=False)
-class Answering:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class CancellableResponse:
     """One answer on its way.
 
     Fields:
@@ -19,21 +19,21 @@ class Answering:
     cut: Callable[[], object]
 
 
-class Running:
+class RunningResponses:
     """Calls that are being answered, by the names under which they may be stopped; of equal names the latest counts."""
 
     def __init__(self) -> None:
-        self._named: dict[tuple[str, str], Answering] = {}
-        self._sessions: dict[Answering, str] = {}
+        self._named: dict[tuple[str, str], CancellableResponse] = {}
+        self._sessions: dict[CancellableResponse, str] = {}
         self._ended: list[asyncio.Event] = []
 
-    def enter(self, session: str, names: Collection[str], answering: Answering) -> None:
+    def enter(self, session: str, names: Collection[str], answering: CancellableResponse) -> None:
         """The answer to a call begins to go out."""
         self._sessions[answering] = session
         for name in names:
             self._named[session, name] = answering
 
-    def leave(self, session: str, names: Collection[str], answering: Answering) -> None:
+    def leave(self, session: str, names: Collection[str], answering: CancellableResponse) -> None:
         """It is over."""
         del self._sessions[answering]
         for name in names:
@@ -72,5 +72,5 @@ class Running:
         finally:
             self._ended.remove(ended)
 
-    def _of(self, session: str) -> list[Answering]:
+    def _of(self, session: str) -> list[CancellableResponse]:
         return [answering for answering, owner in self._sessions.items() if owner == session]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 
-from emulator.core.cost_limits import LIGHT
+from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.executor import aside
+from emulator.core.executor import run_in_thread
 
 _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # zlib's words for the wrapper
 _RAW = -15  # none: what some clients mean by deflate
@@ -25,8 +25,8 @@ async def unpack(body: bytes, encoding: str, most: int) -> bytes:
         return body
     if window == 15 and body[0] & 0x0F != zlib.DEFLATED:
         window = _RAW
-    light = len(body) <= LIGHT // 64  # nothing grows more than a thousandfold
-    whole = _inflate(body, window, most) if light else await aside(_inflate, body, window, most)
+    light = len(body) <= INLINE_BYTES // 64  # nothing grows more than a thousandfold
+    whole = _inflate(body, window, most) if light else await run_in_thread(_inflate, body, window, most)
     if whole is None:
         raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": most})
     return whole

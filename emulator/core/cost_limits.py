@@ -8,10 +8,17 @@ from typing import Annotated
 from pydantic import Field
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
+from emulator.core.requests import (
+    ChatRequest,
+    CompletionRequest,
+    Deployment,
+    EmbeddingRequest,
+    InferenceRequest,
+    Sampling,
+)
 from emulator.core.units import Closed, Size, Whole
 
-LIGHT = 64 * 1024
+INLINE_BYTES = 64 * 1024
 """Bytes of a body, roughly, that cost no more than some milliseconds, whatever is done with them."""
 _MIB = 1024**2
 _LONG = 8_192  # tokens and alternatives, some milliseconds of work
@@ -44,21 +51,21 @@ class CallBounds(Closed):
         default=32_768, description="Writes that all faults together make of an answer; the last has the rest."
     )
 
-    def check(self, ask: Ask, deployment: Deployment) -> None:
+    def check(self, ask: InferenceRequest, deployment: Deployment) -> None:
         """Refuse what asks for more.
 
         Raises:
             EmulatedError: ``INVALID_PARAMETER``; the message says how much there may be.
         """
         match ask:
-            case ChatAsk():
+            case ChatRequest():
                 self._check_count(len(ask.messages), self.messages, "messages", "messages")
                 self._check_count(len(ask.tools), self.tools, "tools", "tools")
                 self._check_answers(1, ask.sampling)
-            case CompletionAsk():
+            case CompletionRequest():
                 self._check_count(len(ask.prompts), self.inputs, "prompts", "prompt")
                 self._check_answers(len(ask.prompts), ask.sampling)
-            case EmbeddingAsk():
+            case EmbeddingRequest():
                 self._check_count(len(ask.inputs), self.inputs, "inputs", "input")
                 self._check_count(count_components(ask, deployment), self.components, "numbers in vectors", "input")
 
@@ -67,13 +74,13 @@ class CallBounds(Closed):
         """Bytes of a reply once its placeholders are filled in: no more than its tokens may take."""
         return min(self.text, _DENSEST * self.tokens)
 
-    def check_vectors(self, ask: Ask, fixed: int) -> None:
+    def check_vectors(self, ask: InferenceRequest, fixed: int) -> None:
         """Refuse inputs of which each gets a vector of so many numbers, which a scenario fixes.
 
         Raises:
             EmulatedError: ``INVALID_PARAMETER``.
         """
-        if isinstance(ask, EmbeddingAsk):
+        if isinstance(ask, EmbeddingRequest):
             self._check_count(len(ask.inputs) * fixed, self.components, "numbers in vectors", "input")
 
     def check_tokens(self, count: int, param: str) -> None:
@@ -115,35 +122,35 @@ def count_tokens(prompts: int, sampling: Sampling) -> int:
     return prompts * sampling.n * tokens * (1 + alternatives)
 
 
-def count_components(ask: EmbeddingAsk, deployment: Deployment, fixed: int = 0) -> int:
+def count_components(ask: EmbeddingRequest, deployment: Deployment, fixed: int = 0) -> int:
     """Numbers in all vectors; ``fixed``: of each, where a scenario says it."""
     return len(ask.inputs) * (fixed or ask.dimensions or deployment.dimensions)
 
 
-def is_long(ask: Ask, deployment: Deployment, fixed: int = 0) -> bool:
+def is_slow(ask: InferenceRequest, deployment: Deployment, fixed: int = 0) -> bool:
     """The answer takes so long to make that the event loop must not wait for it; ``fixed``: numbers of each vector."""
     match ask:
-        case ChatAsk():
+        case ChatRequest():
             return count_tokens(1, ask.sampling) > _LONG
-        case CompletionAsk():
+        case CompletionRequest():
             return count_tokens(len(ask.prompts), ask.sampling) > _LONG
-        case EmbeddingAsk():
+        case EmbeddingRequest():
             return count_components(ask, deployment, fixed) > _LONG * 8
 
 
-def is_light(ask: Ask, most_messages: int) -> bool:
+def is_cheap(ask: InferenceRequest, most_messages: int) -> bool:
     """A chat with one answer of natural length: no other bound has anything to say to it, and it is quickly made."""
-    if not isinstance(ask, ChatAsk) or ask.tools or ask.schema is not None or len(ask.messages) > most_messages:
+    if not isinstance(ask, ChatRequest) or ask.tools or ask.schema is not None or len(ask.messages) > most_messages:
         return False
     sampling = ask.sampling
     return sampling.n == 1 and sampling.logprobs is None and not sampling.ignore_eos
 
 
-def is_open(ask: Ask) -> bool:
+def is_unbounded(ask: InferenceRequest) -> bool:
     """How long the answer takes to make, nobody knows: it has a schema to meet."""
-    if isinstance(ask, ChatAsk):
+    if isinstance(ask, ChatRequest):
         return ask.format != "text" or ask.schema is not None or bool(ask.tools)
-    return isinstance(ask, CompletionAsk) and ask.schema is not None
+    return isinstance(ask, CompletionRequest) and ask.schema is not None
 
 
 DEFAULT = CallBounds.model_construct()

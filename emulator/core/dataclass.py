@@ -1,7 +1,6 @@
-"""Records: dataclasses that nobody changes once they are made.
+"""A dataclass that type checkers treat as frozen.
 
-The type checker holds everyone to that. At run time they are plain: freezing costs a microsecond for
-every object, and a request makes a dozen.
+At run time it can be assigned to: ``frozen=True`` costs a microsecond for every object, and a request makes a dozen.
 """
 
 from collections.abc import Callable
@@ -11,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as record
+    from dataclasses import dataclass as fast_dataclass
 else:
 
-    def record(*, frozen: bool, **options: Any) -> Callable[[type[T]], type[T]]:
-        """``dataclass`` without the freezing, and hashable all the same."""
+    def fast_dataclass(*, frozen: bool, **options: Any) -> Callable[[type[T]], type[T]]:
+        """Return ``dataclass`` without the freezing; the class stays hashable."""
         return dataclass(unsafe_hash=frozen and options.get("eq", True), **options)
 
 
-__all__ = ["record"]
+__all__ = ["fast_dataclass"]

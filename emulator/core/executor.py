@@ -14,7 +14,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+async def cooperative(items: Iterable[T]) -> AsyncIterator[T]:
     """One after the other; others have their turn after a time, and after so many."""
     now = asyncio.get_running_loop().time
     ends = now() + _TURN
@@ -31,7 +31,7 @@ def _worker() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="emulator-work")
 
 
-async def aside(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_thread(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """What a function gives that runs on the thread for long work; the event loop goes on meanwhile."""
     return await asyncio.get_running_loop().run_in_executor(_worker(), partial(work, *args, **kwargs))
 
@@ -40,7 +40,7 @@ _QUICK = 16 * 1024  # bytes that are read within some milliseconds, whatever the
 _DEAR = (b"regex", b"&", b"\\")  # expressions, anchors of aliases, and escapes, which may spell either
 
 
-async def at_ease(body: bytes, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_parsing(body: bytes, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Do what a body asks for."""
     long = len(body) > _QUICK or any(sign in body for sign in _DEAR)
-    return await aside(work, *args, **kwargs) if long else work(*args, **kwargs)
+    return await run_in_thread(work, *args, **kwargs) if long else work(*args, **kwargs)

@@ -17,7 +17,7 @@ Edit = tuple[int, int, bytes]
 """Bytes ``start`` to ``end`` of a body, and what takes their place."""
 
 
-class Ending(StrEnum):
+class CloseMode(StrEnum):
     """What follows the last byte."""
 
     COMPLETE = "complete"  # the body ends as HTTP says
@@ -26,7 +26,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class Chunk:
     """Some bytes of the body.
 
     Fields:
@@ -46,7 +46,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class EventRange:
     """Where an event lies in the body, and what it means."""
 
     start: int
@@ -60,7 +60,7 @@ def no_words(error: EmulatedError) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Delivery:
+class FaultableResponse:
     """One answer as it goes over the socket.
 
     Fields:
@@ -71,19 +71,19 @@ class Delivery:
         promised: bytes that the head's length counts and that never come.
         close: the connection ends after a complete answer.
         room: bytes that faults may still add; ``writes``: how many may be made of the answer.
-        texts: of the answer's tokens, as ``Piece.tokens`` counts them.
+        texts: of the answer's tokens, as ``Chunk.tokens`` counts them.
         fields: what members of its JSON mean.
         word_error: an error in the vendor's words, as it stands in the midst of a stream, or as a whole body.
     """
 
     status: int
     headers: Headers
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Chunk, ...]
     streamed: bool
     chunked: bool
     start: float = 0.0
     end: float = 0.0
-    ending: Ending = Ending.COMPLETE
+    ending: CloseMode = CloseMode.COMPLETE
     promised: int = 0
     close: bool = False
     room: int = DEFAULT.added
@@ -101,7 +101,7 @@ class Delivery:
     def size(self) -> int:
         return sum(len(piece.data) for piece in self.pieces)
 
-    def events(self) -> list[Extent]:
+    def events(self) -> list[EventRange]:
         """Each event's place in the body."""
         found = []
         start = end = 0
@@ -110,19 +110,19 @@ class Delivery:
             end += len(piece.data)
             mark |= piece.mark
             if piece.last and end > start:
-                found.append(Extent(start, end, mark))
+                found.append(EventRange(start, end, mark))
                 start = end
             if piece.last:
                 mark = Mark.PLAIN
-        return [*found, Extent(start, end, mark)] if end > start else found
+        return [*found, EventRange(start, end, mark)] if end > start else found
 
     def reaches(self, position: int) -> bool:
         """The answer comes to a position in its body; one that breaks off does not come to its end."""
-        return self.ending is Ending.COMPLETE or position < self.size
+        return self.ending is CloseMode.COMPLETE or position < self.size
 
-    def divide(self, position: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    def divide(self, position: int) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]]:
         """The pieces before a position in the body and those from there on."""
-        before: list[Piece] = []
+        before: list[Chunk] = []
         tokens = 0
         left = position
         for index, piece in enumerate(self.pieces):
@@ -136,7 +136,7 @@ class Delivery:
             left -= len(piece.data)
         return tuple(before), ()
 
-    def cut(self, position: int, ending: Ending = Ending.COMPLETE) -> Self:
+    def cut(self, position: int, ending: CloseMode = CloseMode.COMPLETE) -> Self:
         """The answer up to a position in its body; an ending that is not complete comes at once.
 
         One that is takes the place of an earlier one that was not: nothing is promised any more. What the answer
@@ -146,7 +146,7 @@ class Delivery:
             return self
         before, after = self.divide(position)
         missing = sum(len(piece.data) for piece in after)
-        promised = 0 if ending is Ending.COMPLETE else self.promised + missing
+        promised = 0 if ending is CloseMode.COMPLETE else self.promised + missing
         end = before[-1].due if before else self.start
         return replace(self, pieces=_flush(before), end=end, ending=ending, promised=promised)
 
@@ -171,7 +171,7 @@ class Delivery:
         return replace(self, pieces=tuple(pieces), room=self.room - max(0, grown))
 
 
-def _flush(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _flush(pieces: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
     return pieces and (*pieces[:-1], replace(pieces[-1], flush=True))
 
 
@@ -198,7 +198,7 @@ def _edit(data: bytes, start: int, edits: Sequence[Edit], *, final: bool) -> byt
     return b"".join([*parts, data[at - start :]])
 
 
-def join_writes(pieces: Iterable[Piece]) -> Iterator[tuple[float, bytes, int]]:
+def join_writes(pieces: Iterable[Chunk]) -> Iterator[tuple[float, bytes, int]]:
     """When each write is due, its bytes, never none, and the tokens the client has by then."""
     waiting: list[bytes] = []
     due = 0.0

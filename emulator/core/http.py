@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import TypeVar, overload
 
-from emulator.core.cost_limits import DEFAULT, LIGHT
-from emulator.core.dataclass import record
+from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, check_json, parse_json
 
 Headers = tuple[tuple[str, str], ...]
@@ -37,7 +37,7 @@ _UNREAD = _Unread()
 
 
 @dataclass(slots=True, eq=False)
-class WireRequest:
+class Request:
     """One HTTP request, free of any web framework.
 
     Fields:
@@ -93,7 +93,7 @@ class WireRequest:
 
     def _read(self) -> JSON | ValueError:
         try:
-            if len(self.body) > LIGHT:
+            if len(self.body) > INLINE_BYTES:
                 check_json(self.body, self.most_values, self.most_text)
             return parse_json(self.body)
         except ValueError as error:
@@ -159,7 +159,7 @@ class _Limited(Mapping[str, str]):
 
 
 def limit_headers(headers: Mapping[str, str], names: frozenset[str]) -> Mapping[str, str]:
-    """Of some headers only these, in lower case, as :meth:`WireRequest.limited_to` shows them."""
+    """Of some headers only these, in lower case, as :meth:`Request.limited_to` shows them."""
     return _Limited(headers, names)
 
 
@@ -168,7 +168,7 @@ class _Limits:
 
     __slots__ = ("_names", "_request")
 
-    def __init__(self, request: WireRequest, names: frozenset[str]) -> None:
+    def __init__(self, request: Request, names: frozenset[str]) -> None:
         self._request = request
         self._names = names
 
@@ -182,8 +182,8 @@ class _Limits:
 DROPPED = 0  # in place of a status: the connection ends without a word
 
 
-@record(frozen=True, slots=True, eq=False)
-class WireResponse:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class Response:
     """One whole HTTP answer; ``chunked`` sends it as a stream of one chunk, without a length.
 
     ``close`` ends the connection after it; a ``status`` of :data:`DROPPED` ends it in place of an answer.
@@ -218,7 +218,7 @@ Batch = tuple[Sequence[bytes], int, int]
 """Events that go out in one write: pieces, size, count. Each is a chunk of its own; the size is without framing."""
 
 
-class Foretold:
+class BatchedEvents:
     """Events that are known before the first of them is due, so that many can be made at once."""
 
     __slots__ = ()
@@ -231,8 +231,8 @@ class Foretold:
         raise NotImplementedError
 
 
-@record(frozen=True, slots=True, eq=False)
-class WireStream:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class StreamingResponse:
     """A streamed answer: its head and its events, in the order in which they are due."""
 
     events: Iterable[Event]
@@ -243,7 +243,7 @@ class WireStream:
 Path = tuple[str, ...]
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldNames:
     """What members of a vendor's JSON answers mean; list indexes are no part of a path.
 

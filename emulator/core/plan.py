@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from emulator.core.cache import remember
-from emulator.core.dataclass import record
+from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import dump_string
 from emulator.core.quota import Balance
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
-SpanKind = Literal["reasoning", "text", "refusal", "tool_call"]
+SegmentKind = Literal["reasoning", "text", "refusal", "tool_call"]
 
 
-@remember(4096)
+@lru(4096)
 def at_once(count: int) -> Sequence[float]:
     """Due times of ``count`` tokens that nothing delays."""
     return (0.0,) * count
 
 
-@record(frozen=True, slots=True)
-class Span:
+@fast_dataclass(frozen=True, slots=True)
+class Segment:
     """Which tokens of a choice are what: ``tokens[start:end]``.
 
     A ``tool_call`` span holds the call's arguments; ``name`` is the tool's. ``id`` is set only where a
     scenario fixes the call's id; else it is drawn in the vendor's form.
     """
 
-    kind: SpanKind
+    kind: SegmentKind
     start: int
     end: int
     name: str = ""
     id: str = ""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Logprob:
     """One token's log-probability and its alternatives, best first (the sampled one among them)."""
 
@@ -52,7 +52,7 @@ class Logprob:
     top: tuple[tuple[str, float], ...] = ()
 
 
-class Said(Protocol):
+class TokenSequence(Protocol):
     """What a choice says, token by token and as a whole."""
 
     @property
@@ -72,8 +72,8 @@ class Said(Protocol):
         """Their texts as JSON."""
 
 
-@record(frozen=True, slots=True, eq=False)
-class Words:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
     """Tokens that are at hand."""
 
     tokens: tuple[str, ...]
@@ -88,7 +88,7 @@ class Words:
         return [*map(dump_string, self.tokens)]
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One answer: its tokens, and when each is due.
 
@@ -99,10 +99,10 @@ class Choice:
         prompt: which prompt of the call it answers.
     """
 
-    said: Said
+    said: TokenSequence
     due: Sequence[float]
     finish_reason: FinishReason
-    spans: tuple[Span, ...]
+    spans: tuple[Segment, ...]
     logprobs: tuple[Logprob, ...] | None = None
     stopped_by: str | None = None
     prompt: int = 0
@@ -124,7 +124,7 @@ class Choice:
         """The first ``count`` tokens, one at least."""
         return replace(
             self,
-            said=Words(self.tokens[:count], self.ids[:count]),
+            said=Tokens(self.tokens[:count], self.ids[:count]),
             due=self.due[:count],
             spans=tuple([replace(s, end=min(s.end, count)) for s in self.spans if s.start < count]),
             logprobs=None if self.logprobs is None else self.logprobs[:count],
@@ -142,7 +142,7 @@ class Choice:
         return tuple((s.name, "".join(self.tokens[s.start : s.end])) for s in self.spans if s.kind == "tool_call")
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class PromptTokens:
     """A prompt as the model read it; the first token has no log-probability."""
 
@@ -151,7 +151,7 @@ class PromptTokens:
     logprobs: tuple[Logprob, ...]
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Usage:
     """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``.
 
@@ -172,7 +172,7 @@ class Usage:
 NOTHING_USED = Usage()
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """The answer to one call.
 
@@ -213,7 +213,7 @@ class Plan:
 
 
 def _abandon(choice: Choice) -> Choice:
-    said, spans = Words(("",), choice.ids[:1]), (Span("text", 0, 1),)
+    said, spans = Tokens(("",), choice.ids[:1]), (Segment("text", 0, 1),)
     ended = replace(choice, said=said, due=(0.0,), spans=spans, logprobs=None)
     return replace(ended, finish_reason="stop", stopped_by="")
 

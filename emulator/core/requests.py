@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 
 Task = Literal["chat", "completions", "embeddings", "rerank", "images"]
@@ -72,7 +72,7 @@ class Deployment:
         return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _USUAL_OUTPUT))
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Sampling:
     """How tokens are chosen and where they end.
 
@@ -103,7 +103,7 @@ class Sampling:
     prompt_details: bool = False
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call of a tool; ``arguments`` is JSON text."""
 
@@ -112,7 +112,7 @@ class ToolCall:
     arguments: str
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Message:
     """One turn. ``media`` counts pictures, sounds and films that came with the text."""
 
@@ -123,7 +123,7 @@ class Message:
     media: int = 0
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A function on offer; ``parameters`` is its JSON Schema, ``None`` if it takes no arguments.
 
@@ -136,8 +136,8 @@ class Tool:
     bare: bool = False
 
 
-@record(frozen=True, slots=True)
-class ChatAsk:
+@fast_dataclass(frozen=True, slots=True)
+class ChatRequest:
     """A conversation to go on with.
 
     Fields:
@@ -183,8 +183,8 @@ class ChatAsk:
         return next((m.text for m in reversed(self.messages) if m.role == "tool"), None)
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class CompletionAsk:
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionRequest:
     """Prompts to go on with, each a text or its token ids.
 
     Fields:
@@ -207,8 +207,8 @@ class CompletionAsk:
         return next((p for p in reversed(self.prompts) if isinstance(p, str)), None)
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class EmbeddingAsk:
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRequest:
     """Texts, or their token ids, to turn into vectors; ``instruction`` goes in front of each text."""
 
     inputs: tuple[str | tuple[int, ...], ...]
@@ -221,4 +221,4 @@ class EmbeddingAsk:
         return next((i for i in reversed(self.inputs) if isinstance(i, str)), None)
 
 
-Ask = ChatAsk | CompletionAsk | EmbeddingAsk
+InferenceRequest = ChatRequest | CompletionRequest | EmbeddingRequest

@@ -20,31 +20,31 @@ _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 Part = bytes | str | int | float | None
 
 
-def derive(*parts: Part) -> bytes:
+def derive_key(*parts: Part) -> bytes:
     """The 16-byte key of ``parts``; a key of a key is again a key.
 
     Parts of different types or split at different places never give the same key. ``ascii`` and not
     ``repr``, which escapes other characters in every Unicode version.
     """
-    return derive_written(ascii(parts).encode())
+    return derive_key_from_bytes(ascii(parts).encode())
 
 
-def derive_written(parts: bytes) -> bytes:
-    """:func:`derive` of parts that are written as ``ascii`` writes them."""
+def derive_key_from_bytes(parts: bytes) -> bytes:
+    """:func:`derive_key` of parts that are written as ``ascii`` writes them."""
     digest = _UNUSED.copy()
     digest.update(parts)
     return digest.digest()
 
 
-def condense(text: str) -> str:
+def digest_long(text: str) -> str:
     """What stands for a text in a key: itself, or of a long one its digest, as a key writes each of its parts twice."""
     if len(text) <= _LONGEST:
         return text
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def prepare(*parts: Part | EllipsisType) -> Callable[..., bytes]:
-    """:func:`derive` where most of the parts are known beforehand, at half its cost.
+def prepare_key(*parts: Part | EllipsisType) -> Callable[..., bytes]:
+    """:func:`derive_key` where most of the parts are known beforehand, at half its cost.
 
     It takes those that are not, for each of which ``...`` stands here: there are two parts or more.
     """
@@ -64,25 +64,25 @@ def _escape(part: Part | EllipsisType) -> bytes:
 
 def draw_uniform(key: bytes, *name: Part) -> float:
     """A number in [0, 1) with 53 bits."""
-    return (int.from_bytes(derive(key, *name)[:8], "big") >> 11) * 2.0**-53
+    return (int.from_bytes(derive_key(key, *name)[:8], "big") >> 11) * 2.0**-53
 
 
 def draw_integer(key: bytes, below: int, *name: Part) -> int:
     """An integer in [0, below); the bias of the modulo is below 2**-64 for any ``below`` in use."""
-    return int.from_bytes(derive(key, *name), "big") % below
+    return int.from_bytes(derive_key(key, *name), "big") % below
 
 
 def draw_hex(key: bytes, *name: Part, digits: int = 32) -> str:
     """``digits`` lower-case hex digits, at most 32."""
-    return derive(key, *name).hex()[:digits]
+    return derive_key(key, *name).hex()[:digits]
 
 
 def draw_uuid(key: bytes, *name: Part) -> str:
     """A version 4 UUID in the usual form."""
-    return form_uuid(derive(key, *name))
+    return format_uuid(derive_key(key, *name))
 
 
-def form_uuid(bits: bytes) -> str:
+def format_uuid(bits: bytes) -> str:
     """The version 4 UUID that a key stands for."""
     text = bits.hex()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:]}"
@@ -90,7 +90,7 @@ def form_uuid(bits: bytes) -> str:
 
 def draw_opaque(key: bytes, *name: Part) -> str:
     """128 characters that mean something only to a service: signatures, encrypted texts."""
-    return urlsafe_b64encode(b"".join([derive(key, *name, part) for part in range(6)])).decode()
+    return urlsafe_b64encode(b"".join([derive_key(key, *name, part) for part in range(6)])).decode()
 
 
 def draw_alphanumeric(key: bytes, count: int, *name: Part) -> str:

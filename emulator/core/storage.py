@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from emulator.core.bus import Commons
+from emulator.core.bus import ClusterBus
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
 
@@ -16,7 +16,7 @@ class StoreLostError(Exception):
     """The store does not answer."""
 
 
-class ApartError(StoreLostError):
+class IsolatedReplicaError(StoreLostError):
     """The store's clock and this machine's are too far apart to count by."""
 
 
@@ -46,7 +46,7 @@ class Store(Protocol):
         """Its counters, quotas and documents are those of every process that answers as one with this one."""
 
     @property
-    def commons(self) -> Commons | None:
+    def commons(self) -> ClusterBus | None:
         """Where the processes that share it tell one another of changes; ``None``: there is but one."""
 
     @property
@@ -145,7 +145,7 @@ class State(Protocol):
 
 
 @runtime_checkable
-class NearState(State, Protocol):
+class LocalState(State, Protocol):
     """One in the memory of this process: it answers without waiting, too."""
 
     def peek(self, session: str, scope: str, key: bytes) -> int:

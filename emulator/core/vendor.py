@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.core.cancellation import Running
+from emulator.core.cancellation import RunningResponses
 from emulator.core.cost_limits import DEFAULT, CallBounds
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import FieldNames, WireRequest, WireResponse, WireStream
+from emulator.core.http import FieldNames, Request, Response, StreamingResponse
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.quota import Quota
-from emulator.core.requests import Ask, Deployment, Message, Tool
+from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
 
 if TYPE_CHECKING:
     from emulator.core.clock import Clock
@@ -45,8 +45,8 @@ class Tokenizer(Protocol):
         """``len(encode(text))``, faster."""
 
 
-@record(frozen=True, slots=True, eq=False)
-class Call:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class InferenceCall:
     """One request a vendor accepted: what it asks, of whom, and who will word the answer.
 
     Fields:
@@ -66,7 +66,7 @@ class Call:
     """
 
     deployment: Deployment
-    ask: Ask
+    ask: InferenceRequest
     codec: Codec
     stream: bool = False
     prompt_tokens: tuple[int, ...] = (0,)
@@ -74,24 +74,24 @@ class Call:
     quotas: tuple[Quota, ...] = ()
     served: str = ""
     delay: float = 0.0
-    fallback: Callable[[], Call] | None = None
-    keep: Callable[[Plan, WireRequest], tuple[str, JSON]] | None = None
+    fallback: Callable[[], InferenceCall] | None = None
+    keep: Callable[[Plan, Request], tuple[str, JSON]] | None = None
     at_once: bool = False
     names: Callable[[bytes], Collection[str]] | None = None
     heavy: bool = False
     stopped: bool = False
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Write:
     """A document to keep under a key, ``None`` to forget it, and the answer that holds from then on."""
 
-    answer: WireResponse
+    answer: Response
     key: str
     document: JSON
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """A request that changes what its vendor keeps or does, unless something refuses it.
 
@@ -101,7 +101,7 @@ class Change:
         then: what comes of it for the calls of the session, before the answer goes out.
     """
 
-    make: Callable[[Mapping[str, JSON]], Write | WireResponse]
+    make: Callable[[Mapping[str, JSON]], Write | Response]
     then: Callable[[str], Awaitable[None]] | None = None
 
 
@@ -111,14 +111,14 @@ class Codec(Protocol):
     ``request`` is the one to answer; of equal requests the codec was made for the first.
     """
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         """The answer in one piece."""
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         """The same answer, event by event; lazily, for thousands run at once."""
 
 
-Parsed = Call | WireResponse | WireStream | Change
+Parsed = InferenceCall | Response | StreamingResponse | Change
 
 
 class VendorSettings(BaseModel):
@@ -183,12 +183,12 @@ class Service(Generic[S, H]):
     clock: Clock
     started: float
     tokenizer: Callable[[Deployment], Tokenizer]
-    count_prompt: Callable[[Ask, Deployment], tuple[int, ...]]
+    count_prompt: Callable[[InferenceRequest, Deployment], tuple[int, ...]]
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
     weigh_texts: Callable[[Sequence[Message], Deployment], tuple[int, str]]
     metrics: Metrics
     bounds: CallBounds = DEFAULT
-    running: Running = field(default_factory=Running)
+    running: RunningResponses = field(default_factory=RunningResponses)
 
     def principal(self, token: str | None) -> str | None:
         """Who ``token`` belongs to; ``None`` if it opens nothing.
@@ -203,17 +203,17 @@ class Service(Generic[S, H]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShortCut(Generic[S, H]):
+class FastParser(Generic[S, H]):
     """Reads the usual request at little cost, and every other with all checks.
 
     Fields:
         plain: to the same call as ``whole``. ``None``: there is more to be looked at, or something to refuse.
     """
 
-    plain: Callable[[WireRequest, Service[S, H]], Call | None]
-    whole: Callable[[WireRequest, Service[S, H]], Parsed]
+    plain: Callable[[Request, Service[S, H]], InferenceCall | None]
+    whole: Callable[[Request, Service[S, H]], Parsed]
 
-    def __call__(self, request: WireRequest, service: Service[S, H]) -> Parsed:
+    def __call__(self, request: Request, service: Service[S, H]) -> Parsed:
         call = self.plain(request, service)
         return self.whole(request, service) if call is None else call
 
@@ -235,7 +235,7 @@ class Endpoint(Generic[S, H]):
 
     method: str
     path: str
-    parse: Callable[[WireRequest, Service[S, H]], Parsed]
+    parse: Callable[[Request, Service[S, H]], Parsed]
     open: bool = False
     keeps: bool = False
 
@@ -277,9 +277,9 @@ class Vendor(Generic[S, H]):
     settings: type[S]
     catalogue: Callable[[S], tuple[Deployment, ...]]
     prepare: Callable[[Deployment, S], H]
-    authenticate: Callable[[WireRequest, Service[S, H]], str]
-    render_error: Callable[[EmulatedError, WireRequest, Service[S, H]], WireResponse]
-    render_late_error: Callable[[EmulatedError, WireRequest, Service[S, H]], bytes]
+    authenticate: Callable[[Request, Service[S, H]], str]
+    render_error: Callable[[EmulatedError, Request, Service[S, H]], Response]
+    render_late_error: Callable[[EmulatedError, Request, Service[S, H]], bytes]
     fields: FieldNames
     body_limit: int = 64 * 1024**2
     date: bool = True
@@ -295,7 +295,7 @@ class Vendor(Generic[S, H]):
         return self.name if self.provider is None else self.provider(path)
 
 
-def no_habits(deployment: Deployment, settings: VendorSettings) -> None:
+def no_profile(deployment: Deployment, settings: VendorSettings) -> None:
     """For a vendor whose deployments have none beyond their own fields."""
 
 

@@ -7,7 +7,7 @@ grammar takes. Source: lark-parser/lark, ``docs/grammar.md`` and ``lark/grammars
 import re
 from collections.abc import Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.text import read_whole
 
@@ -55,7 +55,7 @@ class BadGrammarError(ValueError):
     """It is no grammar of the kind that Lark reads, or one that takes no text."""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Token:
     kind: str
     text: str

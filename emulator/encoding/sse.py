@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from emulator.core.cache import Memory
+from emulator.core.cache import Cache
 from emulator.core.json import JSON, dump_json
 
 DONE = b"data: [DONE]\n\n"
@@ -15,7 +15,7 @@ def frame(value: JSON) -> bytes:
     return b"data: %b\n\n" % dump_json(value)
 
 
-class _Quoted(Memory[str, bytes]):
+class _Quoted(Cache[str, bytes]):
     """Texts as JSON; forgets them all once they are too many."""
 
     def __missing__(self, text: str) -> bytes:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import count, repeat
 from operator import add
 
-from emulator.core.cache import forget_with_all, remember
-from emulator.core.dataclass import record
-from emulator.core.http import Batch, Event, Foretold, Mark
+from emulator.core.cache import clear_with_all, lru
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Batch, BatchedEvents, Event, Mark
 
 MOST = 512  # events of a batch: to make more would let others wait
 _SIZES = 4096  # openings of chunks that are remembered
@@ -19,8 +19,8 @@ _END = b"\r\n"  # of a chunk
 _JOINED = int(Mark.JOINED)  # to ask the mark itself costs ten times as much
 
 
-@record(frozen=True, slots=True, eq=False)
-class Tails:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class NumberedTails:
     """What follows the text of each event where it is not the same, up to the end of its chunk; ``sizes``: of each."""
 
     texts: Sequence[bytes]
@@ -43,11 +43,11 @@ class _Numbers:
         return texts[start:end]
 
 
-_numbers_before = remember(64)(_Numbers)
+_numbers_before = lru(64)(_Numbers)
 
 
-@remember(64)
-def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> Tails:
+@lru(64)
+def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> NumberedTails:
     """The parts of ``after`` with numbers between them, which count on from ``start`` and an offset each."""
     first, *parts = after
     parts[-1] += _END
@@ -55,16 +55,18 @@ def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end
     for part, offset in zip(parts, offsets, strict=True):
         texts = map(add, texts, _numbers_before(part).take(start + offset, end + offset))
     texts = [*texts]
-    return Tails(texts, [*map(len, texts)])
+    return NumberedTails(texts, [*map(len, texts)])
 
 
-def weave(before: bytes, texts: Sequence[bytes], start: int, end: int, after: bytes | Tails) -> tuple[bytes, int]:
+def render_chunks(
+    before: bytes, texts: Sequence[bytes], start: int, end: int, after: bytes | NumberedTails
+) -> tuple[bytes, int]:
     """An event of each text from ``start`` to before ``end``, as chunks; and the size of the events.
 
     Texts that come a second time, as those of an answer that is kept do, are laid out once and for all: what stands
     on one side of them, the longer one, is new for each answer, has always the same size, and joins the rest.
     """
-    if isinstance(after, Tails) or len(before) > len(after):
+    if isinstance(after, NumberedTails) or len(before) > len(after):
         place: _Place = (id(texts), start, end, len(before), after)
         joint = before
     else:
@@ -92,16 +94,16 @@ class _Laid:
     size: int = 0
 
 
-_Place = tuple[int, int, int, bytes | int, bytes | Tails | int]
+_Place = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
 _laid: dict[_Place, _Laid] = {}
-forget_with_all(_laid.clear)
+clear_with_all(_laid.clear)
 
 
-def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
+def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | NumberedTails) -> tuple[list[bytes], int]:
     """Four pieces for each chunk: how it opens, what stands before, the text, what follows."""
     count, fixed = len(texts), len(before)
     sizes: Iterable[int] = map(len, texts)
-    if isinstance(after, Tails):
+    if isinstance(after, NumberedTails):
         pieces = [b"", before, b"", b""] * count
         pieces[3::4] = after.texts
         sizes = map(add, sizes, after.sizes)
@@ -167,14 +169,14 @@ class _Openings(dict[int, bytes]):
         return opening
 
 
-_open_after = remember(64)(_Openings)
+_open_after = lru(64)(_Openings)
 
 
 _SILENCE = b'""'
 
 
-@record(frozen=True, slots=True, eq=False)
-class PlainStream(Foretold):
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class TemplateStream(BatchedEvents):
     """Whole events, one event a token, and whole events.
 
     Fields:
@@ -213,4 +215,4 @@ class PlainStream(Foretold):
 
     def _weave(self, start: int, end: int) -> tuple[bytes, int]:
         after = count_on(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
-        return weave(self.before, self.tokens, start, end, after)
+        return render_chunks(self.before, self.tokens, start, end, after)

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from emulator.faults.base import Fault, bend_all
+from emulator.faults.base import Fault, apply_faults
 from emulator.faults.disconnect import Disconnect
 from emulator.faults.drip import Drip
 from emulator.faults.drop import Drop
 from emulator.faults.duplicate import Duplicate
 from emulator.faults.empty_body import EmptyBody
 from emulator.faults.extra_fields import ExtraFields
-from emulator.faults.fault_sites import Strike, follow
+from emulator.faults.fault_sites import FaultSite, locate_faults
 from emulator.faults.garbage import Garbage
 from emulator.faults.hang import Hang
 from emulator.faults.late_error import LateError
@@ -24,7 +24,7 @@ from emulator.faults.truncate import Truncate
 from emulator.faults.wrong_content_type import WrongContentType
 from emulator.faults.wrong_usage import WrongUsage
 
-__all__ = ["AnyFault", "Fault", "Strike", "bend_all", "follow", "measure"]
+__all__ = ["AnyFault", "Fault", "FaultSite", "apply_faults", "locate_faults", "measure"]
 
 AnyFault = Annotated[
     Disconnect

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import ClassVar, TypeVar
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.core.units import Closed
 
 
@@ -29,7 +29,7 @@ class Fault(Closed):
         """No byte of the answer is sent, so what comes after it does nothing."""
         return False
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         """The answer with the fault in it."""
         raise NotImplementedError
 
@@ -37,9 +37,11 @@ class Fault(Closed):
 F = TypeVar("F", bound=Fault)
 
 
-def bend_all(
-    delivery: Delivery, faults: Iterable[F], tell: Callable[[F, Delivery, Delivery], None] | None = None
-) -> Delivery:
+def apply_faults(
+    delivery: FaultableResponse,
+    faults: Iterable[F],
+    tell: Callable[[F, FaultableResponse, FaultableResponse], None] | None = None,
+) -> FaultableResponse:
     """The answer with all faults in it, in order; one that never begins is bent no further.
 
     ``tell`` is told of each fault, with the answer before and after it.

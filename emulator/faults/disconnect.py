@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from typing import Literal
 
-from emulator.core.faultable import Delivery, Ending
+from emulator.core.faultable import CloseMode, FaultableResponse
 from emulator.faults.position import Positioned
 
 
@@ -23,7 +23,7 @@ class Disconnect(Positioned):
     def leaves_nothing(self) -> bool:
         return not self.has_position
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         if not self.has_position:
-            return replace(delivery, pieces=(), start=inf, end=0.0, ending=Ending.RESET)
-        return delivery.cut(self.find(delivery), Ending.RESET)
+            return replace(delivery, pieces=(), start=inf, end=0.0, ending=CloseMode.RESET)
+        return delivery.cut(self.find(delivery), CloseMode.RESET)

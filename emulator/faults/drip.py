@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from emulator.core.faultable import Delivery, Piece
+from emulator.core.faultable import Chunk, FaultableResponse
 from emulator.faults.position import Positioned
 
 _MOST_WRITES = 50  # a second
@@ -24,7 +24,7 @@ class Drip(Positioned):
     type: Literal["drip"]
     bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(description="The rate.", examples=[20])
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         before, after = delivery.divide(self.find(delivery))
         least = delivery.size // max(1, delivery.writes)
         slow = tuple(self._drip(after, before[-1].due if before else delivery.start, least))
@@ -32,7 +32,7 @@ class Drip(Positioned):
         left = max(0, delivery.writes - (len(slow) - len(after)))
         return replace(delivery, pieces=(*before, *slow), end=end, writes=left)
 
-    def _drip(self, pieces: tuple[Piece, ...], now: float, least: int) -> Iterator[Piece]:
+    def _drip(self, pieces: tuple[Chunk, ...], now: float, least: int) -> Iterator[Chunk]:
         """Writes of one size or less, ``least`` or more, each sent once its bytes are there and have had their time."""
         step = room = max(1, least, int(self.bytes_per_second / _MOST_WRITES))
         tokens = 0
@@ -45,6 +45,6 @@ class Drip(Positioned):
                 room -= end - start
                 tokens = piece.tokens if whole else tokens
                 flush = not room or (whole and piece.flush)
-                yield Piece(now, piece.data[start:end], tokens, whole and piece.last, flush, piece.mark)
+                yield Chunk(now, piece.data[start:end], tokens, whole and piece.last, flush, piece.mark)
                 room = step if flush else room
                 start = end

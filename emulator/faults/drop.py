@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from emulator.core.faultable import Delivery, Edit
+from emulator.core.faultable import Edit, FaultableResponse
 from emulator.core.http import FieldNames, Mark
 from emulator.core.json import JSON
 from emulator.core.text import read_whole
@@ -56,7 +56,7 @@ class Drop(Fault):
     def needs_events(self) -> bool:
         return set(self.field) == {"done"}
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         body = delivery.body
         edits: list[Edit] = []
         for event in delivery.events():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.position import Positioned, list_events_from
 
 
@@ -18,7 +18,7 @@ class Duplicate(Positioned):
     whole_events: ClassVar[bool] = True
     type: Literal["duplicate"]
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         events = list_events_from(delivery, self.find(delivery))
         size = events[0].end - events[0].start if events else 0
         if not events or size > delivery.room:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.base import Fault
 
 
@@ -17,5 +17,5 @@ class EmptyBody(Fault):
 
     type: Literal["empty_body"]
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         return replace(delivery, pieces=(), promised=0)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from emulator.core.faultable import Delivery, Edit
+from emulator.core.faultable import Edit, FaultableResponse
 from emulator.core.json import JSON, dump_json
 from emulator.faults.base import Fault
 from emulator.faults.json_edit import find_ends
@@ -23,7 +23,7 @@ class ExtraFields(Fault):
         default={"unexpected_field": "unexpected"}, min_length=1, description="What to add."
     )
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         body = delivery.body
         alone = dump_json(self.fields)[1:-1]
         behind = b"," + alone

@@ -7,36 +7,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Strike:
+class FaultSite:
     """One fault's place; ``at``: offset in the body as it was sent."""
 
     fault: str
     at: int
 
 
-def follow(
-    strikes: tuple[Strike, ...], fault: str, before: Delivery, after: Delivery, *, whole_events: bool
-) -> tuple[Strike, ...]:
+def locate_faults(
+    strikes: tuple[FaultSite, ...],
+    fault: str,
+    before: FaultableResponse,
+    after: FaultableResponse,
+    *,
+    whole_events: bool,
+) -> tuple[FaultSite, ...]:
     """The places of earlier faults moved along, and that of one more, unless it changed nothing.
 
     Args:
         whole_events: what it changes are whole events, so that it strikes where one begins.
     """
-    moved = tuple([Strike(old.fault, _move(old.at, before, after)) for old in strikes])
+    moved = tuple([FaultSite(old.fault, _move(old.at, before, after)) for old in strikes])
     at = min(_find_changes(before, after), default=None)
     if at is None:
         return moved
     if whole_events:
         starts = [0, *(event.start for event in after.events())]
         at = starts[bisect_right(starts, at) - 1]
-    return (*moved, Strike(fault, at))
+    return (*moved, FaultSite(fault, at))
 
 
-def _move(at: int, before: Delivery, after: Delivery) -> int:
+def _move(at: int, before: FaultableResponse, after: FaultableResponse) -> int:
     """Where a place is found again: in its own piece, if there are as many as before."""
     if len(before.pieces) != len(after.pieces):
         return _shift(at, before.body, after.body)
@@ -70,7 +75,7 @@ def _count_equal(one: bytes, two: bytes) -> int:
     return low
 
 
-def _find_changes(before: Delivery, after: Delivery) -> Iterator[int]:
+def _find_changes(before: FaultableResponse, after: FaultableResponse) -> Iterator[int]:
     """The first place of each kind of change."""
     equal = _count_equal(before.body, after.body)
     if (before.status, before.headers, before.start) != (after.status, after.headers, after.start):
@@ -84,13 +89,13 @@ def _find_changes(before: Delivery, after: Delivery) -> Iterator[int]:
         yield after.size
 
 
-def _list_writes(delivery: Delivery) -> set[int]:
+def _list_writes(delivery: FaultableResponse) -> set[int]:
     """Where each write ends but the last, which is as long as the body."""
     ends = accumulate(len(piece.data) for piece in delivery.pieces)
     return {end for end, piece in zip(ends, delivery.pieces, strict=True) if piece.flush} - {0, delivery.size}
 
 
-def _find_delay(before: Delivery, after: Delivery) -> Iterator[int]:
+def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator[int]:
     """The first byte that is due at another time."""
     one, two = _list_ends(before), _list_ends(after)
     old, new = next(one, None), next(two, None)
@@ -106,7 +111,7 @@ def _find_delay(before: Delivery, after: Delivery) -> Iterator[int]:
             new = next(two, None)
 
 
-def _list_ends(delivery: Delivery) -> Iterator[tuple[int, float]]:
+def _list_ends(delivery: FaultableResponse) -> Iterator[tuple[int, float]]:
     """Where each piece ends, and when it is due."""
     end = 0
     for piece in delivery.pieces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.json_edit import find_json
 from emulator.faults.position import Positioned, find_event
 
@@ -17,7 +17,7 @@ class Garbage(Positioned):
 
     type: Literal["garbage"]
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         body, spans = delivery.body, delivery.events()
         index = find_event(delivery, self.find(delivery))
         order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` cannot be any worse

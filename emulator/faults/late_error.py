@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.faultable import Delivery, Piece
+from emulator.core.faultable import Chunk, FaultableResponse
 from emulator.faults.position import Positioned
 
 
@@ -27,15 +27,15 @@ class LateError(Positioned):
     )
     message: str | None = Field(default=None, description="The text a client reads; absent: the vendor's.")
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         if not delivery.streamed and delivery.status >= 400:
             return delivery
         words = delivery.word_error(EmulatedError(self.kind, message=self.message))
         if not delivery.streamed:
-            return replace(delivery, pieces=(Piece(delivery.end, words),))
+            return replace(delivery, pieces=(Chunk(delivery.end, words),))
         position = self.find(delivery)
         if not delivery.reaches(position):
             return delivery
         cut = delivery.cut(position)
         tokens = cut.pieces[-1].tokens if cut.pieces else 0
-        return replace(cut, pieces=(*cut.pieces, Piece(cut.end, words, tokens)))
+        return replace(cut, pieces=(*cut.pieces, Chunk(cut.end, words, tokens)))

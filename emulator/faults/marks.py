@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.core.http import FieldNames, Mark, Path
 from emulator.faults.json_edit import KeyPath, find_members
 
@@ -33,7 +33,7 @@ def _ends_with(names: Path, wanted: Sequence[Path]) -> bool:
     return any(names[-len(path) :] == path for path in wanted)
 
 
-def find_usage(delivery: Delivery) -> int:
+def find_usage(delivery: FaultableResponse) -> int:
     """Where the final token counts begin: their event, or in an answer in one piece their member."""
     if not delivery.streamed:
         return _find_member(delivery, is_usage, delivery.size)
@@ -41,7 +41,7 @@ def find_usage(delivery: Delivery) -> int:
     return places[-1] if places else delivery.size
 
 
-def find_finish(delivery: Delivery) -> int:
+def find_finish(delivery: FaultableResponse) -> int:
     """Where the answer says why it ends: the event, or in an answer in one piece the member."""
     if not delivery.streamed:
         return _find_member(delivery, is_finish, delivery.size)
@@ -49,17 +49,17 @@ def find_finish(delivery: Delivery) -> int:
     return places[0] if places else find_done(delivery)
 
 
-def find_done(delivery: Delivery) -> int:
+def find_done(delivery: FaultableResponse) -> int:
     """Where the event that ends a stream begins; the end of the body if there is none."""
     places = _find_marked(delivery, Mark.DONE)
     return places[0] if places else delivery.size
 
 
-def _find_marked(delivery: Delivery, mark: Mark) -> list[int]:
+def _find_marked(delivery: FaultableResponse, mark: Mark) -> list[int]:
     return [event.start for event in delivery.events() if mark in event.mark]
 
 
-def _find_member(delivery: Delivery, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
+def _find_member(delivery: FaultableResponse, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
     """Where the first such member begins that is not null."""
     body, fields = delivery.body, delivery.fields
     found = (m for m in find_members(body) if wanted(fields, m.path) and body[m.value : m.end] != b"null")

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from emulator.core.faultable import Delivery, Piece
-from emulator.core.http import NO_FIELDS, Event, FieldNames, Mark, WireResponse, WireStream
+from emulator.core.faultable import Chunk, FaultableResponse
+from emulator.core.http import NO_FIELDS, Event, FieldNames, Mark, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.faults.json_edit import Text, find_texts
 
 _MOST_SPANS = 10_000  # of a choice
 
 
-def measure(answer: WireResponse | WireStream, *, plan: Plan | None = None, fields: FieldNames = NO_FIELDS) -> Delivery:
+def measure(
+    answer: Response | StreamingResponse, *, plan: Plan | None = None, fields: FieldNames = NO_FIELDS
+) -> FaultableResponse:
     """The answer as data.
 
     Args:
@@ -25,9 +27,9 @@ def measure(answer: WireResponse | WireStream, *, plan: Plan | None = None, fiel
     """
     tokens = _list_tokens(plan) if plan is not None else ()
     texts = tuple([text for _, text in tokens])
-    if isinstance(answer, WireStream):
+    if isinstance(answer, StreamingResponse):
         pieces = tuple(_count_events(answer.events, len(texts)))
-        return Delivery(
+        return FaultableResponse(
             status=answer.status,
             headers=answer.headers,
             pieces=pieces,
@@ -38,7 +40,7 @@ def measure(answer: WireResponse | WireStream, *, plan: Plan | None = None, fiel
             fields=fields,
         )
     due = plan.due if plan is not None else 0.0
-    return Delivery(
+    return FaultableResponse(
         status=answer.status,
         headers=answer.headers,
         pieces=tuple(_cut_body(answer.body, due, tokens, fields)) if answer.body else (),
@@ -63,7 +65,7 @@ def _list_tokens(plan: Plan) -> tuple[tuple[int, str], ...]:
     return tuple([(number * _MOST_SPANS + span, token) for _, number, _, span, token in sorted(tokens)])
 
 
-def _count_events(events: Iterable[Event], total: int) -> Iterator[Piece]:
+def _count_events(events: Iterable[Event], total: int) -> Iterator[Chunk]:
     """Events with the tokens that the client has once it has read each; with the last it has all there are."""
     reached = 0
     held: Event | None = None
@@ -76,12 +78,12 @@ def _count_events(events: Iterable[Event], total: int) -> Iterator[Piece]:
         yield _piece(held, total)
 
 
-def _piece(event: Event, tokens: int) -> Piece:
+def _piece(event: Event, tokens: int) -> Chunk:
     due, data, _, mark = event
-    return Piece(due, data, tokens, flush=Mark.JOINED not in mark, mark=mark)
+    return Chunk(due, data, tokens, flush=Mark.JOINED not in mark, mark=mark)
 
 
-def _cut_body(body: bytes, due: float, tokens: Sequence[tuple[int, str]], fields: FieldNames) -> Iterator[Piece]:
+def _cut_body(body: bytes, due: float, tokens: Sequence[tuple[int, str]], fields: FieldNames) -> Iterator[Chunk]:
     """The body cut before the first token and after each."""
     shown = _locate(find_texts(body, fields.text), tokens)
     counts: dict[int, int] = {}
@@ -95,7 +97,7 @@ def _cut_body(body: bytes, due: float, tokens: Sequence[tuple[int, str]], fields
     start = 0
     for end in sorted(place for place in counts if place):
         whole = end == len(body)
-        yield Piece(due, body[start:end], counts[end], last=whole, flush=whole)
+        yield Chunk(due, body[start:end], counts[end], last=whole, flush=whole)
         start = end
 
 

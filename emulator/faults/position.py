@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulator.core.faultable import Delivery, Extent, Piece
+from emulator.core.faultable import Chunk, EventRange, FaultableResponse
 from emulator.core.units import Whole, require
 from emulator.faults.base import Fault
 from emulator.faults.marks import find_done, find_finish, find_usage
@@ -48,7 +48,7 @@ class Positioned(Fault):
         given = (self.after_tokens, self.after_bytes, self.at, self.before, self.inside)
         return any(value is not None for value in given)
 
-    def find(self, delivery: Delivery) -> int:
+    def find(self, delivery: FaultableResponse) -> int:
         """The position as an offset in the body; one that the answer never comes to is its end."""
         position = self._find_plain(delivery)
         if self.inside is None:
@@ -56,7 +56,7 @@ class Positioned(Fault):
         moved = _INSIDE[self.inside](delivery, position)
         return position if moved is None else moved
 
-    def _find_plain(self, delivery: Delivery) -> int:
+    def _find_plain(self, delivery: FaultableResponse) -> int:
         if self.after_bytes is not None:
             return min(self.after_bytes, delivery.size)
         if self.at is not None:
@@ -66,24 +66,24 @@ class Positioned(Fault):
         return _find_after_tokens(delivery, self.after_tokens or 0)
 
 
-def find_event(delivery: Delivery, position: int) -> int:
+def find_event(delivery: FaultableResponse, position: int) -> int:
     """Which event lies at a position, or begins there; the last if the position is the body's end."""
     spans = delivery.events()
     return next((index for index, span in enumerate(spans) if position < span.end), len(spans) - 1)
 
 
-def list_events_from(delivery: Delivery, position: int) -> list[Extent]:
+def list_events_from(delivery: FaultableResponse, position: int) -> list[EventRange]:
     """The events that begin at a position or after it."""
     return [span for span in delivery.events() if span.start >= position]
 
 
-def _find_after_tokens(delivery: Delivery, count: int) -> int:
+def _find_after_tokens(delivery: FaultableResponse, count: int) -> int:
     while count and count <= len(delivery.texts) and not delivery.texts[count - 1]:
         count -= 1  # a token without a text has no bytes
     return _find_end(delivery, lambda piece: piece.tokens >= count) if count else 0
 
 
-def _find_end(delivery: Delivery, wanted: Callable[[Piece], bool]) -> int:
+def _find_end(delivery: FaultableResponse, wanted: Callable[[Chunk], bool]) -> int:
     """Where the first piece of a kind ends; the end of the body if there is none."""
     end = 0
     for piece in delivery.pieces:
@@ -93,7 +93,7 @@ def _find_end(delivery: Delivery, wanted: Callable[[Piece], bool]) -> int:
     return end
 
 
-def _find_first_token(delivery: Delivery) -> int:
+def _find_first_token(delivery: FaultableResponse) -> int:
     end = _find_end(delivery, lambda piece: piece.tokens > 0)
     if delivery.streamed:
         return next((span.start for span in delivery.events() if span.start < end <= span.end), end)
@@ -105,19 +105,19 @@ def _find_first_token(delivery: Delivery) -> int:
     return end
 
 
-def _find_utf8(delivery: Delivery, position: int) -> int | None:
+def _find_utf8(delivery: FaultableResponse, position: int) -> int | None:
     found = _CONTINUATION.search(delivery.body, position)
     return found.start() if found else None
 
 
-def _find_escape(delivery: Delivery, position: int) -> int | None:
+def _find_escape(delivery: FaultableResponse, position: int) -> int | None:
     for found in _ESCAPE.finditer(delivery.body):
         if position < found.end():
             return max(position, found.start() + 1)
     return None
 
 
-def _find_inside_event(delivery: Delivery, position: int) -> int | None:
+def _find_inside_event(delivery: FaultableResponse, position: int) -> int | None:
     for span in delivery.events():
         inside = max(position, span.start + 1)
         if inside < span.end:
@@ -125,12 +125,12 @@ def _find_inside_event(delivery: Delivery, position: int) -> int | None:
     return None
 
 
-_INSIDE: Mapping[str, Callable[[Delivery, int], int | None]] = {
+_INSIDE: Mapping[str, Callable[[FaultableResponse, int], int | None]] = {
     "utf8": _find_utf8,
     "escape": _find_escape,
     "event": _find_inside_event,
 }
-_BEFORE: Mapping[str, Callable[[Delivery], int]] = {
+_BEFORE: Mapping[str, Callable[[FaultableResponse], int]] = {
     "first_token": _find_first_token,
     "usage": find_usage,
     "finish": find_finish,

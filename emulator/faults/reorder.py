@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.position import Positioned, list_events_from
 
 
@@ -21,7 +21,7 @@ class Reorder(Positioned):
     def needs_events(self) -> bool:
         return True
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         events = list_events_from(delivery, self.find(delivery))[:2]
         if len(events) < 2:
             return delivery

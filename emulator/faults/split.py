@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from emulator.core.faultable import Delivery, Piece
+from emulator.core.faultable import Chunk, FaultableResponse
 from emulator.faults.base import Fault
 
 _CUTS = {
@@ -37,7 +37,7 @@ class Split(Fault):
     def needs_events(self) -> bool:
         return self.writes == "event"
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         if delivery.writes == 0 and self.writes in _CUTS:
             return delivery
         if self.writes == "event":
@@ -50,7 +50,7 @@ class Split(Fault):
         made = len(pieces) - len(delivery.pieces)
         return replace(delivery, pieces=pieces, writes=max(0, delivery.writes - made))
 
-    def _split(self, pieces: tuple[Piece, ...], most: int) -> Iterator[Piece]:
+    def _split(self, pieces: tuple[Chunk, ...], most: int) -> Iterator[Chunk]:
         """At most so many writes; the last has all that is left of its piece, and later pieces are as they were."""
         tokens = 0
         for piece in pieces:
@@ -58,7 +58,7 @@ class Split(Fault):
             for cut in islice(_CUTS[self.writes].finditer(piece.data), max(0, most)):
                 if cut.end() == len(piece.data):
                     break
-                yield Piece(piece.due, cut[0], tokens, last=False, mark=piece.mark)
+                yield Chunk(piece.due, cut[0], tokens, last=False, mark=piece.mark)
                 start = cut.end()
                 most -= 1
             tokens = piece.tokens
@@ -72,7 +72,7 @@ class Split(Fault):
         return self.writes == "byte" or data[-1:] >= b"\xc0"
 
 
-def _cut_at(pieces: Iterable[Piece], cuts: Sequence[int]) -> Iterator[Piece]:
+def _cut_at(pieces: Iterable[Chunk], cuts: Sequence[int]) -> Iterator[Chunk]:
     """The pieces, with a write's end at each of these places in the body and at no other."""
     waiting = iter(cuts)
     cut = next(waiting, -1)
@@ -80,7 +80,7 @@ def _cut_at(pieces: Iterable[Piece], cuts: Sequence[int]) -> Iterator[Piece]:
     for piece in pieces:
         start, end = at, at + len(piece.data)
         while at < cut < end:
-            yield Piece(piece.due, piece.data[at - start : cut - start], tokens, last=False, mark=piece.mark)
+            yield Chunk(piece.due, piece.data[at - start : cut - start], tokens, last=False, mark=piece.mark)
             at, cut = cut, next(waiting, -1)
         yield replace(piece, data=piece.data[at - start :], flush=cut == end)
         at, tokens = end, piece.tokens

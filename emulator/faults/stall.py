@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.core.units import Duration
 from emulator.faults.position import Positioned
 
@@ -21,7 +21,7 @@ class Stall(Positioned):
     type: Literal["stall"]
     for_: Duration = Field(alias="for", description="How long.", examples=["30s"])
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         position = self.find(delivery)
         if not delivery.reaches(position):
             return delivery

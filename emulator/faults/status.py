@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.core.units import Whole
 from emulator.faults.base import Fault
 
@@ -21,5 +21,5 @@ class Status(Fault):
     type: Literal["status"]
     status: Annotated[Whole, Field(ge=200, le=599)] = Field(description="The status.", examples=[502])
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         return replace(delivery, status=self.status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.marks import find_finish
 from emulator.faults.position import Positioned
 
@@ -18,6 +18,6 @@ class Truncate(Positioned):
 
     type: Literal["truncate"]
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         position = self.find(delivery)
         return delivery.cut(min(position, find_finish(delivery)) if delivery.streamed else position)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.base import Fault
 
 
@@ -19,7 +19,7 @@ class WrongContentType(Fault):
         default="text/html; charset=utf-8", description="The type to send.", examples=["text/plain"]
     )
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         name = next((key for key, _ in delivery.headers if key.lower() == "content-type"), "Content-Type")
         kept = [(key, self.value if key == name else value) for key, value in delivery.headers]
         if not any(key == name for key, _ in kept):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.faultable import Delivery, Edit
+from emulator.core.faultable import Edit, FaultableResponse
 from emulator.core.http import FieldNames
 from emulator.faults.base import Fault
 from emulator.faults.json_edit import Member, Object, scan_objects
@@ -18,7 +18,7 @@ class WrongUsage(Fault):
 
     type: Literal["wrong_usage"]
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         body = delivery.body
         edits: list[Edit] = []
         names = [name.encode() for name in (*delivery.fields.generated, *delivery.fields.counts)]

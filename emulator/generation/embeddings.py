@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from emulator.core.cache import remember
+from emulator.core.cache import lru
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +78,7 @@ def _draw_lengths(keys: Words) -> Doubles:
     return lengths
 
 
-@remember(64)
+@lru(64)
 def _counters(dimensions: int) -> Words:
     import numpy as np
 

@@ -6,15 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emulator.core.cache import remember
-from emulator.core.dataclass import record
-from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, Words, at_once
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
-from emulator.core.rng import condense, derive, prepare
+from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Segment, Tokens, Usage, at_once
+from emulator.core.requests import (
+    ChatRequest,
+    CompletionRequest,
+    Deployment,
+    EmbeddingRequest,
+    InferenceRequest,
+    Message,
+    Sampling,
+)
+from emulator.core.rng import derive_key, digest_long, prepare_key
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import detect_language
-from emulator.generation.segments import FixedReply, Part, is_prose, plan_parts
-from emulator.generation.text import recite
+from emulator.generation.segments import ContentPart, FixedReply, is_prose, plan_parts
+from emulator.generation.text import generate_text
 
 if TYPE_CHECKING:
     from emulator.core.plan import Vectors
@@ -57,8 +65,8 @@ def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tu
 _FEW = 8  # messages whose roles are likely to come again
 
 
-@record(frozen=True, slots=True, eq=False)
-class Draft:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class Content:
     """The said part of a plan; its tokens are due at once until someone paces them."""
 
     usage: Usage
@@ -74,36 +82,36 @@ class Draft:
         return sum(choice.count for choice in self.choices) + beside
 
 
-def write(
-    ask: Ask,
+def generate(
+    ask: InferenceRequest,
     deployment: Deployment,
     tokenizer: Tokenizer,
     seed: int,
     prompt_tokens: tuple[int, ...],
     reply: FixedReply | None = None,
-) -> Draft:
+) -> Content:
     """Say what the deployment answers; the same ask and seed always give the same draft.
 
     Raises:
         emulator.generation.json_schema.Unsatisfiable: no JSON fits the asked schema.
     """
-    if isinstance(ask, EmbeddingAsk):
+    if isinstance(ask, EmbeddingRequest):
         return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = ask.sampling
-    if reply is None and isinstance(ask, ChatAsk) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
+    if reply is None and isinstance(ask, ChatRequest) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
         language = ask.language or detect_language(ask.prompt or "")
         choice = _say(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
-        return Draft(Usage(sum(prompt_tokens), choice.count), (choice,))
-    if isinstance(ask, ChatAsk):
+        return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
+    if isinstance(ask, ChatRequest):
         prompts = [(ask.prompt or "", _chat_key(ask, deployment, seed))]
     else:
         texts = (p if isinstance(p, str) else tokenizer.decode(p) for p in ask.prompts)
         variation = (deployment.name, ask.raw, *_variation(sampling))
-        prompts = [(text, derive(seed, "text", text, *variation)) for text in texts]
+        prompts = [(text, derive_key(seed, "text", text, *variation)) for text in texts]
     choices = []
     for position, (prompt, prompt_key) in enumerate(prompts):
         for number in range(sampling.n):
-            key = prompt_key if number == 0 or sampling.greedy else derive(prompt_key, number)
+            key = prompt_key if number == 0 or sampling.greedy else derive_key(prompt_key, number)
             choices.append(_write_choice(ask, prompt, key, tokenizer, reply, position))
     details: tuple[PromptTokens, ...] = ()
     if sampling.prompt_details:
@@ -111,7 +119,7 @@ def write(
     usage = _count_usage(choices, prompt_tokens)
     if reply is not None and reply.usage:
         usage = replace(usage, **reply.usage)
-    return Draft(usage, tuple(choices), details)
+    return Content(usage, tuple(choices), details)
 
 
 def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
@@ -121,7 +129,7 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
     return (sampling.seed, repr(sampling.knobs))
 
 
-def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
+def _chat_key(ask: ChatRequest, deployment: Deployment, seed: int) -> bytes:
     if len(ask.messages) <= _FEW and (ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))):
         roles = tuple([message.role for message in ask.messages])
         derive_texts = _prepare_key(seed, deployment.name, roles, _variation(ask.sampling))
@@ -135,8 +143,8 @@ def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
     if _has_form(ask):
         tools = [(tool.name, tool.description, tool.parameters) for tool in ask.tools]
         form = (tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)
-        turns.append(condense(repr(form)))
-    return derive(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
+        turns.append(digest_long(repr(form)))
+    return derive_key(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
 
 
 def _has_more(message: Message) -> bool:
@@ -144,18 +152,18 @@ def _has_more(message: Message) -> bool:
     return bool(message.tool_calls or message.tool_call_id or message.media)
 
 
-def _has_form(ask: ChatAsk) -> bool:
+def _has_form(ask: ChatRequest) -> bool:
     """Whether the answer may be more than prose."""
     return bool(ask.tools or ask.format != "text" or ask.reasoning)
 
 
-@remember(1024)
+@lru(1024)
 def _prepare_key(
     seed: int, deployment: str, roles: tuple[str, ...], variation: tuple[str | int | None, ...]
 ) -> Callable[..., bytes]:
     """The key of a conversation of texts alone, which it takes."""
     turns = [part for role in roles for part in (role, ...)]
-    return prepare(seed, "text", deployment, len(roles), *turns, *variation)
+    return prepare_key(seed, "text", deployment, len(roles), *turns, *variation)
 
 
 def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage:
@@ -169,7 +177,12 @@ def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage
 
 
 def _write_choice(
-    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None, position: int
+    ask: ChatRequest | CompletionRequest,
+    prompt: str,
+    key: bytes,
+    tokenizer: Tokenizer,
+    reply: FixedReply | None,
+    position: int,
 ) -> Choice:
     sampling = ask.sampling
     limit = sampling.max_tokens
@@ -186,7 +199,7 @@ def _write_choice(
         part, stopped_by, whole = _fit(part, sampling, None if limit is None else limit - before)
         tokens = tokens + part.tokens if before else part.tokens
         ids = ids + part.ids if before else part.ids
-        spans.append(Span(part.kind, before, len(tokens), part.name, part.id))
+        spans.append(Segment(part.kind, before, len(tokens), part.name, part.id))
         if stopped_by is not None or not whole:
             finish = "stop" if stopped_by is not None else "length"
             break
@@ -200,11 +213,11 @@ def _write_choice(
     if reply is not None and reply.finish_reason is not None:
         finish = reply.finish_reason
     logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
-    said = Words(tokens, ids)
+    said = Tokens(tokens, ids)
     return Choice(said, at_once(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
 
 
-def _is_usual(ask: ChatAsk | CompletionAsk) -> bool:
+def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
     """Whether an answer of our own is prose, and nothing but its own end or a limit ends it."""
     sampling = ask.sampling
     return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(ask)
@@ -213,7 +226,7 @@ def _is_usual(ask: ChatAsk | CompletionAsk) -> bool:
 def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
     """The usual choice, as :func:`_write_choice` would make it of parts."""
     limit = sampling.max_tokens
-    said = recite(tokenizer, key, language, limit, sampling.ignore_eos)
+    said = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
     count = said.count
     finish: FinishReason = "stop" if said.ended else "length"
     if sampling.show_eos and said.ended:
@@ -225,13 +238,13 @@ def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, po
     return Choice(said, at_once(count), finish, _one_text(count), None, None, position)
 
 
-@remember(4096)
-def _one_text(count: int) -> tuple[Span, ...]:
+@lru(4096)
+def _one_text(count: int) -> tuple[Segment, ...]:
     """The spans of a choice that is one text."""
-    return (Span("text", 0, count),)
+    return (Segment("text", 0, count),)
 
 
-def _fit(part: Part, sampling: Sampling, room: int | None) -> tuple[Part, str | None, bool]:
+def _fit(part: ContentPart, sampling: Sampling, room: int | None) -> tuple[ContentPart, str | None, bool]:
     """Cut a part at the first stop string, then at the room that is left; ``whole``: nothing was cut."""
     stopped_by = None
     if sampling.stop and part.kind == "text":
@@ -246,7 +259,7 @@ def _fit(part: Part, sampling: Sampling, room: int | None) -> tuple[Part, str | 
 def _write_logprobs(sampling: Sampling, tokens: tuple[str, ...], key: bytes) -> tuple[Logprob, ...]:
     from emulator.generation.logprobs import token_logprobs
 
-    return token_logprobs(tokens, derive(key, "logprobs"), sampling.logprobs or 0, sampling.greedy)
+    return token_logprobs(tokens, derive_key(key, "logprobs"), sampling.logprobs or 0, sampling.greedy)
 
 
 def _read_prompt(prompt: str, tokenizer: Tokenizer, key: bytes) -> PromptTokens:
@@ -256,17 +269,17 @@ def _read_prompt(prompt: str, tokenizer: Tokenizer, key: bytes) -> PromptTokens:
     tokens = tuple(tokenizer.pieces(prompt))
     if tokenizer.bos is not None:
         ids, tokens = (tokenizer.bos, *ids), ("", *tokens)
-    return PromptTokens(tokens, ids, token_logprobs(tokens, derive(key, "prompt")))
+    return PromptTokens(tokens, ids, token_logprobs(tokens, derive_key(key, "prompt")))
 
 
 def _write_vectors(
-    ask: EmbeddingAsk,
+    ask: EmbeddingRequest,
     deployment: Deployment,
     tokenizer: Tokenizer,
     seed: int,
     prompt_tokens: tuple[int, ...],
     reply: FixedReply | None,
-) -> Draft:
+) -> Content:
     from emulator.generation.embeddings import embed
 
     texts = [text if isinstance(text, str) else tokenizer.decode(text) for text in ask.inputs]
@@ -275,10 +288,10 @@ def _write_vectors(
     if reply is not None and reply.embedding is not None:
         import numpy as np
 
-        return Draft(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
-    key_of = prepare(seed, "embedding", deployment.name, ask.instruction and condense(ask.instruction), ...)
-    keys = [key_of(condense(text)) for text in texts]
-    return Draft(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
+        return Content(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
+    key_of = prepare_key(seed, "embedding", deployment.name, ask.instruction and digest_long(ask.instruction), ...)
+    keys = [key_of(digest_long(text)) for text in texts]
+    return Content(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
 
 
 _MOST = 512  # drafts
@@ -286,18 +299,18 @@ _HEAVIEST = 4096  # of one that is kept; a heavier one takes more room than time
 _ROOM = 262_144  # all together weigh at most; some 40 MB where all of it is alternatives
 
 
-class Drafts:
+class ContentCache:
     """Those that are kept, by the identity of the call; the oldest go first."""
 
     def __init__(self) -> None:
-        self._drafts: dict[bytes, Draft] = {}
+        self._drafts: dict[bytes, Content] = {}
         self._weight = 0
 
-    def find(self, identity: bytes) -> Draft | None:
+    def find(self, identity: bytes) -> Content | None:
         """What a call was answered before, if that was kept."""
         return self._drafts.get(identity)
 
-    def keep(self, identity: bytes, draft: Draft) -> None:
+    def keep(self, identity: bytes, draft: Content) -> None:
         """Keep the draft of a call that has none, unless it is vectors or too heavy."""
         if draft.vectors is not None or draft.weight > _HEAVIEST:
             return

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from struct import Struct
 
-from emulator.core.cache import Memory
+from emulator.core.cache import Cache
 
 _LOOK_AT = 2000  # characters
 ENGLISH = "en_US"
@@ -61,7 +61,7 @@ def _index_words() -> dict[str, tuple[int, ...]]:
 _FIELDS_OF = _index_words()
 
 
-class _Tallies(Memory[str, int]):
+class _Tallies(Cache[str, int]):
     """What each word says; forgets everything once it knows too many."""
 
     def __missing__(self, word: str) -> int:

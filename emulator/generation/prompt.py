@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from emulator.core.cache import forget_with_all, watch_cache
+from emulator.core.cache import clear_with_all, watch_cache
 from emulator.core.json import dump_text
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Message, Tool
+from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message, Tool
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import judge_language
 from emulator.generation.tokenizer import PROFILES, ProfileTokenizer
@@ -15,12 +15,12 @@ _LONGEST_KEPT = 8192  # characters of a text whose count is remembered
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
 
-def count_prompt(ask: Ask, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
+def count_prompt(ask: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
     """Tokens of each prompt or input, template and special tokens included; one number for a chat."""
-    if isinstance(ask, ChatAsk):
+    if isinstance(ask, ChatRequest):
         return (count_chat(ask.messages, ask.tools, tokenizer, profile),)
     template = PROFILES[profile]
-    if isinstance(ask, CompletionAsk):
+    if isinstance(ask, CompletionRequest):
         extra = template.per_text if ask.raw else template.template_base + template.template_per_message
         return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
     instruction = tokenizer.count(ask.instruction) if ask.instruction else 0
@@ -85,4 +85,4 @@ def _recall(text: str, tokenizer: Tokenizer) -> int:
     return tokenizer.count(text)
 
 
-forget_with_all(watch_cache("texts", _recall))
+clear_with_all(watch_cache("texts", _recall))

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, dump_text
-from emulator.core.plan import FinishReason, SpanKind
-from emulator.core.requests import ANY_OBJECT, ChatAsk, CompletionAsk, Sampling
-from emulator.core.rng import derive
+from emulator.core.plan import FinishReason, SegmentKind
+from emulator.core.requests import ANY_OBJECT, ChatRequest, CompletionRequest, Sampling
+from emulator.core.rng import derive_key
 from emulator.core.vendor import Tokenizer
 from emulator.generation.budget import load
 from emulator.generation.language import detect_language
-from emulator.generation.text import recite
+from emulator.generation.text import generate_text
 
 if TYPE_CHECKING:
     from emulator.generation.json_schema import Mode
@@ -45,11 +45,11 @@ class FixedReply:
     mode: Mode | None = None
 
 
-@record(frozen=True, slots=True, eq=False)
-class Part:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ContentPart:
     """A stretch of one kind, still whole; ``ended``: it came to its own end."""
 
-    kind: SpanKind
+    kind: SegmentKind
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
     name: str = ""
@@ -58,8 +58,8 @@ class Part:
 
 
 def plan_parts(
-    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
-) -> list[Part]:
+    ask: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
+) -> list[ContentPart]:
     """What the answer to one prompt consists of, in order, before anything is cut.
 
     Raises:
@@ -67,15 +67,15 @@ def plan_parts(
     """
     if reply is None:
         return _own_parts(ask, prompt, key, tokenizer, ask.sampling.max_tokens)
-    if reply.mode is not None and isinstance(ask, ChatAsk):
+    if reply.mode is not None and isinstance(ask, ChatRequest):
         return [_structured(ask, key, tokenizer, reply.mode)]
     return _fixed_parts(reply, tokenizer)
 
 
 def _own_parts(
-    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
-) -> list[Part]:
-    if isinstance(ask, CompletionAsk):
+    ask: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
+) -> list[ContentPart]:
+    if isinstance(ask, CompletionRequest):
         if ask.known is not None:
             return [_whole("text", ask.known, tokenizer)]
         if ask.schema is not None:
@@ -98,70 +98,70 @@ def _own_parts(
     return [*parts, _prose(prompt, key, tokenizer, ask.sampling, limit, opening)]
 
 
-def is_prose(ask: ChatAsk | CompletionAsk) -> bool:
+def is_prose(ask: ChatRequest | CompletionRequest) -> bool:
     """Whether an answer of our own is prose and nothing else."""
-    if isinstance(ask, CompletionAsk):
+    if isinstance(ask, CompletionRequest):
         return ask.known is None and ask.schema is None
     return not ask.tools and ask.format == "text" and ask.reasoning is None and not _answers_tool(ask)
 
 
-def _answers_tool(ask: ChatAsk) -> bool:
+def _answers_tool(ask: ChatRequest) -> bool:
     return bool(ask.messages) and ask.messages[-1].role == "tool"
 
 
 def _prose(
     prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
-) -> Part:
+) -> ContentPart:
     """Prose in the language of the prompt."""
-    said = recite(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
-    return Part("text", said.tokens, said.ids, ended=said.ended)
+    said = generate_text(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
+    return ContentPart("text", said.tokens, said.ids, ended=said.ended)
 
 
-def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> Part:
+def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> ContentPart:
     count = _REASONING_TOKENS.get(effort, _REASONING_TOKENS["medium"])
-    said = recite(tokenizer, derive(key, "reasoning"), detect_language(prompt), count, True)
-    return Part("reasoning", said.tokens, said.ids)
+    said = generate_text(tokenizer, derive_key(key, "reasoning"), detect_language(prompt), count, True)
+    return ContentPart("reasoning", said.tokens, said.ids)
 
 
-def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[Part]:
+def _call_tools(ask: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[ContentPart]:
     load(_GENERATOR)
     from emulator.generation.tools import choose_tools, write_arguments
 
-    calls = choose_tools(ask, derive(key, "tools"))
+    calls = choose_tools(ask, derive_key(key, "tools"))
     parts = []
     for number, tool in enumerate(calls):
         turn = calls[:number].count(tool)  # a second call of one tool takes the prompt's second value
-        arguments = write_arguments(tool, prompt, derive(key, "arguments", number), turn)
+        arguments = write_arguments(tool, prompt, derive_key(key, "arguments", number), turn)
         parts.append(_whole("tool_call", arguments, tokenizer, tool.name))
     return parts
 
 
-def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> Part:
+def _structured(ask: ChatRequest, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> ContentPart:
     load(_GENERATOR)
     from emulator.generation.json_schema import generate
 
     schema: JSON = ask.schema if ask.format == "json_schema" else ANY_OBJECT
     opening, closing = ask.around
-    text = _word(generate(schema, derive(key, "json"), mode=mode), bare=ask.bare)
+    text = _word(generate(schema, derive_key(key, "json"), mode=mode), bare=ask.bare)
     return _whole("text", opening + text + closing, tokenizer)
 
 
-def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> Part:
+def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> ContentPart:
     load(_GENERATOR)
     from emulator.generation.json_schema import generate
 
-    return _whole("text", _word(generate(schema, derive(key, "json")), bare=bare), tokenizer)
+    return _whole("text", _word(generate(schema, derive_key(key, "json")), bare=bare), tokenizer)
 
 
 def _word(value: JSON, *, bare: bool) -> str:
     return value if bare and isinstance(value, str) else dump_text(value)
 
 
-def _whole(kind: SpanKind, text: str, tokenizer: Tokenizer, name: str = "", call_id: str = "") -> Part:
-    return Part(kind, tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), name, call_id)
+def _whole(kind: SegmentKind, text: str, tokenizer: Tokenizer, name: str = "", call_id: str = "") -> ContentPart:
+    return ContentPart(kind, tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), name, call_id)
 
 
-def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[Part]:
+def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[ContentPart]:
     parts = []
     if reply.reasoning is not None:
         parts.append(_whole("reasoning", reply.reasoning, tokenizer))
@@ -171,6 +171,6 @@ def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[Part]:
         parts.append(_whole("text", reply.text, tokenizer))
     if reply.pieces:
         ids = tuple((tokenizer.encode(piece) or [tokenizer.eos])[0] for piece in reply.pieces)
-        parts.append(Part("text", reply.pieces, ids))
+        parts.append(ContentPart("text", reply.pieces, ids))
     parts += [_whole("tool_call", arguments, tokenizer, name, id_) for name, arguments, id_ in reply.tool_calls]
-    return parts or [Part("text", (), ())]
+    return parts or [ContentPart("text", (), ())]

@@ -7,9 +7,9 @@ from itertools import accumulate, chain
 from itertools import count as count_from
 from pathlib import Path
 
-from emulator.core.cache import Memory
+from emulator.core.cache import Cache
 from emulator.core.json import dump_string
-from emulator.core.rng import prepare
+from emulator.core.rng import prepare_key
 from emulator.core.vendor import Tokenizer
 
 _UNSPACED = frozenset({"zh_CN", "ja_JP"})
@@ -55,7 +55,7 @@ Passage = tuple[Tokens, Ids, str, int, Ends, Quoted]
 _LONGEST = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
 _FEWEST_SENTENCES = 32
-_derive_text = prepare(..., "text")
+_derive_text = prepare_key(..., "text")
 
 # Lengths, in tokens, below which k/64 of the answers fall: lognormal, median 180, sigma 0.45. A table,
 # because ``exp`` and ``log`` differ in the last bit from one C library to the next.
@@ -66,7 +66,7 @@ _QUANTILES = (
 )
 
 
-class Passages(Memory[int, Passage]):
+class Passages(Cache[int, Passage]):
     """Sentences by number, as one tokenizer cuts them; each is cut when it is first asked for."""
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
@@ -80,7 +80,7 @@ class Passages(Memory[int, Passage]):
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class SentenceBank:
     """One language's sentences as one tokenizer cuts them.
 
     Fields:
@@ -103,7 +103,7 @@ def _natural_length(draw: int) -> int:
     return low + ((high - low) * within >> 16)
 
 
-class Recital:
+class GeneratedText:
     """Passages in the order in which they are said, up to so many tokens; ``ended``: by itself, with a whole sentence.
 
     Its tokens and ids are put together when somebody asks for them: most answers are wanted as a text.
@@ -150,9 +150,9 @@ class Recital:
         return text[: len(text) - len(last) + ends[count - self._unsaid]]
 
 
-def recite(
+def generate_text(
     tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
-) -> Recital:
+) -> GeneratedText:
     """An answer.
 
     It ends at the sentence end nearest to its natural length that ``limit`` allows; where the natural
@@ -161,14 +161,14 @@ def recite(
     """
     draw = int.from_bytes(_derive_text(key), "big")  # the upper 22 bits choose the length, the others the sentences
     wanted = _natural_length(draw)
-    bank = load_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
+    bank = load_sentence_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
     first = bank.openers[draw % len(bank.openers.texts)]
     if opening:
         first = _join(tokenizer, opening, bank.separator, first)
     if ignore_eos or (limit is not None and wanted > limit):
         most = _LONGEST if limit is None else limit
         said, more = _walk(bank, draw, first, most)
-        return Recital(said, most, False, more)
+        return GeneratedText(said, most, False, more)
     said, more = _walk(bank, draw, first, wanted)
     count = wanted + more
     before = count - said[-1][3]
@@ -176,11 +176,11 @@ def recite(
         del said[-1]
         count = before
     if limit is not None and count > limit:
-        return Recital(said, limit, False, count - limit)
-    return Recital(said, count, True)
+        return GeneratedText(said, limit, False, count - limit)
+    return GeneratedText(said, count, True)
 
 
-def _walk(bank: Bank, draw: int, first: Passage, least: int) -> tuple[list[Passage], int]:
+def _walk(bank: SentenceBank, draw: int, first: Passage, least: int) -> tuple[list[Passage], int]:
     """Sentences of so many tokens or just more, and how many more; none comes twice before all have come once."""
     said = [first]
     missing = least - first[3]
@@ -213,7 +213,7 @@ def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -
 
 
 @lru_cache(maxsize=32)
-def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
+def load_sentence_bank(tokenizer: Tokenizer, language: str) -> SentenceBank:
     """The kept bank of a locale, or of English where the vocabulary lacks the language's characters.
 
     A sentence with a character in several tokens is left out: a cut within it would lose it.
@@ -226,10 +226,10 @@ def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
     whole = _keep_whole(tokenizer, prose.sentences)
     size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
     if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
-        return load_bank(tokenizer, _FALLBACK)  # type: ignore[arg-type]
+        return load_sentence_bank(tokenizer, _FALLBACK)  # type: ignore[arg-type]
     flowing = [prose.separator + text for text in whole[:size]]
     breaking = ["\n\n" + text for text in whole[:size]]
-    return Bank(
+    return SentenceBank(
         prose.separator,
         Passages(tokenizer, openers),
         Passages(tokenizer, flowing),

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from itertools import chain, count, filterfalse
 from types import MappingProxyType
 
-from emulator.core.cache import Memory, Roomy
+from emulator.core.cache import Cache, SizedCache
 from emulator.generation.language import lean
 from emulator.generation.vocabulary import (
     CJK_IDEOGRAPHS,
@@ -140,7 +140,7 @@ _LEANING = 44  # bits before
 _COUNT = (1 << _LEANING) - 1
 
 
-class _Weights(Memory[str, int]):
+class _Weights(Cache[str, int]):
     """What each word weighs, with what stands ``before`` it; forgets everything once it knows too many.
 
     No token reaches over a blank into the next word, unless the blank follows another.
@@ -192,8 +192,8 @@ class ProfileTokenizer:
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
         self._values = {id: value for value, id in enumerate(self._bytes)}
-        self._ids_of = Roomy(self._cut_ids, _weigh_entry, _MEMO_BUDGET).__getitem__
-        self._texts_of = Roomy(self._cut_texts, _weigh_entry, _MEMO_BUDGET).__getitem__
+        self._ids_of = SizedCache(self._cut_ids, _weigh_entry, _MEMO_BUDGET).__getitem__
+        self._texts_of = SizedCache(self._cut_texts, _weigh_entry, _MEMO_BUDGET).__getitem__
         weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 

@@ -10,8 +10,8 @@ from functools import cache
 from itertools import islice
 
 from emulator.core.json import JSON, Object, parse_json
-from emulator.core.requests import ChatAsk, Tool
-from emulator.core.rng import derive, draw_integer
+from emulator.core.requests import ChatRequest, Tool
+from emulator.core.rng import derive_key, draw_integer
 from emulator.generation.json_schema import generate, is_instance
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -168,7 +168,7 @@ _MOST_TRIALS = 100  # values of the prompt that are tried, each with all of the 
 _QUOTED = 200  # characters of a tool's result an answer repeats
 
 
-def choose_tools(ask: ChatAsk, key: bytes) -> tuple[Tool, ...]:
+def choose_tools(ask: ChatRequest, key: bytes) -> tuple[Tool, ...]:
     """The tools one answer calls, in order; the same tool twice if the prompt asks for two of its values.
 
     With ``auto`` a tool is called when the prompt has a word in common with it, and none right after
@@ -279,7 +279,7 @@ def _generated(schema: JSON, key: bytes) -> JSON:
         plain: JSON = json.loads(text.replace("'", ""))
         if is_instance(schema, plain):
             return plain
-        arguments = generate(schema, derive(key, "again", attempt))
+        arguments = generate(schema, derive_key(key, "again", attempt))
     return arguments
 
 
@@ -290,7 +290,7 @@ _OPENINGS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def answer_opening(ask: ChatAsk, language: str = "en_US") -> str:
+def answer_opening(ask: ChatRequest, language: str = "en_US") -> str:
     """A sentence that uses the last tool's result, to stand before the prose; empty if there is no result.
 
     Args:
@@ -303,7 +303,7 @@ def answer_opening(ask: ChatAsk, language: str = "en_US") -> str:
     said = _render_result(result).rstrip(".。 ")
     if not said:
         return ""
-    return openings[draw_integer(derive("opening", result), len(openings))].format(said)
+    return openings[draw_integer(derive_key("opening", result), len(openings))].format(said)
 
 
 def _render_result(result: str) -> str:

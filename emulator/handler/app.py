@@ -9,36 +9,36 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from emulator.core.cancellation import Answering
+from emulator.core.cancellation import CancellableResponse
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError
-from emulator.core.faultable import Delivery
-from emulator.core.http import NOTHING, Headers, WireRequest, WireResponse, WireStream
+from emulator.core.faultable import FaultableResponse
+from emulator.core.http import NOTHING, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.storage import DocumentsError, NearState
-from emulator.core.vendor import AnyService, AnyVendor, Call
-from emulator.handler.context import Exchange
-from emulator.handler.decide import Decider, check_headers, refuse_asked
-from emulator.handler.diagnostics import Hints
+from emulator.core.storage import DocumentsError, LocalState
+from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
+from emulator.handler.context import RequestContext
+from emulator.handler.decide import ResponseDecider, check_headers, refuse_overrides
+from emulator.handler.diagnostics import Suggestions
 from emulator.handler.explain import Explainer, judge
-from emulator.handler.parse import Reader, read_body
+from emulator.handler.parse import RequestParser, read_body
 from emulator.handler.planning import Emulator
-from emulator.handler.record import Recorder
-from emulator.http.cached_head import Head, Name
-from emulator.http.fast_path import Quick
-from emulator.http.response_head import name_answer
-from emulator.http.sessions import Addressed
+from emulator.handler.record import CallRecorder
+from emulator.http.cached_head import CachedHead, Name
+from emulator.http.fast_path import FastHandler
+from emulator.http.response_head import identify_response
+from emulator.http.sessions import SessionRoute
 from emulator.http.stream_writer import TIMING
-from emulator.http.writer import Played, Player
+from emulator.http.writer import ResponseWriter, WriteResult
 from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
-from emulator.observability.timing import Timing
+from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.scenario.header_overrides import AskedError
-from emulator.scenario.matching import Verdict
+from emulator.scenario.header_overrides import HeaderOverrideError
+from emulator.scenario.matching import RuleResult
 
 log = logging.getLogger("emulator")
-_BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
+_BUG = Response(  # our own mistakes never hide in a vendor's envelope
     500,
     b"The emulator itself failed; its log has the traceback. Please report it.\n",
     (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1")),
@@ -55,10 +55,10 @@ class VendorApp:
         service: AnyService,
         emulator: Emulator,
         journal: Journal,
-        timing: Timing,
+        timing: TimingReport,
         metrics: VendorMetrics,
         *,
-        hints: Hints,
+        hints: Suggestions,
         closing: asyncio.Event,
         header_faults: bool = True,
         spans: Spans | None = None,
@@ -68,21 +68,23 @@ class VendorApp:
         self.emulator = emulator
         self._metrics = metrics
         metrics.know(service.deployments)
-        self._reader = Reader(vendor, service, emulator)
-        self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
+        self._reader = RequestParser(vendor, service, emulator)
+        self._decider = ResponseDecider(vendor, service, emulator, hints, header_faults=header_faults)
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
-        self._recorder = Recorder(vendor.name, emulator, journal, timing, metrics, explainer)
-        self._quick: Quick | None = None
+        self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
+        self._quick: FastHandler | None = None
         self._spans = spans
-        if emulator.is_plain and isinstance(emulator.state, NearState) and spans is None:
-            self._quick = Quick(vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics)
+        if emulator.is_plain and isinstance(emulator.state, LocalState) and spans is None:
+            self._quick = FastHandler(
+                vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics
+            )
         self._closing = closing
         self._journal = journal
 
-    async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
+    async def serve(self, http: web.BaseRequest, found: SessionRoute, path: str, base_url: str) -> WriteResult:
         """Answer one request; every outcome is played and recorded the same way."""
         exchange = self._receive(http, found, path, base_url)
-        player = Player(self.vendor, self.emulator.clock, self._closing, http, exchange, self._recorder.record)
+        player = ResponseWriter(self.vendor, self.emulator.clock, self._closing, http, exchange, self._recorder.record)
         self._metrics.running += 1
         left = False
         try:
@@ -111,41 +113,45 @@ class VendorApp:
             if self._spans is not None and exchange.span is not None:
                 self._spans.end(exchange.span, self.vendor, exchange, trace, self.emulator.clock)
 
-    async def _play(self, player: Player, exchange: Exchange, answer: WireResponse | WireStream | Delivery) -> Played:
+    async def _play(
+        self, player: ResponseWriter, exchange: RequestContext, answer: Response | StreamingResponse | FaultableResponse
+    ) -> WriteResult:
         """Send the answer; meanwhile another request may stop it by a name of the call, or, bent by a fault, cut it."""
         plan, call = exchange.plan, exchange.call
         due = 0.0 if plan is None else plan.due
         if plan is None or call is None or call.names is None:
             return await player.play(answer, due)
         running, session, names = self.service.running, exchange.wire.session, call.names(plan.key)
-        player.stoppable = not isinstance(answer, Delivery)
+        player.stoppable = not isinstance(answer, FaultableResponse)
         stop = partial(self._stop, player, exchange, call, plan) if player.stoppable else None
-        answering = Answering(stop, player.abort)
+        answering = CancellableResponse(stop, player.abort)
         running.enter(session, names, answering)
         try:
             return await player.play(answer, due)
         finally:
             running.leave(session, names, answering)
 
-    def _stop(self, player: Player, exchange: Exchange, call: Call, plan: Plan) -> None:
+    def _stop(self, player: ResponseWriter, exchange: RequestContext, call: InferenceCall, plan: Plan) -> None:
         if exchange.sent.whole:
             return
         exchange.plan = plan = plan.stop(self.emulator.clock.now() - exchange.started)
         codec = call.codec
         player.stop(codec.stream(plan, exchange.wire) if call.stream else codec.render(plan, exchange.wire))
 
-    def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
+    def _receive(self, http: web.BaseRequest, found: SessionRoute, path: str, base_url: str) -> RequestContext:
         session, journal = found.session, self._journal
         span = None if self._spans is None else self._spans.begin(http.method, found.headers)
-        wire = WireRequest(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
+        wire = Request(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
         wire.key_suffix = found.key_suffix
-        exchange = Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
+        exchange = RequestContext(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
         exchange.span = span
         return exchange
 
-    async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
+    async def _answer(
+        self, http: web.BaseRequest, exchange: RequestContext
+    ) -> Response | StreamingResponse | FaultableResponse:
         wire = exchange.wire
-        response: WireResponse | WireStream
+        response: Response | StreamingResponse
         try:
             if exchange.asks:
                 check_headers(wire.headers)
@@ -162,13 +168,13 @@ class VendorApp:
             await self._name(exchange)
             response = await self._decider.refuse(error, exchange)
             error.let_go()
-        except AskedError as error:
+        except HeaderOverrideError as error:
             exchange.error, exchange.hint = "asked", str(error)
             await self._name(exchange)
-            return refuse_asked(error)
+            return refuse_overrides(error)
         return await self._decider.bend(response, exchange)
 
-    async def _decide(self, exchange: Exchange) -> WireResponse | WireStream:
+    async def _decide(self, exchange: RequestContext) -> Response | StreamingResponse:
         """What is read, and decided; once more where documents turn out to have a say."""
         try:
             return await self._decide_once(exchange)
@@ -176,14 +182,14 @@ class VendorApp:
             self._reader.begin_again(exchange.wire)
             return await self._decide_once(exchange)
 
-    async def _decide_once(self, exchange: Exchange) -> WireResponse | WireStream:
+    async def _decide_once(self, exchange: RequestContext) -> Response | StreamingResponse:
         exchange.parsed = parsed = await self._reader.read(exchange)
         try:
             return await self._decider.decide(exchange)
         finally:
             self._reader.remember(exchange, parsed)
 
-    async def _name(self, exchange: Exchange) -> None:
+    async def _name(self, exchange: RequestContext) -> None:
         """A request that was refused early has a name all the same."""
         if not exchange.wire.is_named:
             with suppress(EmulatedError):  # the store is away: it counts as the first attempt
@@ -193,18 +199,18 @@ class VendorApp:
         self,
         name: Name,
         http: web.BaseRequest,
-        found: Addressed,
+        found: SessionRoute,
         path: str,
         base_url: str,
         worlds: tuple[object, object],
-    ) -> Head | None:
+    ) -> CachedHead | None:
         """What is known of a head that came before; ``None``: each of its requests takes the long road."""
         if self._quick is None:
             return None
         endpoint, params = self._reader.find("POST", path)
         if endpoint is None or endpoint.open:
             return None
-        head = Head(
+        head = CachedHead(
             name,
             *worlds,
             self._quick,
@@ -222,9 +228,9 @@ class VendorApp:
         head.place = self._reader.memo.place(head.open(b""))
         return head
 
-    async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None, str]:
+    async def try_out(self, wire: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
         """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""
-        exchange = Exchange(wire, self.emulator.clock.now())
+        exchange = RequestContext(wire, self.emulator.clock.now())
         try:
             await self._decide(exchange)
         except EmulatedError as error:
@@ -243,7 +249,7 @@ def _has_left(http: web.BaseRequest) -> bool:
     return http.transport is None or http.transport.is_closing()
 
 
-def _extra(exchange: Exchange) -> Headers:
-    name = name_answer(exchange.wire.key)
+def _extra(exchange: RequestContext) -> Headers:
+    name = identify_response(exchange.wire.key)
     rule = exchange.rule
     return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)

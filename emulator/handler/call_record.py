@@ -7,21 +7,30 @@ from dataclasses import dataclass, field
 
 from multidict import CIMultiDict
 
-from emulator.core.http import NOTHING, Headers, WireRequest
+from emulator.core.http import NOTHING, Headers, Request
 from emulator.core.plan import Choice, Usage
 from emulator.core.redaction.bodies import redact_body, redact_events
-from emulator.core.redaction.credentials import CutCredential
+from emulator.core.redaction.credentials import MaskedCredential
 from emulator.core.redaction.values import cut_head, redact, redact_request, redact_text
-from emulator.faults import Strike
+from emulator.faults import FaultSite
 from emulator.http.stream_writer import Sent
-from emulator.journal.record import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99, thin
-from emulator.scenario.credentials import NO_TOKENS, Tokens
-from emulator.scenario.matching import Match, Verdict
+from emulator.journal.record import (
+    Attempts,
+    Explainer,
+    JournalEntry,
+    LimitCheck,
+    MatchEvidence,
+    Payload,
+    find_p99,
+    thin_out,
+)
+from emulator.scenario.credentials import NO_TOKENS, ListedCredentials
+from emulator.scenario.matching import Match, RuleResult
 
 
-def keep(
-    wire: WireRequest, headers: Headers, body: bytes | None, choice: Choice | None, most: int, tokens: Tokens
-) -> Kept:
+def redact_payload(
+    wire: Request, headers: Headers, body: bytes | None, choice: Choice | None, most: int, tokens: ListedCredentials
+) -> Payload:
     """Request and answer, each body up to ``most`` bytes; ``tokens``: what the scenario lists."""
     redact_request(wire)
     wire.body = tokens.cut_bytes(redact_body(wire.body))
@@ -29,7 +38,7 @@ def keep(
     wire.query = _cut_values(wire.query, tokens)
     if (heads := _cut_values(wire.headers, tokens)) is not wire.headers:
         wire.headers = CIMultiDict(heads)
-    kept = Kept(wire, tuple([(name, tokens.cut(redact("header", name, value))) for name, value in headers]))
+    kept = Payload(wire, tuple([(name, tokens.cut(redact("header", name, value))) for name, value in headers]))
     if body is not None:
         kept.body = tokens.cut_bytes(redact_body(body[:most]))
     if choice is not None:
@@ -41,15 +50,15 @@ def keep(
     return kept
 
 
-def _cut_values(values: Mapping[str, str], tokens: Tokens) -> Mapping[str, str]:
+def _cut_values(values: Mapping[str, str], tokens: ListedCredentials) -> Mapping[str, str]:
     """Headers or a query; what is cut is still equal to the whole."""
     changed = {
-        name: CutCredential(value, shown) for name, value in values.items() if (shown := tokens.cut(value)) != value
+        name: MaskedCredential(value, shown) for name, value in values.items() if (shown := tokens.cut(value)) != value
     }
     return {**values, **changed} if changed else values
 
 
-def is_telling(raw: bytes, tokens: Tokens) -> bool:
+def is_telling(raw: bytes, tokens: ListedCredentials) -> bool:
     """Whether bytes hold a credential: where it was cut, places in them would be others."""
     return not raw == redact_body(raw) == redact_events(raw) == tokens.cut_bytes(raw)
 
@@ -67,8 +76,8 @@ def size_of(pairs: Mapping[str, str]) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class Trace:
-    """One call as the journal has it; :class:`Entry` says what its figures mean.
+class CallRecord:
+    """One call as the journal has it; :class:`JournalEntry` says what its figures mean.
 
     Fields:
         ended: Unix seconds.
@@ -84,7 +93,7 @@ class Trace:
 
     explainer: Explainer | None
     vendor: str
-    wire: WireRequest
+    wire: Request
     started: float
     ended: float
     arrival: int
@@ -112,7 +121,7 @@ class Trace:
     body: bytes | None
     most: int
     raw: bytes | None = None
-    strikes: tuple[Strike, ...] = ()
+    strikes: tuple[FaultSite, ...] = ()
     number: int = 1
     attempts: Attempts = field(default_factory=Attempts)
     retry_of: str | None = None
@@ -120,8 +129,8 @@ class Trace:
     size: int = 0
     request_cut: bool = False
     response_cut: bool = False
-    verdicts: tuple[Verdict, ...] = ()
-    entry: Entry | None = None
+    verdicts: tuple[RuleResult, ...] = ()
+    entry: JournalEntry | None = None
     traceparent: str | None = None
     left: bool = False
     over: bool = False
@@ -242,7 +251,7 @@ class Trace:
         self.choice = self.body = self.raw = None
         self.sent.dues = ()
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         """The entry, made when it is first asked for."""
         if self.entry is None:
             self.entry = self.glance()
@@ -250,19 +259,19 @@ class Trace:
                 self.entry.keep = self._keep
         return self.entry
 
-    def glance(self) -> Entry:
+    def glance(self) -> JournalEntry:
         """Its figures alone."""
         if self.entry is not None:
             return self.entry
         entry = self._make()
         if self.asked or self.most:
             match = self.match if self.asked else None
-            entry.evidence = Evidence(self.explainer, match, self.identity, self.attempt, self.verdicts)
+            entry.evidence = MatchEvidence(self.explainer, match, self.identity, self.attempt, self.verdicts)
         return entry
 
-    def _make(self) -> Entry:
+    def _make(self) -> JournalEntry:
         wire, sent = self.wire, self.sent
-        return Entry(
+        return JournalEntry(
             id=self.id,
             time=self.started,
             seq=self.seq,
@@ -304,14 +313,14 @@ class Trace:
     def _find_traceparent(self) -> str | None:
         return self.traceparent or read_traceparent(self.wire.headers)
 
-    def _keep(self) -> Kept:
+    def _keep(self) -> Payload:
         tokens = NO_TOKENS if self.explainer is None else self.explainer.tokens
-        kept = keep(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most, tokens)
+        kept = redact_payload(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most, tokens)
         if self.raw is not None and not is_telling(self.raw, tokens):
             kept.raw = self.raw[: self.sent.size]
             kept.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
         if self.stream or self.raw is not None:
-            kept.writes = thin(self.sent.dues, self.sent.lateness)
+            kept.writes = thin_out(self.sent.dues, self.sent.lateness)
         kept.request_cut, kept.size = self.request_cut, self.size
         kept.response_cut |= self.response_cut
         return kept

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from emulator.core.errors import EmulatedError
-from emulator.core.faultable import Delivery, Ending
-from emulator.core.http import DROPPED, Headers, WireRequest, WireResponse, WireStream
+from emulator.core.faultable import CloseMode, FaultableResponse
+from emulator.core.http import DROPPED, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Parsed
-from emulator.faults import AnyFault, Strike
-from emulator.handler.call_record import Trace
+from emulator.core.vendor import InferenceCall, Parsed
+from emulator.faults import AnyFault, FaultSite
+from emulator.handler.call_record import CallRecord
 from emulator.http.stream_writer import Sent
 from emulator.journal.record import LimitCheck
-from emulator.ratelimit import Admission
+from emulator.ratelimit import Ticket
 from emulator.scenario.matching import Match
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LONGEST_NAME = 256  # characters of a deployment's name that nothing has: it st
 
 
 @dataclass(slots=True, eq=False)
-class Exchange:
+class RequestContext:
     """A request and its answer; what is known is recorded even if it ends early.
 
     Fields:
@@ -40,7 +40,7 @@ class Exchange:
         span: what is told of it elsewhere, if anything is.
     """
 
-    wire: WireRequest
+    wire: Request
     started: float
     era: tuple[int, int] = (0, 0)
     arrival: int = 0
@@ -49,16 +49,16 @@ class Exchange:
     parsed: Parsed | None = None
     match: Match | None = None
     plan: Plan | None = None
-    admission: Admission | None = None
+    admission: Ticket | None = None
     refusal: EmulatedError | None = None
     error: str | None = None
     limits: tuple[LimitCheck, ...] = ()
     hint: str = ""
-    answer: WireResponse | WireStream | Delivery | None = None
+    answer: Response | StreamingResponse | FaultableResponse | None = None
     extra: Headers = ()
-    strikes: tuple[Strike, ...] = ()
+    strikes: tuple[FaultSite, ...] = ()
     sent: Sent = field(default_factory=Sent)
-    trace: Trace | None = None
+    trace: CallRecord | None = None
     span: Span | None = None
 
     @property
@@ -67,9 +67,9 @@ class Exchange:
         return self.wire.attempt
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> InferenceCall | None:
         """What is asked of a model, if anything is."""
-        return self.parsed if isinstance(self.parsed, Call) else None
+        return self.parsed if isinstance(self.parsed, InferenceCall) else None
 
     @property
     def asked(self) -> tuple[str | None, str]:
@@ -111,6 +111,6 @@ class Exchange:
     @property
     def is_cut(self) -> bool:
         """The answer itself ends before it is whole."""
-        if isinstance(self.answer, Delivery):
-            return self.answer.ending is not Ending.COMPLETE
-        return isinstance(self.answer, WireResponse) and self.answer.status == DROPPED
+        if isinstance(self.answer, FaultableResponse):
+            return self.answer.ending is not CloseMode.COMPLETE
+        return isinstance(self.answer, Response) and self.answer.status == DROPPED

@@ -9,24 +9,24 @@ from dataclasses import replace
 
 from multidict import MultiMapping
 
-from emulator.core.cost_limits import LIGHT, is_long
+from emulator.core.cost_limits import INLINE_BYTES, is_slow
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.executor import aside
-from emulator.core.faultable import Delivery
-from emulator.core.http import DROPPED, WireRequest, WireResponse, WireStream
+from emulator.core.executor import run_in_thread
+from emulator.core.faultable import FaultableResponse
+from emulator.core.http import DROPPED, Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
-from emulator.faults import AnyFault, bend_all, follow, measure
-from emulator.handler.context import Exchange
-from emulator.handler.diagnostics import Hints, check_limits
+from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall, Parsed
+from emulator.faults import AnyFault, apply_faults, locate_faults, measure
+from emulator.handler.context import RequestContext
+from emulator.handler.diagnostics import Suggestions, check_limits
 from emulator.handler.explain import judge, read_exchange
 from emulator.handler.planning import UNMATCHED, Emulator
 from emulator.http.sessions import PREFIX
 from emulator.journal.record import describe_nearest
-from emulator.scenario.errors import nearest
-from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, AskedError, ask_for
-from emulator.scenario.matching import Facts, Match, Verdict
+from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, HeaderOverrideError, apply_header_overrides
+from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 from emulator.scenario.outcomes import NOTHING
 from emulator.scenario.template import TooMuchTextError, fill, is_heavy
 
@@ -43,11 +43,17 @@ Source: openai-python, src/openai/_base_client.py, ``_parse_retry_after_header``
 """
 
 
-class Decider:
+class ResponseDecider:
     """Decides the answers of one vendor; ``header_faults``: a request's own headers may ask for errors and faults."""
 
     def __init__(
-        self, vendor: AnyVendor, service: AnyService, emulator: Emulator, hints: Hints, *, header_faults: bool = True
+        self,
+        vendor: AnyVendor,
+        service: AnyService,
+        emulator: Emulator,
+        hints: Suggestions,
+        *,
+        header_faults: bool = True,
     ) -> None:
         self._vendor = vendor
         self._hints = hints
@@ -55,7 +61,7 @@ class Decider:
         self._emulator = emulator
         self._header_faults = header_faults
 
-    async def decide(self, exchange: Exchange) -> WireResponse | WireStream:
+    async def decide(self, exchange: RequestContext) -> Response | StreamingResponse:
         """The answer to what was read.
 
         Raises:
@@ -68,10 +74,10 @@ class Decider:
         match = await self._match(exchange, parsed)
         if match.outcome.error is not None and not wire.is_named:  # it is refused before it is charged
             await emulator.name(wire, exchange.identity)
-        while isinstance(parsed, Call) and parsed.fallback is not None and _is_full(match):
+        while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _is_full(match):
             exchange.parsed = parsed = parsed.fallback()
             match = await self._match(exchange, parsed)
-        if not isinstance(parsed, Call):
+        if not isinstance(parsed, InferenceCall):
             return await self._conclude(parsed, match, wire)
         if match.outcome is NOTHING and emulator.strict:
             exchange.error = "unmatched"
@@ -84,7 +90,7 @@ class Decider:
             await self._keep(parsed, plan, exchange)
         return await _word(parsed, plan, wire)
 
-    async def _plan(self, call: Call, match: Match, exchange: Exchange) -> Plan:
+    async def _plan(self, call: InferenceCall, match: Match, exchange: RequestContext) -> Plan:
         """What is said to a call, once it is let in."""
         emulator, wire, identity = self._emulator, exchange.wire, exchange.identity
         gate = emulator.gate_for(call)
@@ -95,7 +101,7 @@ class Decider:
             plan, exchange.admission = await emulator.admit(call, match, wire, identity, exchange.started, gate)
         return plan.abandon() if call.stopped else plan
 
-    async def _match(self, exchange: Exchange, parsed: Parsed) -> Match:
+    async def _match(self, exchange: RequestContext, parsed: Parsed) -> Match:
         emulator, wire = self._emulator, exchange.wire
         match = UNMATCHED
         if emulator.rules:
@@ -108,8 +114,8 @@ class Decider:
         return match
 
     async def _conclude(
-        self, parsed: WireResponse | WireStream | Change, match: Match, wire: WireRequest
-    ) -> WireResponse | WireStream:
+        self, parsed: Response | StreamingResponse | Change, match: Match, wire: Request
+    ) -> Response | StreamingResponse:
         """The answer of a route that no model answers; a change takes effect unless it is refused first."""
         error = match.outcome.error
         if isinstance(parsed, Change) and (error is None or error.after == "state"):
@@ -119,7 +125,7 @@ class Decider:
         assert not isinstance(parsed, Change)
         return parsed
 
-    async def _keep(self, call: Call, plan: Plan, exchange: Exchange) -> None:
+    async def _keep(self, call: InferenceCall, plan: Plan, exchange: RequestContext) -> None:
         """Keep what is to be kept of an answer, before anyone reads it; past a bound the oldest is forgotten."""
         state, shelf, session = self._emulator.state, self._vendor.name, exchange.wire.session
         assert call.keep is not None
@@ -136,12 +142,12 @@ class Decider:
             oldest = next(iter(documents))
             await self._emulator.state.store(session, self._vendor.name, oldest, None, documents[oldest])
 
-    async def _apply(self, change: Change, wire: WireRequest) -> WireResponse:
+    async def _apply(self, change: Change, wire: Request) -> Response:
         state, shelf = self._emulator.state, self._vendor.name
         while True:
             documents = await state.fetch(wire.session, shelf)
             write = change.make(documents)
-            if isinstance(write, WireResponse):
+            if isinstance(write, Response):
                 return write
             if write.document is not None:
                 await self._make_room(wire.session, documents, write.key)
@@ -150,7 +156,7 @@ class Decider:
                     await change.then(wire.session)
                 return write.answer
 
-    async def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:
+    async def refuse(self, error: EmulatedError, exchange: RequestContext) -> Response:
         """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
         clock, headers = self._emulator.clock, error.headers
         self.explain(error, exchange)
@@ -161,27 +167,31 @@ class Decider:
                 headers = {**NO_WAIT, **headers}
             asyncio.get_running_loop().call_soon(clock.leave_client, until)
         wire, render = exchange.wire, self._vendor.render_error
-        long = len(wire.body) > LIGHT  # a vendor may look into the body once more
-        rendered = await aside(render, error, wire, self._service) if long else render(error, wire, self._service)
+        long = len(wire.body) > INLINE_BYTES  # a vendor may look into the body once more
+        rendered = (
+            await run_in_thread(render, error, wire, self._service) if long else render(error, wire, self._service)
+        )
         return with_headers(rendered, headers)
 
-    def explain(self, error: EmulatedError, exchange: Exchange) -> None:
+    def explain(self, error: EmulatedError, exchange: RequestContext) -> None:
         """Say in the exchange why it is refused, unless a rule wanted that."""
         if exchange.match is None or exchange.match.outcome.error is None:
             exchange.limits = check_limits(error)
             exchange.hint = self._hints.explain(error, exchange.wire, self._service)
 
-    async def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
+    async def bend(
+        self, answer: Response | StreamingResponse, exchange: RequestContext
+    ) -> Response | StreamingResponse | FaultableResponse:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""
-        if not exchange.faults or (isinstance(answer, WireResponse) and answer.status == DROPPED):
+        if not exchange.faults or (isinstance(answer, Response) and answer.status == DROPPED):
             return answer
         tokens = 0 if exchange.plan is None else exchange.plan.usage.completion_tokens
         long = tokens * sum(fault.pieces for fault in exchange.faults) > _LONG
-        if isinstance(answer, WireResponse):
-            long = long or len(answer.body) * len(exchange.faults) > LIGHT
-        return await aside(self._bend, answer, exchange) if long else self._bend(answer, exchange)
+        if isinstance(answer, Response):
+            long = long or len(answer.body) * len(exchange.faults) > INLINE_BYTES
+        return await run_in_thread(self._bend, answer, exchange) if long else self._bend(answer, exchange)
 
-    def _bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> Delivery:
+    def _bend(self, answer: Response | StreamingResponse, exchange: RequestContext) -> FaultableResponse:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
         wire, streamed = exchange.wire, delivery.streamed  # the exchange holds the delivery, which must not hold it
 
@@ -192,13 +202,15 @@ class Decider:
         bounds = self._emulator.bounds
         delivery = replace(delivery, word_error=word_error, room=bounds.added, writes=bounds.writes)
 
-        def note(fault: AnyFault, before: Delivery, after: Delivery) -> None:
-            exchange.strikes = follow(exchange.strikes, fault.type, before, after, whole_events=fault.whole_events)
+        def note(fault: AnyFault, before: FaultableResponse, after: FaultableResponse) -> None:
+            exchange.strikes = locate_faults(
+                exchange.strikes, fault.type, before, after, whole_events=fault.whole_events
+            )
 
-        return bend_all(delivery, exchange.faults, note if self._emulator.journal.bodies else None)
+        return apply_faults(delivery, exchange.faults, note if self._emulator.journal.bodies else None)
 
 
-async def _fill_reply(match: Match, facts: Facts, key: bytes, now: float, most: int) -> Match:
+async def _fill_reply(match: Match, facts: RequestAttributes, key: bytes, now: float, most: int) -> Match:
     """The match with a reply that says of the request what its placeholders stand for.
 
     Raises:
@@ -209,7 +221,7 @@ async def _fill_reply(match: Match, facts: Facts, key: bytes, now: float, most: 
         return match
     given = (reply.text, facts, key, now, most)
     try:
-        text = await aside(fill, *given) if is_heavy(reply.text, facts) else fill(*given)
+        text = await run_in_thread(fill, *given) if is_heavy(reply.text, facts) else fill(*given)
     except TooMuchTextError:
         name = "" if match.rule is None else match.rule.name
         log.error("the reply of rule %r takes more than %d bytes once its placeholders are filled in", name, most)
@@ -218,14 +230,14 @@ async def _fill_reply(match: Match, facts: Facts, key: bytes, now: float, most: 
     return replace(match, outcome=match.outcome.model_copy(update={"reply": filled}))
 
 
-async def _word(call: Call, plan: Plan, wire: WireRequest) -> WireResponse | WireStream:
+async def _word(call: InferenceCall, plan: Plan, wire: Request) -> Response | StreamingResponse:
     """The plan in the vendor's words; a stream finds them as it goes."""
     codec = call.codec
     if call.stream:
         return codec.stream(plan, wire)
     vector = 0 if plan.vectors is None or not len(plan.vectors) else len(plan.vectors[0])
-    if call.heavy or is_long(call.ask, call.deployment, vector):
-        return await aside(codec.render, plan, wire)
+    if call.heavy or is_slow(call.ask, call.deployment, vector):
+        return await run_in_thread(codec.render, plan, wire)
     return codec.render(plan, wire)
 
 
@@ -234,7 +246,9 @@ def _ask(match: Match, headers: Mapping[str, str], most: int) -> Match:
     if FAULT not in headers and ERROR not in headers and TTFT not in headers:
         return match
     faults = headers.getall(FAULT, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT, "")]
-    outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT), most=most)
+    outcome = apply_header_overrides(
+        match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT), most=most
+    )
     return replace(match, outcome=outcome)
 
 
@@ -256,26 +270,28 @@ def check_headers(headers: Iterable[str]) -> None:
     for header in headers:
         name = header.lower().removeprefix(PREFIX)
         if len(name) < len(header) and name not in _NAMES:
-            hint = nearest(name, _NAMES)
+            hint = find_nearest_name(name, _NAMES)
             meant = f"did you mean {PREFIX}{hint}? There are" if hint else "there are"
-            raise AskedError(f"{PREFIX}{name}: no such header; {meant} {', '.join(map(PREFIX.__add__, _NAMES))}")
+            raise HeaderOverrideError(
+                f"{PREFIX}{name}: no such header; {meant} {', '.join(map(PREFIX.__add__, _NAMES))}"
+            )
 
 
-def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
+def _refuse_unmatched(wire: Request, verdicts: Sequence[RuleResult]) -> Response:
     """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
     log.warning("no rule matches %s %s: %s", wire.method, wire.path, describe_nearest(verdicts, loggable=True))
     text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}\n"
-    return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
+    return Response(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
 
 
-def refuse_asked(error: AskedError) -> WireResponse:
+def refuse_overrides(error: HeaderOverrideError) -> Response:
     """400 in the emulator's own words; no vendor's."""
     said = str(error).encode("utf-8", "replace").decode()  # headers may hold bytes that are no text
     problem: JSON = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": said}
-    return WireResponse(400, dump_json(problem), (("Content-Type", "application/problem+json"),))
+    return Response(400, dump_json(problem), (("Content-Type", "application/problem+json"),))
 
 
-def with_headers(response: WireResponse, headers: Mapping[str, str]) -> WireResponse:
+def with_headers(response: Response, headers: Mapping[str, str]) -> Response:
     """The response with an injected error's own headers in place of equal names."""
     if not headers:
         return response

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
-from emulator.core.cache import remember_meanwhile
+from emulator.core.cache import scenario_lru
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.quota import Balance, Charge
 from emulator.core.vendor import AnyService, AnyVendor, Vendors
 from emulator.http.routing import Router
 from emulator.journal.record import LimitCheck
 from emulator.ratelimit import LimitError
-from emulator.scenario.errors import nearest
+from emulator.scenario.errors import find_nearest_name
 
 _NAMES = ("name", "model", "deployment", "id")  # what path patterns call a deployment
 _MOST_NAMES = 3
@@ -23,7 +23,7 @@ _ANYWHERE = "OPTIONS"  # a method that a vendor may take at any path: the path n
 _MOST_LETTERS = 60  # of a name as it is shown
 
 
-class Hints:
+class Suggestions:
     """Knows the vendors that are served, and by ``urls`` their ports once they listen."""
 
     def __init__(self, vendors: Vendors, served: Sequence[str], urls: Mapping[str, str]) -> None:
@@ -37,7 +37,7 @@ class Hints:
         """All that are served; they are imported when something has to be explained."""
         return {name: self._all[name] for name in self._served}
 
-    def explain(self, error: EmulatedError, wire: WireRequest, service: AnyService) -> str:
+    def explain(self, error: EmulatedError, wire: Request, service: AnyService) -> str:
         """Why the emulator itself refuses a request; empty if the refusal says all."""
         if isinstance(error, LimitError):
             return "; ".join(describe_limit(charge, balance) for charge, balance in error.refusing)
@@ -67,10 +67,10 @@ class Hints:
         vendors = self.elsewhere(method, path)
         if vendors:
             return f"{self._list(vendors)}; here it is /{vendors[0]}{path}."
-        known = nearest(first, self._vendors)
+        known = find_nearest_name(first, self._vendors)
         return f"did you mean /{known}{slash}{rest}?" if known else ""
 
-    def _explain_path(self, vendor: str, wire: WireRequest) -> str:
+    def _explain_path(self, vendor: str, wire: Request) -> str:
         says = f"{self._vendors[vendor].title} has no such path"
         first, _, rest = wire.path[1:].partition("/")
         if first in self._vendors and self._rank(first, wire.method, f"/{rest}") is not None:
@@ -79,7 +79,7 @@ class Hints:
         others = self.elsewhere(wire.method, wire.path, vendor)
         if others:
             return f"{says}; {self._list(others)}"
-        known = nearest(wire.path, [row.path for row in self._vendors[vendor].endpoints])
+        known = find_nearest_name(wire.path, [row.path for row in self._vendors[vendor].endpoints])
         return f"{says}; did you mean {known}?" if known else says
 
     def _list(self, vendors: Sequence[str]) -> str:
@@ -133,7 +133,7 @@ def describe_limit(charge: Charge, balance: Balance) -> str:
     return f"{quota.name} refuses: {charge.cost} {unit} asked, {balance.left} of {quota.amount} left, {then}"
 
 
-def _explain_deployment(wire: WireRequest, service: AnyService) -> str:
+def _explain_deployment(wire: Request, service: AnyService) -> str:
     """What is wrong with the name of the deployment that a request asks for."""
     name = _find_name(wire)
     if not name:
@@ -144,9 +144,9 @@ def _explain_deployment(wire: WireRequest, service: AnyService) -> str:
     return _suggest(_cut(name), tuple(service.deployments))
 
 
-@remember_meanwhile  # whoever asks for the wrong one asks again, and to look takes milliseconds
+@scenario_lru  # whoever asks for the wrong one asks again, and to look takes milliseconds
 def _suggest(name: str, known: tuple[str, ...]) -> str:
-    meant = nearest(name, known)
+    meant = find_nearest_name(name, known)
     if meant is not None:
         return f"no deployment `{name}`; did you mean `{meant}`?"
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
@@ -155,7 +155,7 @@ def _suggest(name: str, known: tuple[str, ...]) -> str:
     return f"no deployment `{name}`; {there}"
 
 
-def _find_name(wire: WireRequest) -> str:
+def _find_name(wire: Request) -> str:
     """The deployment a request names: in its path, else as ``model`` of its body."""
     for key in _NAMES:
         if wire.params.get(key):

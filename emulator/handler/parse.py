@@ -7,33 +7,33 @@ from io import BytesIO
 
 from aiohttp import web
 
-from emulator.core.cache import keep_tally, remember
-from emulator.core.cost_limits import LIGHT
+from emulator.core.cache import create_stats, lru
+from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.executor import aside
-from emulator.core.http import NOTHING, UNNAMED, WireRequest, limit_headers
+from emulator.core.executor import run_in_thread
+from emulator.core.http import NOTHING, UNNAMED, Request, limit_headers
 from emulator.core.json import canonical_json
-from emulator.core.rng import derive_written
-from emulator.core.storage import NearState
-from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
-from emulator.handler.context import Exchange
+from emulator.core.rng import derive_key_from_bytes
+from emulator.core.storage import LocalState
+from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, InferenceCall, Parsed
+from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 
 _MOST = 512  # requests
 _LARGEST = 8192  # bytes of a body
-_TALLY = keep_tally("calls")
+_TALLY = create_stats("calls")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class ParsedCall:
     """What was found out about a request when it came before."""
 
     identity: bytes
-    call: Call
+    call: InferenceCall
 
 
-class Memo:
+class ParseCache:
     """The requests of one vendor that came more than once; the oldest is forgotten first.
 
     ``headers``: those that have a say in how a request is read.
@@ -41,14 +41,14 @@ class Memo:
 
     def __init__(self, headers: tuple[str, ...]) -> None:
         self._headers = headers
-        self._known: dict[Hashable, Known] = {}
+        self._known: dict[Hashable, ParsedCall] = {}
 
-    def place(self, wire: WireRequest) -> Hashable:
+    def place(self, wire: Request) -> Hashable:
         """All of a request that counts here, but its body and who asks."""
         query = frozenset(wire.query.items()) if wire.query else None
         return (wire.method, wire.path, query, *[wire.headers.get(name) for name in self._headers])
 
-    def find(self, wire: WireRequest, place: Hashable = None) -> Known | None:
+    def find(self, wire: Request, place: Hashable = None) -> ParsedCall | None:
         """What is known of an equal request; ``place``, if it was found out before."""
         known = None
         if self._known and len(wire.body) <= _LARGEST:
@@ -59,19 +59,19 @@ class Memo:
             _TALLY.hits += 1
         return known
 
-    def remember(self, wire: WireRequest, identity: bytes, call: Call) -> None:
+    def remember(self, wire: Request, identity: bytes, call: InferenceCall) -> None:
         """Keep a call for equal requests to come, if it is one to keep."""
         if call.repeatable and len(wire.body) <= _LARGEST:
             if len(self._known) >= _MOST:
                 del self._known[next(iter(self._known))]
-            self._known[self.place(wire), wire.body, wire.principal] = Known(identity, call)
+            self._known[self.place(wire), wire.body, wire.principal] = ParsedCall(identity, call)
 
 
 _MOST_KEEPING = 10_000  # sessions
 _LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; of a longer one its digest stands for it
 
 
-class Reader:
+class RequestParser:
     """Accepts, authenticates and parses the requests to one vendor; ``memo``: those that came more than once."""
 
     def __init__(self, vendor: AnyVendor, service: AnyService, emulator: Emulator) -> None:
@@ -80,11 +80,11 @@ class Reader:
         self._emulator = emulator
         self._router = Router(vendor.endpoints)
         self._reads = frozenset(name.lower() for name in vendor.reads)
-        self.memo = Memo(vendor.reads)
-        self._is_near = isinstance(emulator.state, NearState)
+        self.memo = ParseCache(vendor.reads)
+        self._is_near = isinstance(emulator.state, LocalState)
         self._keeping: set[str] = set()
 
-    async def read(self, exchange: Exchange) -> Parsed:
+    async def read(self, exchange: RequestContext) -> Parsed:
         """What is asked, or the whole answer; what is known of an equal request is not found out again.
 
         The request has its name then, or gets it in one question with its charges.
@@ -117,7 +117,7 @@ class Reader:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
         return await self._parse_checked(endpoint, wire)
 
-    async def _look(self, wire: WireRequest) -> None:
+    async def _look(self, wire: Request) -> None:
         """Find out what the vendor keeps for the session.
 
         Far away that is nothing as a rule, and whoever counts the request says if it is not; then it is read again.
@@ -130,50 +130,54 @@ class Reader:
         else:
             wire.bare = shelf
 
-    def begin_again(self, wire: WireRequest) -> None:
+    def begin_again(self, wire: Request) -> None:
         """There are documents: each request of the session is read with them until it is seen that they are gone."""
         if len(self._keeping) >= _MOST_KEEPING:
             self._keeping.clear()
         self._keeping.add(wire.session)
         wire.key = UNNAMED
 
-    async def _read_unnamed(self, endpoint: AnyEndpoint, wire: WireRequest) -> Call | None:
+    async def _read_unnamed(self, endpoint: AnyEndpoint, wire: Request) -> InferenceCall | None:
         """A call that is read the same way whatever its name; ``None``: only its name tells."""
         try:
             parsed = await self._parse_checked(endpoint, wire)
         except EmulatedError as error:
             error.let_go()
             return None
-        return parsed if isinstance(parsed, Call) and parsed.repeatable else None
+        return parsed if isinstance(parsed, InferenceCall) and parsed.repeatable else None
 
-    async def _parse_checked(self, endpoint: AnyEndpoint, wire: WireRequest) -> Parsed:
-        parsed = self._parse(endpoint, wire) if len(wire.body) <= LIGHT else await aside(self._parse, endpoint, wire)
-        if isinstance(parsed, Call):
+    async def _parse_checked(self, endpoint: AnyEndpoint, wire: Request) -> Parsed:
+        parsed = (
+            self._parse(endpoint, wire)
+            if len(wire.body) <= INLINE_BYTES
+            else await run_in_thread(self._parse, endpoint, wire)
+        )
+        if isinstance(parsed, InferenceCall):
             self._emulator.bounds.check(parsed.ask, parsed.deployment)
         return parsed
 
-    def remember(self, exchange: Exchange, parsed: Parsed) -> None:
+    def remember(self, exchange: RequestContext, parsed: Parsed) -> None:
         """Know a call that was read, and has come before, from now on."""
         wire = exchange.wire
-        if wire.attempt and isinstance(parsed, Call) and not wire.documents and self.memo.find(wire) is None:
+        if wire.attempt and isinstance(parsed, InferenceCall) and not wire.documents and self.memo.find(wire) is None:
             self.memo.remember(wire, exchange.identity, parsed)
 
-    async def name(self, exchange: Exchange) -> None:
+    async def name(self, exchange: RequestContext) -> None:
         """Give a request that was refused early the name it would have."""
         if not exchange.identity:
             await self._identify(exchange)
         exchange.wire.bare = ""
         await self._emulator.name(exchange.wire, exchange.identity)
 
-    async def _identify(self, exchange: Exchange, known: Known | None = None) -> None:
+    async def _identify(self, exchange: RequestContext, known: ParsedCall | None = None) -> None:
         """Find out what makes the request the same as another."""
         wire = exchange.wire
         if known is not None:
             exchange.identity = known.identity
-        elif len(wire.body) <= LIGHT:
-            exchange.identity = identify(self._vendor.name, wire)
+        elif len(wire.body) <= INLINE_BYTES:
+            exchange.identity = authenticate_principal(self._vendor.name, wire)
         else:
-            exchange.identity = await aside(identify, self._vendor.name, wire)
+            exchange.identity = await run_in_thread(authenticate_principal, self._vendor.name, wire)
 
     def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
         """The endpoint and what its pattern caught; ``None``: there is none."""
@@ -186,17 +190,17 @@ class Reader:
         """Of a request's headers, those that a parser sees."""
         return limit_headers(headers, self._reads)
 
-    def parse_again(self, wire: WireRequest) -> Parsed:
+    def parse_again(self, wire: Request) -> Parsed:
         """What a request asks that was read before."""
         endpoint, _ = self._router.resolve(wire.method, wire.path)
         return self._parse(endpoint, wire)
 
-    def _parse(self, endpoint: AnyEndpoint, wire: WireRequest) -> Parsed:
+    def _parse(self, endpoint: AnyEndpoint, wire: Request) -> Parsed:
         with wire.limited_to(self._reads):
             return endpoint.parse(wire, self._service)
 
 
-def identify(vendor: str, wire: WireRequest) -> bytes:
+def authenticate_principal(vendor: str, wire: Request) -> bytes:
     """What makes a request the same as another: no header, no session, no key order of its body."""
     body, written = wire.body, None
     if 0 < len(body) <= _LONGEST:
@@ -209,7 +213,7 @@ def identify(vendor: str, wire: WireRequest) -> bytes:
         body = blake2b(body).digest()
     query = "&".join(sorted([f"{k}={v}" for k, v in wire.query.items()])) if wire.query else ""
     before, after = _write_around(vendor, wire.method, wire.path, query, wire.principal)
-    return derive_written(b"%b%b%b" % (before, written or ascii(body).encode(), after))
+    return derive_key_from_bytes(b"%b%b%b" % (before, written or ascii(body).encode(), after))
 
 
 def _write_json(body: bytes) -> bytes | None:
@@ -219,7 +223,7 @@ def _write_json(body: bytes) -> bytes | None:
     return b"b'%b'" % body.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
 
 
-@remember(1024)
+@lru(1024)
 def _write_around(vendor: str, method: str, path: str, query: str, principal: str) -> tuple[bytes, bytes]:
     """What stands before and after the body in what is derived from."""
     before, after = ascii((vendor, method, path, query)), ascii((principal,))

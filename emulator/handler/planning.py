@@ -4,26 +4,26 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from emulator.core.clock import Clock
-from emulator.core.cost_limits import is_long, is_open
+from emulator.core.cost_limits import is_slow, is_unbounded
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.executor import aside
-from emulator.core.http import WireRequest
+from emulator.core.executor import run_in_thread
+from emulator.core.http import Request
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatAsk
-from emulator.core.rng import derive, prepare
-from emulator.core.storage import ATTEMPTS, NearState, State
-from emulator.core.vendor import Call, Parsed
+from emulator.core.requests import ChatRequest
+from emulator.core.rng import derive_key, prepare_key
+from emulator.core.storage import ATTEMPTS, LocalState, State
+from emulator.core.vendor import InferenceCall, Parsed
 from emulator.generation.budget import TooLong, Unsatisfiable, quick
-from emulator.generation.generate import Draft, Drafts, write
+from emulator.generation.generate import Content, ContentCache, generate
 from emulator.generation.segments import FixedReply
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.latency import Latency
-from emulator.ratelimit import Admission, Gate
+from emulator.ratelimit import AdmissionController, Ticket
 from emulator.ratelimit.concurrency import ServerKey, Slot
-from emulator.scenario.credentials import list_tokens
+from emulator.scenario.credentials import list_credentials
 from emulator.scenario.limits import compile_limits, list_quotas
-from emulator.scenario.matching import Facts, Match, Matcher, Verdict, compile_rules
+from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, RuleResult, compile_rules
 from emulator.scenario.models import ReplyOutcome, Scenario
 
 UNMATCHED = Match()
@@ -53,26 +53,26 @@ class Emulator:
         self.clock = clock
         self.state = state
         self.seed = seed
-        self.name_answer = prepare(seed, "answer", ..., ...)
+        self.name_answer = prepare_key(seed, "answer", ..., ...)
         self.started = clock.now() if started is None else started
-        self._drafts = Drafts()
+        self._drafts = ContentCache()
         self._latency = latency
         self.immediate = latency.immediate
         self.rules = scenario.rules
-        self.tokens = list_tokens(scenario)
+        self.tokens = list_credentials(scenario)
         self.journal = scenario.journal
         self.bounds = scenario.bounds
         self.strict = scenario.strict
         self.quotas = list_quotas(scenario.limits)
-        self._gate = Gate(compile_limits(scenario.limits), state)
+        self._gate = AdmissionController(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
         self.is_plain = not (ruled or self._bounded)
-        self.names_late = self._bounded and not ruled and not isinstance(state, NearState)
-        self._matcher: Matcher = compile_rules(scenario)
+        self.names_late = self._bounded and not ruled and not isinstance(state, LocalState)
+        self._matcher: RuleMatcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
 
-    async def name(self, request: WireRequest, identity: bytes) -> None:
+    async def name(self, request: Request, identity: bytes) -> None:
         """Count a request's attempts, and give it the key of its answer.
 
         Raises:
@@ -84,7 +84,7 @@ class Emulator:
             request.key = self.name_answer(identity, request.attempt)
 
     async def match(
-        self, vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, now: float
+        self, vendor: str, wire: Request, parsed: Parsed, identity: bytes, attempt: int, now: float
     ) -> Match:
         """Which rule takes a request admitted at ``now``, and with what outcome; asked where there are rules."""
         facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
@@ -95,17 +95,23 @@ class Emulator:
         """Servers that have only so many slots: how many calls run on each, and how many wait."""
         return self._gate.busy
 
-    def gate_for(self, call: Call) -> Gate | None:
+    def gate_for(self, call: InferenceCall) -> AdmissionController | None:
         """What may hold a call back, if anything may."""
         return self._gate if self._bounded or call.quotas else None
 
-    def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
+    def explain(self, facts: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""
         return tuple(map(self.tokens.cut_verdict, self._matcher.explain(facts, match)))
 
     async def admit(
-        self, call: Call, match: Match, request: WireRequest, identity: bytes, now: float, gate: Gate
-    ) -> tuple[Plan, Admission]:
+        self,
+        call: InferenceCall,
+        match: Match,
+        request: Request,
+        identity: bytes,
+        now: float,
+        gate: AdmissionController,
+    ) -> tuple[Plan, Ticket]:
         """The answer to a call, decided once its quotas are charged and there is a slot for it; it is named then.
 
         Raises:
@@ -130,7 +136,7 @@ class Emulator:
             raise
         return replace(plan, quota=admission.balances), admission
 
-    async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
+    async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
         """A call that was let in is over, with so many tokens sent; ``None``: it was refused after all."""
         await self._gate.release(admission, output_tokens, now - self.started)
 
@@ -138,26 +144,32 @@ class Emulator:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
 
     async def plan(
-        self, call: Call, match: Match, key: bytes, now: float, slot: Slot | None = None, repeated: bytes | None = None
+        self,
+        call: InferenceCall,
+        match: Match,
+        key: bytes,
+        now: float,
+        slot: Slot | None = None,
+        repeated: bytes | None = None,
     ) -> Plan:
         """As :meth:`decide`, beside the event loop if it takes long."""
         reply = match.outcome.reply
         vector = 0 if reply is None else len(reply.embedding or ())
         self.bounds.check_vectors(call.ask, vector)
-        long = is_long(call.ask, call.deployment, vector) or (reply is not None and reply.is_long)
+        long = is_slow(call.ask, call.deployment, vector) or (reply is not None and reply.is_long)
         if sum(call.prompt_tokens) <= LONG_PROMPT and not long:
-            if not is_open(call.ask):
+            if not is_unbounded(call.ask):
                 return self.decide(call, match, key, now, slot, repeated)
             try:
                 with quick():
                     return self.decide(call, match, key, now, slot, repeated)
             except TooLong:
                 pass
-        return await aside(self.decide, call, match, key, now, slot)
+        return await run_in_thread(self.decide, call, match, key, now, slot)
 
     def decide(
         self,
-        call: Call,
+        call: InferenceCall,
         match: Match,
         key: bytes,
         now: float,
@@ -185,7 +197,7 @@ class Emulator:
             return Plan(key, now, draft.choices, draft.vectors, draft.prompts, draft.usage)
         return pace(draft, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)
 
-    def _recall(self, call: Call, identity: bytes) -> Draft:
+    def _recall(self, call: InferenceCall, identity: bytes) -> Content:
         """The draft of a call that came before."""
         draft = self._drafts.find(identity)
         if draft is None:
@@ -193,25 +205,25 @@ class Emulator:
             self._drafts.keep(identity, draft)
         return draft
 
-    def _write(self, call: Call, reply: FixedReply | None) -> Draft:
+    def _write(self, call: InferenceCall, reply: FixedReply | None) -> Content:
         deployment = call.deployment
         try:
-            return write(
+            return generate(
                 call.ask, deployment, tokenizer_for(deployment.tokenizer), self.seed, call.prompt_tokens, reply
             )
         except Unsatisfiable as error:
-            plain = isinstance(call.ask, ChatAsk) and call.ask.format == "text"
+            plain = isinstance(call.ask, ChatRequest) and call.ask.format == "text"
             param = "tools" if plain else "response_format"
             text = f"No JSON satisfies the schema: {error}"
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
 
 
 def read_facts(
-    vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, since_start: float
-) -> Facts:
+    vendor: str, wire: Request, parsed: Parsed, identity: bytes, attempt: int, since_start: float
+) -> RequestAttributes:
     """A request as the rules see it; a catalogue or health route has no ask."""
-    call = parsed if isinstance(parsed, Call) else None
-    return Facts(
+    call = parsed if isinstance(parsed, InferenceCall) else None
+    return RequestAttributes(
         vendor=vendor,
         endpoint=wire.path,
         deployment=call.deployment.name if call else "",
@@ -257,19 +269,19 @@ def is_bounded(scenario: Scenario, latency: Latency) -> bool:
     return bool(scenario.limits or latency.load or any(step.latency and step.latency.load for step in steps))
 
 
-def pace(draft: Draft, latency: Latency, key: bytes, now: float, running: int = 1, waited: float = 0.0) -> Plan:
+def pace(draft: Content, latency: Latency, key: bytes, now: float, running: int = 1, waited: float = 0.0) -> Plan:
     """Say when each token of a draft is due, for a call that waited before it ran beside others."""
     prompt_tokens = draft.usage.prompt_tokens
     choices = []
     due = 0.0
     for number, choice in enumerate(draft.choices):
-        times = latency.pace(choice.count, prompt_tokens, derive(key, "latency", number), running)
+        times = latency.pace(choice.count, prompt_tokens, derive_key(key, "latency", number), running)
         if waited:
             times = tuple([time + waited for time in times])
         choices.append(replace(choice, due=times))
         due = max(due, times[-1] if len(times) else 0.0)
     if not choices:
-        times = latency.pace(1, prompt_tokens, derive(key, "latency", 0), running)
+        times = latency.pace(1, prompt_tokens, derive_key(key, "latency", 0), running)
         due = times[-1] + waited
     return Plan(
         key=key,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from emulator.core.clock import RealClock
-from emulator.core.faultable import Delivery
-from emulator.core.http import WireResponse, WireStream
+from emulator.core.faultable import FaultableResponse
+from emulator.core.http import Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.handler.call_record import Trace
-from emulator.handler.context import Exchange
+from emulator.handler.call_record import CallRecord
+from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, judge
 from emulator.handler.planning import Emulator
-from emulator.http.compact_record import Slip
+from emulator.http.compact_record import CompactRecord
 from emulator.journal.journal import Journal
-from emulator.observability.timing import Timing
+from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.ratelimit import Admission
+from emulator.ratelimit import Ticket
 
 
-class Recorder:
+class CallRecorder:
     """Records the answers of one vendor."""
 
     def __init__(
@@ -25,7 +25,7 @@ class Recorder:
         vendor: str,
         emulator: Emulator,
         journal: Journal,
-        timing: Timing,
+        timing: TimingReport,
         metrics: VendorMetrics,
         explainer: Explainer,
     ) -> None:
@@ -38,26 +38,26 @@ class Recorder:
         self.explainer = explainer
         self._settings = emulator.journal
 
-    def enter(self, slip: Slip) -> None:
+    def enter(self, slip: CompactRecord) -> None:
         """Enter a call of the short road in journal and metrics."""
         self.journal.add_attempt(slip, self._settings.entries)
         self._metrics.add(slip)
         if self._scale:
             self._timing.add_at_once(slip.duration / self._scale)
 
-    async def settle(self, exchange: Exchange, admission: Admission) -> None:
+    async def settle(self, exchange: RequestContext, admission: Ticket) -> None:
         """Charge what was sent, and give up the slot when the answer was over, however late that is noticed."""
         now, sent = self._emulator.clock.now(), exchange.sent
         tokens = None if exchange.plan is None else exchange.sent_tokens
         over = min(now, exchange.started + sent.reached) if sent.whole else now
         await self._emulator.release(admission, tokens, over)
 
-    def record(self, exchange: Exchange) -> None:
+    def record(self, exchange: RequestContext) -> None:
         """Enter a request in journal and metrics; all is known of it, and the last byte is still to be sent."""
         if exchange.trace is not None:
             return
         exchange.trace = trace = self._trace(exchange)
-        if isinstance(exchange.answer, Delivery):
+        if isinstance(exchange.answer, FaultableResponse):
             trace.raw, trace.strikes = exchange.answer.body, exchange.strikes
         wire, journal = exchange.wire, self.journal
         if exchange.era == journal.era(wire.session):
@@ -75,7 +75,7 @@ class Recorder:
         if self._scale and exchange.plan is not None and exchange.sent.whole and not exchange.faults:
             self._timing.add(trace, self._scale)
 
-    def close(self, exchange: Exchange, *, left: bool) -> Trace:
+    def close(self, exchange: RequestContext, *, left: bool) -> CallRecord:
         """Say how an exchange ended in truth, once it is over; ``left``: the client did not wait for the answer."""
         self.record(exchange)
         trace, sent = exchange.trace, exchange.sent
@@ -96,7 +96,7 @@ class Recorder:
             self.journal.amend(entry)
         return trace
 
-    def _trace(self, exchange: Exchange) -> Trace:
+    def _trace(self, exchange: RequestContext) -> CallRecord:
         wire, sent, call, plan, answer = exchange.wire, exchange.sent, exchange.call, exchange.plan, exchange.answer
         deployment, served = exchange.asked if call is None else (call.deployment.name, call.served)
         usage = choice = planned_end = None
@@ -104,7 +104,7 @@ class Recorder:
             usage, planned_end = plan.usage, _plan_end(plan)
             choice = plan.choices[0] if plan.choices else None
         whole = usage is not None and sent.whole and sent.tokens is None
-        return Trace(  # in the order of its fields: naming so many costs more than all else here
+        return CallRecord(  # in the order of its fields: naming so many costs more than all else here
             self.explainer,
             self._vendor,
             wire,
@@ -137,9 +137,9 @@ class Recorder:
         )
 
 
-def _body_of(answer: WireResponse | WireStream | Delivery | None) -> bytes | None:
+def _body_of(answer: Response | StreamingResponse | FaultableResponse | None) -> bytes | None:
     """What an answer in one piece says."""
-    if isinstance(answer, WireResponse) or (isinstance(answer, Delivery) and not answer.streamed):
+    if isinstance(answer, Response) or (isinstance(answer, FaultableResponse) and not answer.streamed):
         return answer.body
     return None
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from multidict import CIMultiDict
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.redaction.values import redact_request
 from emulator.core.vendor import AnyEndpoint
 from emulator.handler.call_record import read_traceparent, size_of
@@ -25,7 +25,7 @@ Written = tuple[bytes, bool]
 """An answer as it is written, and whether the connection goes on."""
 
 
-class Carrier(Protocol):
+class Connection(Protocol):
     """The connection that an answer goes out on."""
 
     transport: asyncio.Transport | None
@@ -38,10 +38,10 @@ class Carrier(Protocol):
         """The answer is over; unless it is whole, so is the connection."""
 
 
-class Flowing(Protocol):
+class DelayedWriter(Protocol):
     """An answer that takes its time."""
 
-    def begin(self, carrier: Carrier, transport: asyncio.Transport) -> None:
+    def begin(self, carrier: Connection, transport: asyncio.Transport) -> None:
         """Write what is due, and the rest when it is."""
 
     def go_on(self) -> None:
@@ -51,12 +51,12 @@ class Flowing(Protocol):
         """The client has left."""
 
 
-class Answers(Protocol):
+class FastAnswers(Protocol):
     """Whoever answers on the short road."""
 
     vendor: str
 
-    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+    def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
         """The answer; ``None``: it takes the long road.
 
         Raises:
@@ -79,7 +79,7 @@ class Address:
 
 
 @dataclass(slots=True, eq=False)
-class Head:
+class CachedHead:
     """A head that has come before.
 
     Fields:
@@ -87,7 +87,7 @@ class Head:
         answers: who answers.
         headers: without the session; ``seen``: of them what a parser sees.
         keeps: the vendor may keep documents that have a say.
-        place: as :class:`emulator.handler.parse.Memo` has it.
+        place: as :class:`emulator.handler.parse.ParseCache` has it.
         misses: calls in a row that the short road was not for.
         rest: its bytes after the length of the body.
         size: bytes of headers and query as the journal counts them.
@@ -97,7 +97,7 @@ class Head:
     name: Name
     server: object
     active: object
-    answers: Answers
+    answers: FastAnswers
     endpoint: AnyEndpoint
     path: str
     query: Mapping[str, str]
@@ -117,7 +117,7 @@ class Head:
 
     def __post_init__(self) -> None:
         self.rest = self.name[3] + END
-        whole = WireRequest("POST", self.path, headers=self.headers)
+        whole = Request("POST", self.path, headers=self.headers)
         redact_request(whole)
         self._kept = whole.headers
         self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
@@ -134,15 +134,13 @@ class Head:
         begin = stop + len(rest)
         return begin, begin + int(digits)
 
-    def open(self, body: bytes) -> WireRequest:
+    def open(self, body: bytes) -> Request:
         """A request with this head."""
-        wire = WireRequest(
-            "POST", self.path, self.query, self.headers, body, self.params, self.base_url, "", self.session
-        )
+        wire = Request("POST", self.path, self.query, self.headers, body, self.params, self.base_url, "", self.session)
         wire.key_suffix = self.key_suffix
         return wire
 
-    def close(self, wire: WireRequest) -> None:
+    def close(self, wire: Request) -> None:
         """Leave of a request's headers what may be kept, and what is its own: the head is that of another."""
         wire.headers = CIMultiDict(self._kept)
         wire.headers["Content-Length"] = str(len(wire.body))

@@ -9,25 +9,25 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from emulator.core.http import Headers, WireRequest
+from emulator.core.http import Headers, Request
 from emulator.core.plan import Choice
 from emulator.core.requests import Deployment
-from emulator.handler.call_record import keep
-from emulator.http.cached_head import Address, Head
-from emulator.journal.record import Attempts, Entry, Evidence, Explainer, Kept, thin
+from emulator.handler.call_record import redact_payload
+from emulator.http.cached_head import Address, CachedHead
+from emulator.journal.record import Attempts, Explainer, JournalEntry, MatchEvidence, Payload, thin_out
 
 
 @dataclass(slots=True, eq=False)
-class Said:
+class ReplayedResponse:
     """An answer that was made once more, and the request, its credentials cut."""
 
-    request: WireRequest
+    request: Request
     headers: Headers
     body: bytes | None
     choice: Choice | None
 
 
-class Teller(Protocol):
+class Replayer(Protocol):
     """Whoever answers a vendor's calls on the short road; ``most``: bytes that are kept of each body."""
 
     vendor: str
@@ -36,13 +36,13 @@ class Teller(Protocol):
     @property
     def explainer(self) -> Explainer: ...
 
-    def say(self, slip: Slip) -> Said:
+    def say(self, slip: CompactRecord) -> ReplayedResponse:
         """The answer to a call once more."""
 
 
 @dataclass(slots=True, eq=False)
-class Slip:
-    """One call as the journal has it; :class:`Entry` says what its figures mean.
+class CompactRecord:
+    """One call as the journal has it; :class:`JournalEntry` says what its figures mean.
 
     Fields:
         teller, head: whoever answered it and what it answered, as long as that is kept: both hold on to a scenario.
@@ -54,8 +54,8 @@ class Slip:
         size: bytes that count against what is kept in all; 0: bodies are not kept.
     """
 
-    teller: Teller | None
-    head: Head | None
+    teller: Replayer | None
+    head: CachedHead | None
     address: Address
     principal: str
     asked: Deployment
@@ -79,7 +79,7 @@ class Slip:
     attempts: Attempts = field(init=False)
     number: int = field(init=False)
     retry_of: str | None = field(init=False)
-    entry: Entry | None = None
+    entry: JournalEntry | None = None
 
     @property
     def vendor(self) -> str:
@@ -174,7 +174,7 @@ class Slip:
         if self.entry is not None:
             self.entry.forget()
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         """The entry, made when it is first asked for."""
         if self.entry is None:
             self.entry = self.glance()
@@ -182,17 +182,17 @@ class Slip:
                 self.entry.keep = self._keep
         return self.entry
 
-    def glance(self) -> Entry:
+    def glance(self) -> JournalEntry:
         """Its figures; the answer is not made once more."""
         if self.entry is not None:
             return self.entry
         entry = self._make()
         if self.size:
-            entry.evidence = Evidence(self.explainer, None, self.identity, self.attempt)
+            entry.evidence = MatchEvidence(self.explainer, None, self.identity, self.attempt)
         return entry
 
-    def _make(self) -> Entry:
-        return Entry(
+    def _make(self) -> JournalEntry:
+        return JournalEntry(
             id=self.id,
             time=self.started,
             seq=self.seq,
@@ -226,12 +226,12 @@ class Slip:
             bytes_out=self.bytes_out,
         )
 
-    def _keep(self) -> Kept:
+    def _keep(self) -> Payload:
         assert self.teller is not None
         said = self.teller.say(self)
         tokens = self.teller.explainer.tokens
-        kept = keep(said.request, said.headers, said.body, said.choice, self.teller.most, tokens)
+        kept = redact_payload(said.request, said.headers, said.body, said.choice, self.teller.most, tokens)
         if self.events:
-            kept.writes = thin((0.0,), self.lateness)
+            kept.writes = thin_out((0.0,), self.lateness)
         kept.size = self.size
         return kept

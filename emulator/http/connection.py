@@ -9,17 +9,17 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLError, LineTooLong
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
-from emulator.core.cost_limits import LIGHT
+from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.text import reason_phrase
-from emulator.http.cached_head import Flowing, Head, Name
-from emulator.http.head_cache import Lane, is_bare, read_frame
-from emulator.http.timeouts import Phase
+from emulator.http.cached_head import CachedHead, DelayedWriter, Name
+from emulator.http.head_cache import HeadCache, is_bare, read_frame
+from emulator.http.timeouts import ConnectionPhase
 from emulator.http.writer import END
 
 _MOST = 16  # answers that wait for each other; each takes some 0.05 ms to make
 
 
-class Outbox:
+class WriteCoalescer:
     """Whole answers on their way; each is written before its connection is read again.
 
     An event loop reads all that has come before it runs what was called soon. A write wakes the client on the other
@@ -77,8 +77,8 @@ class Connection(RequestHandler):
         self,
         server: web.Server,
         loop: asyncio.AbstractEventLoop,
-        lane: Lane | None,
-        outbox: Outbox,
+        lane: HeadCache | None,
+        outbox: WriteCoalescer,
         own: tuple[str, str],
     ) -> None:
         super().__init__(
@@ -90,15 +90,15 @@ class Connection(RequestHandler):
         )
         self._lane, self._outbox, self._own = lane, outbox, own
         self._held = b""  # a request for the short road, its body not whole; or what comes while a stream flows
-        self._head: Head | None = None  # of the latest request that the short road was for
-        self._flow: Flowing | None = None  # of the short road, which takes its time
+        self._head: CachedHead | None = None  # of the latest request that the short road was for
+        self._flow: DelayedWriter | None = None  # of the short road, which takes its time
         self._flowed: asyncio.Future[None] | None = None
         self._missing = 0  # bytes that end the request which the framework reads; below 0: nobody knows
         self.name: Name | None = None
         self.is_free = True
         self._half_head = False
         self._lost: asyncio.Future[None] | None = None
-        self._seen_phase: Phase | None = None
+        self._seen_phase: ConnectionPhase | None = None
         self._seen_request = 0
         self._seen_unread = 0
         self.since = 0.0
@@ -134,7 +134,7 @@ class Connection(RequestHandler):
         if self._held:
             data = self._held + data
         found = lane.recognize(data, self._own, self._head)
-        if found is None or found[2] > LIGHT:
+        if found is None or found[2] > INLINE_BYTES:
             return False
         head, begin, end = found
         self._head = head
@@ -160,7 +160,7 @@ class Connection(RequestHandler):
     def _keep(self, data: bytes) -> None:
         """Let a request wait until the stream before it has flowed, and the client with what comes after."""
         self._held += data
-        if len(self._held) > LIGHT:
+        if len(self._held) > INLINE_BYTES:
             self._pause_reading_for_buffer()
 
     def end_flow(self, *, whole: bool) -> None:
@@ -244,25 +244,25 @@ class Connection(RequestHandler):
         return True
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> ConnectionPhase:
         """What it waits for."""
         if self._paused:
-            return Phase.UNREAD
+            return ConnectionPhase.UNREAD
         if self._awaits_body():
-            return Phase.BODY
+            return ConnectionPhase.BODY
         if self._flow is not None:
-            return Phase.ANSWER
+            return ConnectionPhase.ANSWER
         if self._waiter is None or self._waiter.done():
-            return Phase.ANSWER
-        return Phase.HEAD if self._half_head else Phase.IDLE
+            return ConnectionPhase.ANSWER
+        return ConnectionPhase.HEAD if self._half_head else ConnectionPhase.IDLE
 
     def _awaits_body(self) -> bool:
         request = self._current_request
         return request is not None and not request.content.is_eof()
 
-    def end(self, phase: Phase) -> None:
+    def end(self, phase: ConnectionPhase) -> None:
         """Hang up on a client that took too long; it is told why if it asked for anything."""
-        if phase in (Phase.HEAD, Phase.BODY):
+        if phase in (ConnectionPhase.HEAD, ConnectionPhase.BODY):
             self._tell(_TOO_SLOW)
             self.force_close()
         else:

@@ -9,21 +9,21 @@ from functools import partial
 from typing import Protocol
 
 from emulator.core.clock import Clock
-from emulator.core.cost_limits import is_light, is_long, is_open
-from emulator.core.dataclass import record
-from emulator.core.http import Foretold, Headers, WireRequest, WireResponse, WireStream
+from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import BatchedEvents, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.storage import ATTEMPTS, NearState
-from emulator.core.vendor import AnyService, AnyVendor, Call
+from emulator.core.storage import ATTEMPTS, LocalState
+from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
 from emulator.handler.call_record import AROUND, TOKEN
-from emulator.handler.context import Exchange
-from emulator.handler.parse import Memo, identify
+from emulator.handler.context import RequestContext
+from emulator.handler.parse import ParseCache, authenticate_principal
 from emulator.handler.planning import LONG_PROMPT, UNMATCHED, Emulator
-from emulator.handler.record import Recorder
-from emulator.http.cached_head import Carrier, Flowing, Head, Written
-from emulator.http.compact_record import Said, Slip
-from emulator.http.response_head import LAST_CHUNK, check_headers, chunk, frame, name_answer, word_head
-from emulator.http.stream_writer import Pump, Sent, State, Tell
+from emulator.handler.record import CallRecorder
+from emulator.http.cached_head import CachedHead, Connection, DelayedWriter, Written
+from emulator.http.compact_record import CompactRecord, ReplayedResponse
+from emulator.http.response_head import LAST_CHUNK, check_headers, chunk, encode_head, frame, identify_response
+from emulator.http.stream_writer import Sent, StreamState, StreamWriter, Tell
 from emulator.observability.vendor_metrics import VendorMetrics
 
 log = logging.getLogger("emulator")
@@ -39,7 +39,7 @@ class Writer(Protocol):
         """Write no more."""
 
 
-class Late:
+class DelayedResponse:
     """Writes an answer in one piece ``due`` seconds after admission.
 
     ``word``: the whole of it, when it is sent at a time; ``size``: of its body.
@@ -76,7 +76,7 @@ class Late:
         tell, self._tell = self._tell, None
         if tell is None:
             return
-        outcome: State | Exception = State.GONE
+        outcome: StreamState | Exception = StreamState.GONE
         transport, sent, now = self._transport, self._sent, self._clock.now()
         try:
             if transport is not None and not transport.is_closing():
@@ -84,29 +84,29 @@ class Late:
                 sent.size, sent.first, sent.reached, sent.whole = self._size, now, self._due, True
                 self._before_end()
                 transport.write(data)
-                outcome = State.DONE
+                outcome = StreamState.DONE
         except Exception as error:
             outcome = error
         tell(outcome)
 
 
-class Flow:
+class DelayedResponses:
     """One answer on one connection; ``opening``: what is written of it at once."""
 
     __slots__ = ("_carrier", "_exchange", "_metrics", "_opening", "_recorder", "_waits", "_writer")
 
     def __init__(
-        self, exchange: Exchange, opening: bytes, writer: Writer, recorder: Recorder, metrics: VendorMetrics
+        self, exchange: RequestContext, opening: bytes, writer: Writer, recorder: CallRecorder, metrics: VendorMetrics
     ) -> None:
         self._exchange = exchange
         self._opening = opening
         self._writer = writer
         self._recorder = recorder
         self._metrics = metrics
-        self._carrier: Carrier | None = None
+        self._carrier: Connection | None = None
         self._waits = False  # for the client to read
 
-    def begin(self, carrier: Carrier, transport: asyncio.Transport) -> None:
+    def begin(self, carrier: Connection, transport: asyncio.Transport) -> None:
         """Write the head and whatever is due, and the rest when it is."""
         self._carrier = carrier
         self._metrics.running += 1
@@ -125,11 +125,11 @@ class Flow:
         """The client has left."""
         self._end(left=True)
 
-    def _hear(self, outcome: State | Exception) -> None:
+    def _hear(self, outcome: StreamState | Exception) -> None:
         carrier = self._carrier
         if carrier is None:
             return
-        if outcome is State.SLOW:
+        if outcome is StreamState.SLOW:
             self._waits = True
             if not carrier.writing_paused:
                 asyncio.get_running_loop().call_soon(self.go_on)  # others have their turn
@@ -138,7 +138,7 @@ class Flow:
             wire = self._exchange.wire
             log.error("bug in the emulator: %s %s", wire.method, wire.path, exc_info=outcome)
         self._end(left=False)
-        carrier.end_flow(whole=outcome is State.DONE)
+        carrier.end_flow(whole=outcome is StreamState.DONE)
 
     def _end(self, *, left: bool) -> None:
         if self._carrier is not None:
@@ -149,7 +149,7 @@ class Flow:
             self._recorder.close(self._exchange, left=left)
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
     """An answer without its head.
 
@@ -168,7 +168,7 @@ class _Answer:
     goes_on: bool
 
 
-class Quick:
+class FastHandler:
     """Answers the usual calls of one vendor; ``state`` must be near."""
 
     def __init__(
@@ -176,9 +176,9 @@ class Quick:
         vendor: AnyVendor,
         service: AnyService,
         emulator: Emulator,
-        state: NearState,
-        memo: Memo,
-        recorder: Recorder,
+        state: LocalState,
+        memo: ParseCache,
+        recorder: CallRecorder,
         metrics: VendorMetrics,
     ) -> None:
         self._vendor = vendor
@@ -192,7 +192,7 @@ class Quick:
         self.explainer = recorder.explainer
         self.most = emulator.journal.bodies
 
-    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+    def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
         """The answer, entered in the journal once it is whole; ``None``: it takes the long road.
 
         Raises:
@@ -209,7 +209,7 @@ class Quick:
             return None
         wire.principal = self._vendor.authenticate(wire, self._service)
         known = self._memo.find(wire, head.place)
-        identity = identify(self.vendor, wire) if known is None else known.identity
+        identity = authenticate_principal(self.vendor, wire) if known is None else known.identity
         wire.attempt = attempt = state.peek(session, ATTEMPTS, identity)
         wire.key = emulator.name_answer(identity, attempt)
         call = self._read(head, wire) if known is None else known.call
@@ -221,7 +221,7 @@ class Quick:
             return None
         if attempt and known is None:
             self._memo.remember(wire, identity, call)
-        if isinstance(answer, Flow):
+        if isinstance(answer, DelayedResponses):
             state.count_now(session, ATTEMPTS, identity)
             return answer
         written = self._word_whole(wire, plan, answer)
@@ -229,7 +229,9 @@ class Quick:
         self._record(head, wire, call, plan, answer, identity)
         return written
 
-    def _make(self, head: Head, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
+    def _make(
+        self, head: CachedHead, wire: Request, call: InferenceCall, plan: Plan, identity: bytes
+    ) -> _Answer | DelayedResponses | None:
         late = plan.due > 0.0
         if call.stream:
             stream = call.codec.stream(plan, wire)
@@ -240,20 +242,20 @@ class Quick:
             return answer
         return self._delay(answer, self._enter(head, wire, call, plan, whole, identity)) if answer.goes_on else None
 
-    def _word_whole(self, wire: WireRequest, plan: Plan, answer: _Answer) -> Written:
+    def _word_whole(self, wire: Request, plan: Plan, answer: _Answer) -> Written:
         """An answer with its head."""
-        headers, goes_on = (*answer.headers, name_answer(wire.key)), answer.goes_on
-        opening = word_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
+        headers, goes_on = (*answer.headers, identify_response(wire.key)), answer.goes_on
+        opening = encode_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
         return b"".join((opening, *answer.parts)), goes_on
 
-    def _read(self, head: Head, wire: WireRequest) -> Call | None:
+    def _read(self, head: CachedHead, wire: Request) -> InferenceCall | None:
         """The call, if it is one."""
         wire.headers, whole = head.seen, wire.headers
         parsed = head.endpoint.parse(wire, self._service)
         wire.headers = whole
-        return parsed if isinstance(parsed, Call) else None
+        return parsed if isinstance(parsed, InferenceCall) else None
 
-    def _takes(self, call: Call) -> bool:
+    def _takes(self, call: InferenceCall) -> bool:
         """The call changes nothing, waits for nothing, is quickly made, and would be read the same way at any time.
 
         Raises:
@@ -264,17 +266,19 @@ class Quick:
         if call.names is not None and not self._emulator.immediate:
             return False  # there would be time to stop it
         bounds, ask, deployment = self._emulator.bounds, call.ask, call.deployment
-        if not is_light(ask, bounds.messages):
-            if is_open(ask) or is_long(ask, deployment):
+        if not is_cheap(ask, bounds.messages):
+            if is_unbounded(ask) or is_slow(ask, deployment):
                 return False
             bounds.check(ask, deployment)
         return sum(call.prompt_tokens) <= LONG_PROMPT
 
-    def _record(self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes) -> None:
+    def _record(
+        self, head: CachedHead, wire: Request, call: InferenceCall, plan: Plan, answer: _Answer, identity: bytes
+    ) -> None:
         journal, usage, ended = self._recorder.journal, plan.usage, self._emulator.clock.now()
         body, bytes_out, most = wire.body, answer.size, self.most
         size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
-        slip = Slip(  # in the order of its fields: naming so many costs more than all else here
+        slip = CompactRecord(  # in the order of its fields: naming so many costs more than all else here
             self if most else None,
             head if most else None,
             head.address,
@@ -299,41 +303,47 @@ class Quick:
         )
         self._recorder.enter(slip)
 
-    def _begin(self, stream: WireStream, exchange: Exchange) -> Flow:
+    def _begin(self, stream: StreamingResponse, exchange: RequestContext) -> DelayedResponses:
         """A stream that takes its time."""
         headers, started = (*stream.headers, *exchange.extra), exchange.started
-        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), started)
+        opening = encode_head(self._vendor, stream.status, headers, frame(stream.status, None), started)
         over = partial(self._recorder.record, exchange)
-        pump = Pump(self._emulator.clock, started, iter(stream.events), exchange.sent, over, chunked=True)
-        return Flow(exchange, opening, pump, self._recorder, self._metrics)
+        pump = StreamWriter(self._emulator.clock, started, iter(stream.events), exchange.sent, over, chunked=True)
+        return DelayedResponses(exchange, opening, pump, self._recorder, self._metrics)
 
-    def _delay(self, answer: _Answer, exchange: Exchange) -> Flow:
+    def _delay(self, answer: _Answer, exchange: RequestContext) -> DelayedResponses:
         """An answer in one piece that takes its time."""
         headers, started, plan = (*answer.headers, *exchange.extra), exchange.started, exchange.plan
         assert plan is not None
         check_headers(headers)
 
         def word(now: float) -> bytes:
-            return b"".join((word_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
+            return b"".join((encode_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
 
         over = partial(self._recorder.record, exchange)
-        late = Late(self._emulator.clock, started, plan.due, word, answer.size, exchange.sent, over)
-        return Flow(exchange, b"", late, self._recorder, self._metrics)
+        late = DelayedResponse(self._emulator.clock, started, plan.due, word, answer.size, exchange.sent, over)
+        return DelayedResponses(exchange, b"", late, self._recorder, self._metrics)
 
     def _enter(
-        self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: WireResponse | WireStream, identity: bytes
-    ) -> Exchange:
+        self,
+        head: CachedHead,
+        wire: Request,
+        call: InferenceCall,
+        plan: Plan,
+        answer: Response | StreamingResponse,
+        identity: bytes,
+    ) -> RequestContext:
         """A call whose answer begins."""
         head.close(wire)
         journal, started = self._recorder.journal, plan.created
-        exchange = Exchange(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
+        exchange = RequestContext(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
         exchange.identity, exchange.parsed = identity, call
         exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, answer
-        exchange.extra = (name_answer(wire.key),)
+        exchange.extra = (identify_response(wire.key),)
         exchange.sent.status = answer.status
         return exchange
 
-    def say(self, slip: Slip) -> Said:
+    def say(self, slip: CompactRecord) -> ReplayedResponse:
         """An answer once more, for whoever reads the journal."""
         emulator = self._emulator
         assert slip.head is not None
@@ -345,12 +355,12 @@ class Quick:
         answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
         slip.head.close(wire)
         wire.forget_json()
-        headers = (*answer.headers, name_answer(slip.key))
-        body = answer.body if isinstance(answer, WireResponse) else None
-        return Said(wire, headers, body, plan.choices[0] if plan.choices else None)
+        headers = (*answer.headers, identify_response(slip.key))
+        body = answer.body if isinstance(answer, Response) else None
+        return ReplayedResponse(wire, headers, body, plan.choices[0] if plan.choices else None)
 
 
-def _word(answer: WireResponse) -> _Answer | None:
+def _word(answer: Response) -> _Answer | None:
     """One in one piece."""
     body = answer.body
     if not body:
@@ -360,10 +370,10 @@ def _word(answer: WireResponse) -> _Answer | None:
     return _Answer(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
 
 
-def _pour(answer: WireStream) -> _Answer | None:
+def _pour(answer: StreamingResponse) -> _Answer | None:
     """A stream, if it goes out in one write."""
     events = answer.events
-    batches = events.batches() if isinstance(events, Foretold) else None
+    batches = events.batches() if isinstance(events, BatchedEvents) else None
     first = None if batches is None else next(batches, None)
     if batches is None or first is None or next(batches, None) is not None:
         return None

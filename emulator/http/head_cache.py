@@ -11,11 +11,11 @@ import logging
 
 from aiohttp import web
 
-from emulator.core.cache import Memory, keep_tally
+from emulator.core.cache import Cache, create_stats
 from emulator.core.errors import EmulatedError
 from emulator.handler.app import VendorApp
-from emulator.http.cached_head import END, MOST_DIGITS, Flowing, Head, Name, Written
-from emulator.http.sessions import HEADER, PREFIX, Addressed
+from emulator.http.cached_head import END, MOST_DIGITS, CachedHead, DelayedWriter, Name, Written
+from emulator.http.sessions import HEADER, PREFIX, SessionRoute
 from emulator.runtime.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -24,7 +24,7 @@ _PATIENCE = 8  # calls in a row that it was not for
 _LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _FRAMED = (b"\ncontent-length", b"\ntransfer-encoding")
 _GO_ON = "keep-alive"
-_TALLY = keep_tally("heads")
+_TALLY = create_stats("heads")
 _UNUSUAL = ("Expect", "Upgrade", "Content-Encoding", "Transfer-Encoding")
 
 
@@ -53,18 +53,20 @@ def is_bare(data: bytes) -> bool:
     return data.find(END) == len(data) - len(END) and not any(name in data.lower() for name in _FRAMED)
 
 
-class Lane:
+class HeadCache:
     """The heads that have come before, of all ports; ``taken``: calls that were answered here."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.taken = 0
-        self._heads: dict[Name, Head] = {}
-        self._once: Memory[Name, None] = Memory()
+        self._heads: dict[Name, CachedHead] = {}
+        self._once: Cache[Name, None] = Cache()
         self._left: set[Name] = set()
         runtime.changed.append(self._forget)
 
-    def recognize(self, data: bytes, own: tuple[str, str], latest: Head | None) -> tuple[Head, int, int] | None:
+    def recognize(
+        self, data: bytes, own: tuple[str, str], latest: CachedHead | None
+    ) -> tuple[CachedHead, int, int] | None:
         """The head of a request, if it has come before, and where its body begins and ends.
 
         ``latest``: of the connection's last request; most send the same one all the time.
@@ -86,7 +88,7 @@ class Lane:
         _TALLY.hits += 1
         return head, begin, end
 
-    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+    def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
         """The answer; ``None``: it takes the long road."""
         runtime, session = self._runtime, head.session
         if runtime.active is not head.server or (session and runtime.peek(session) is not head.active):
@@ -110,14 +112,16 @@ class Lane:
             runtime.enter(session)
         return answer
 
-    def _leave(self, head: Head) -> None:
+    def _leave(self, head: CachedHead) -> None:
         """Know a head no longer, and never again under this scenario: it is not worth the while to try."""
         self._heads.pop(head.name, None)
         if len(self._left) >= _MOST:
             self._left.clear()
         self._left.add(head.name)
 
-    def learn(self, name: Name, http: web.BaseRequest, app: VendorApp, found: Addressed, path: str, base: str) -> None:
+    def learn(
+        self, name: Name, http: web.BaseRequest, app: VendorApp, found: SessionRoute, path: str, base: str
+    ) -> None:
         """A request takes the long road; from its second coming on, its head is known."""
         if name in self._heads or name in self._left or not _is_usual(http, found):
             return
@@ -143,7 +147,7 @@ class Lane:
             self._heads.clear()
 
 
-def _is_usual(http: web.BaseRequest, found: Addressed) -> bool:
+def _is_usual(http: web.BaseRequest, found: SessionRoute) -> bool:
     """Neither the connection nor the emulator is asked for anything but an answer."""
     if http.method != "POST" or http.version < (1, 1) or not http.keep_alive:
         return False

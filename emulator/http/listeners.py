@@ -21,13 +21,13 @@ from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
 from emulator.control.problem import ProblemError, problem_response
 from emulator.core.os_errors import explain_address
-from emulator.http.connection import Connection, Outbox
-from emulator.http.head_cache import Lane
-from emulator.http.sessions import SessionNameError, address
-from emulator.http.timeouts import Patience, TimeLimits, keep_house
+from emulator.http.connection import Connection, WriteCoalescer
+from emulator.http.head_cache import HeadCache
+from emulator.http.sessions import SessionNameError, route_session
+from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
 from emulator.http.writer import GO_ON
 from emulator.runtime.runtime import Runtime
-from emulator.runtime.sessions import admit
+from emulator.runtime.sessions import require_capacity
 
 _GRACE = 1.0  # seconds for what was cancelled to come to its end
 
@@ -47,14 +47,14 @@ class ConnectionServer(web.Server):
     def __init__(
         self,
         serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        lane: Lane | None = None,
+        lane: HeadCache | None = None,
         own: tuple[str, str] = ("", ""),
     ) -> None:
         super().__init__(serve, handler_cancellation=True)
         self.lane = lane
         self.own = own
         self.came: Callable[[], None] | None = None
-        self._outbox = Outbox()
+        self._outbox = WriteCoalescer()
 
     def __call__(self) -> Connection:
         if self.came is not None:
@@ -95,7 +95,7 @@ class ConnectionServer(web.Server):
 _MOST = 256  # clients at a time: others have their turn
 
 
-class Door:
+class Acceptor:
     """The clients that wait at some listening sockets; ``make``: the protocol of each that comes in.
 
     ``shake``, ``farewell``: seconds for TLS to begin and to end.
@@ -173,7 +173,7 @@ class _Socket:
     """One that listens, and the connections that came of it."""
 
     server: asyncio.Server
-    door: Door | None
+    door: Acceptor | None
     web: ConnectionServer
     port: int
 
@@ -201,7 +201,7 @@ class Listeners:
         runtime: Runtime,
         control: ControlPlane,
         drain: float = DRAIN,
-        limits: TimeLimits | None = None,
+        limits: Timeouts | None = None,
         *,
         shares_ports: bool = False,
     ) -> None:
@@ -209,8 +209,8 @@ class Listeners:
         self.control = control
         self._drain = drain
         self._shares_ports = shares_ports
-        self._limits = limits or TimeLimits()
-        self._patience = Patience(self._limits)
+        self._limits = limits or Timeouts()
+        self._patience = TimeoutMonitor(self._limits)
         self.chores: list[Callable[[], None]] = [self._look_at_clients, runtime.sessions.forget_idle]
         self._watching: asyncio.Task[None] | None = None
         self._sockets: list[_Socket] = []
@@ -218,7 +218,7 @@ class Listeners:
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
         self._own: dict[tuple[str, str], _Socket] = {}
-        self.lane = Lane(runtime)
+        self.lane = HeadCache(runtime)
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
@@ -237,7 +237,7 @@ class Listeners:
         except PortInUse:
             await self.close()
             raise
-        self._watching = asyncio.create_task(keep_house(self._limits, self.chores))
+        self._watching = asyncio.create_task(run_housekeeping(self._limits, self.chores))
         self.control.urls = self.urls
         self.control.follow = self.follow
         self.runtime.open_for = self.open_for
@@ -259,7 +259,7 @@ class Listeners:
         """
         key = (session, vendor)
         if key not in self._own:
-            admit(self.runtime.sessions, session)
+            require_capacity(self.runtime.sessions, session)
             self._check_ports(session)
             self._own[key] = await self._listen(Port(self, vendor, session), 0)
             self.runtime.sessions.keep(session)
@@ -320,7 +320,7 @@ class Listeners:
         )
         door = None
         if not isinstance(loop, asyncio.BaseEventLoop):  # which takes all who wait
-            door = Door(server.sockets, web, context, shake, farewell)
+            door = Acceptor(server.sockets, web, context, shake, farewell)
             web.came = door.look
         sock = _Socket(server, door, web, int(server.sockets[0].getsockname()[1]))
         self._sockets.append(sock)
@@ -373,7 +373,7 @@ class Port:
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
         try:
-            found = address(path, http.headers, self._runtime.keys_of, self.session)
+            found = route_session(path, http.headers, self._runtime.keys_of, self.session)
         except SessionNameError as error:
             return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
         active = self._runtime.enter(found.session)

@@ -46,7 +46,7 @@ def _date(second: int) -> str:
     return formatdate(min(second, LAST), usegmt=True)
 
 
-def word_head(
+def encode_head(
     vendor: AnyVendor,
     status: int,
     headers: Headers,
@@ -80,7 +80,7 @@ def word_head(
 
 
 def check_headers(headers: Headers) -> None:
-    """Find out early what :func:`word_head` would raise.
+    """Find out early what :func:`encode_head` would raise.
 
     Raises:
         ValueError: a header would end its line or the head.
@@ -107,7 +107,7 @@ def _may_be_page(status: int, headers: Headers, framing: str) -> bool:
     return not typed
 
 
-def name_answer(key: bytes) -> tuple[str, str]:
+def identify_response(key: bytes) -> tuple[str, str]:
     """The header that says which answer it is."""
     return "x-emulator-request-id", key.hex()
 

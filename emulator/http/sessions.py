@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 
 from multidict import CIMultiDict
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 
 PREFIX = "x-emulator-"
 HEADER = f"{PREFIX}session"
@@ -31,8 +31,8 @@ class SessionNameError(ValueError):
         super().__init__(f"{name!r} is no session's name; it takes 1 to 64 of A-Z a-z 0-9 . _ -")
 
 
-@record(frozen=True, slots=True)
-class Addressed:
+@fast_dataclass(frozen=True, slots=True)
+class SessionRoute:
     """A request on its way to a session.
 
     Fields:
@@ -70,7 +70,7 @@ def _no_keys(session: str) -> Collection[str]:
     return ()
 
 
-def address(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, default: str = "") -> Addressed:
+def route_session(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, default: str = "") -> SessionRoute:
     """Find the session, the first way that names one: header, path, key, host, baggage, own port.
 
     Args:
@@ -93,7 +93,7 @@ def address(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, defaul
     else:
         session = in_key or _find_in_host(headers) or _find_in_baggage(headers) or default
     suffix = f"~{in_key}" if in_key and in_key == session else ""
-    return Addressed(session, path, prefix, headers, asks, suffix)
+    return SessionRoute(session, path, prefix, headers, asks, suffix)
 
 
 def _asks(headers: Mapping[str, str]) -> bool:

@@ -53,7 +53,7 @@ class Sent:
         return (len(self.dues) + len(self.lateness)) * _NUMBER
 
 
-def tell_time(planned: float, actual: float, name: str = "ttft") -> str:
+def format_timing(planned: float, actual: float, name: str = "ttft") -> str:
     """When something was due and when it was done, in milliseconds after admission, as ``Server-Timing`` writes it."""
     return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
 
@@ -61,8 +61,8 @@ def tell_time(planned: float, actual: float, name: str = "ttft") -> str:
 _Frame = tuple[float, bytes, int, int]  # due, chunk, its size without framing, how many events it has
 
 
-class State(Enum):
-    """Of a stream; all but the first end what :meth:`Pump.go` began."""
+class StreamState(Enum):
+    """Of a stream; all but the first end what :meth:`StreamWriter.go` began."""
 
     WAITING = auto()  # for the next event's time
     SLOW = auto()  # for the client to read
@@ -70,11 +70,11 @@ class State(Enum):
     DONE = auto()
 
 
-Tell = Callable[[State | Exception], None]
+Tell = Callable[[StreamState | Exception], None]
 """Hears once how far a stream came, or of our own mistake in making it."""
 
 
-class Pump:
+class StreamWriter:
     """The events of one stream on their way; ``chunked``: each is a chunk of its own, and the body ends with one.
 
     ``before_end`` is called when all is known of the answer and its last byte is still to be written.
@@ -134,14 +134,14 @@ class Pump:
         tell = self._tell
         if tell is None:
             return
-        outcome: State | Exception
+        outcome: StreamState | Exception
         try:
             if self._write_next():
                 return
             outcome = self._write_due()
         except Exception as error:
             outcome = error
-        if outcome is not State.WAITING:
+        if outcome is not StreamState.WAITING:
             self._tell = None
             tell(outcome)
 
@@ -171,12 +171,12 @@ class Pump:
         self._clock.call_at(self._started + following[0], self._step)
         return True
 
-    def _write_due(self) -> State:
+    def _write_due(self) -> StreamState:
         if self._over:
-            return State.DONE
+            return StreamState.DONE
         transport = self._transport
         if transport is None or transport.is_closing():
-            return State.GONE
+            return StreamState.GONE
         waiting, full = self._take_due()
         frame = self._next
         if frame is None:
@@ -184,11 +184,11 @@ class Pump:
         if waiting:
             transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
         if full or transport.get_write_buffer_size() > MOST_UNSENT:
-            return State.SLOW
+            return StreamState.SLOW
         if frame is None:
-            return State.DONE
+            return StreamState.DONE
         self._clock.call_at(self._started + frame[0], self._step)
-        return State.WAITING
+        return StreamState.WAITING
 
     def _take_due(self) -> tuple[list[bytes], bool]:
         """The chunks that are due, and whether they are so many that others may be due, too."""
@@ -251,19 +251,19 @@ class Pump:
         sent, now = self._sent, self._clock.now() - self._started
         late = max(sent.lateness, default=0.0)
         first = sent.first - self._started if sent.first else now
-        told = tell_time(self._planned_ttft, first), tell_time(sent.reached, now, "end")
+        told = format_timing(self._planned_ttft, first), format_timing(sent.reached, now, "end")
         return f"{TIMING}: {', '.join(told)}, late;dur={late * 1000:.3f}\r\n".encode()
 
 
-async def run(pump: Pump, http: web.BaseRequest) -> bool:
+async def write_stream(pump: StreamWriter, http: web.BaseRequest) -> bool:
     """Wait until the last event is written; false if the client left before."""
     try:
         while True:
-            woken: asyncio.Future[State] = asyncio.get_running_loop().create_future()
+            woken: asyncio.Future[StreamState] = asyncio.get_running_loop().create_future()
             pump.go(http.transport, partial(_wake, woken))
             state = await woken
-            if state is not State.SLOW:
-                return state is State.DONE
+            if state is not StreamState.SLOW:
+                return state is StreamState.DONE
             await http.writer.drain()
     except ConnectionError:
         return False
@@ -271,7 +271,7 @@ async def run(pump: Pump, http: web.BaseRequest) -> bool:
         pump.rest()
 
 
-def _wake(woken: "asyncio.Future[State]", outcome: State | Exception) -> None:
+def _wake(woken: "asyncio.Future[StreamState]", outcome: StreamState | Exception) -> None:
     if woken.done():
         return
     if isinstance(outcome, Exception):
@@ -280,7 +280,7 @@ def _wake(woken: "asyncio.Future[State]", outcome: State | Exception) -> None:
         woken.set_result(outcome)
 
 
-async def pour(
+async def write_immediately(
     http: web.BaseRequest,
     clock: Clock,
     started: float,

@@ -16,7 +16,7 @@ _RARELY = 5.0  # seconds between two looks at most
 _LOOKS = 4  # within the shortest limit: a client is ended at most so much of it too late
 
 
-class Phase(Enum):
+class ConnectionPhase(Enum):
     """What a connection waits for, as the log says it; of what is no client's fault, nothing."""
 
     IDLE = "it asked for nothing"
@@ -27,7 +27,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLimits:
+class Timeouts:
     """Seconds; ``inf``: as long as it likes.
 
     Fields:
@@ -40,15 +40,15 @@ class TimeLimits:
     body: float = 120.0
     idle: float = 600.0
 
-    def of(self, phase: Phase) -> float:
-        if phase is Phase.HEAD:
+    def of(self, phase: ConnectionPhase) -> float:
+        if phase is ConnectionPhase.HEAD:
             return self.head
-        if phase is Phase.BODY:
+        if phase is ConnectionPhase.BODY:
             return self.body
-        return inf if phase is Phase.ANSWER else self.idle
+        return inf if phase is ConnectionPhase.ANSWER else self.idle
 
 
-async def keep_house(limits: TimeLimits, chores: Iterable[Callable[[], None]]) -> None:
+async def run_housekeeping(limits: Timeouts, chores: Iterable[Callable[[], None]]) -> None:
     """Do them again and again, often enough for the limits, until cancelled."""
     every = min(_RARELY, *(limit / _LOOKS for limit in (limits.head, limits.body, limits.idle)))
     while True:
@@ -60,7 +60,7 @@ async def keep_house(limits: TimeLimits, chores: Iterable[Callable[[], None]]) -
                 log.exception("bug in the emulator: a chore was not done")
 
 
-class Client(Protocol):
+class MonitoredConnection(Protocol):
     """A connection that can be looked at and ended; ``since``: when it was first seen to do what it does."""
 
     since: float
@@ -69,23 +69,23 @@ class Client(Protocol):
     def peer(self) -> str: ...
 
     @property
-    def phase(self) -> Phase: ...
+    def phase(self) -> ConnectionPhase: ...
 
     def has_moved(self) -> bool:
         """Whether it does anything else than when this was last asked."""
 
-    def end(self, phase: Phase) -> None:
+    def end(self, phase: ConnectionPhase) -> None:
         """Hang up on a client that took too long."""
 
 
-class Patience:
+class TimeoutMonitor:
     """Looks at every connection now and then, so that none needs a timer of its own."""
 
-    def __init__(self, limits: TimeLimits, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: Timeouts, now: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._now = now
 
-    def look(self, clients: Iterable[Client]) -> None:
+    def look(self, clients: Iterable[MonitoredConnection]) -> None:
         """End those that have done the same for too long."""
         now = self._now()
         for client in clients:

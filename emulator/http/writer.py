@@ -12,12 +12,20 @@ from math import inf
 from aiohttp import web
 
 from emulator.core.clock import Clock
-from emulator.core.faultable import Delivery, Ending, join_writes
-from emulator.core.http import DROPPED, Foretold, Headers, WireResponse, WireStream
+from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
+from emulator.core.http import DROPPED, BatchedEvents, Headers, Response, StreamingResponse
 from emulator.core.vendor import AnyVendor
-from emulator.handler.context import Exchange
-from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, frame, word_head
-from emulator.http.stream_writer import MOST_UNSENT, TIMING, Pump, Sent, pour, run, tell_time
+from emulator.handler.context import RequestContext
+from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_head, frame
+from emulator.http.stream_writer import (
+    MOST_UNSENT,
+    TIMING,
+    Sent,
+    StreamWriter,
+    format_timing,
+    write_immediately,
+    write_stream,
+)
 
 _POLL = 0.001  # real seconds; how far the kernel has come, no event tells
 _LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)  # on, for no time: closing resets
@@ -51,7 +59,7 @@ def _count_unacknowledged(sock: socket.socket | None) -> int:
         return 0
 
 
-class Played(web.StreamResponse):
+class WriteResult(web.StreamResponse):
     """Tells the framework that the answer is already on the wire, and whether the connection goes on.
 
     Nothing of the base class is used, so nothing of it is set up.
@@ -71,11 +79,11 @@ class Played(web.StreamResponse):
         return None
 
 
-GO_ON = Played(keep_alive=True)
-END = Played(keep_alive=False)
+GO_ON = WriteResult(keep_alive=True)
+END = WriteResult(keep_alive=False)
 
 
-class Player:
+class ResponseWriter:
     """The answer of one exchange on its connection.
 
     ``record`` is told when all is known of the answer and its last byte is still to be written.
@@ -93,8 +101,8 @@ class Player:
         clock: Clock,
         closing: asyncio.Event,
         http: web.BaseRequest,
-        exchange: Exchange,
-        record: Callable[[Exchange], None],
+        exchange: RequestContext,
+        record: Callable[[RequestContext], None],
     ) -> None:
         self._vendor = vendor
         self._clock = clock
@@ -103,16 +111,16 @@ class Player:
         self._exchange = exchange
         self._record = record
         self._modern = http.version >= (1, 1)
-        self._pump: Pump | None = None
-        self._early: asyncio.Future[WireResponse] | None = None
+        self._pump: StreamWriter | None = None
+        self._early: asyncio.Future[Response] | None = None
         self.planned_ttft: float | None = None
         self.stoppable = False
 
-    async def play(self, answer: WireResponse | WireStream | Delivery, due: float = 0.0) -> Played:
+    async def play(self, answer: Response | StreamingResponse | FaultableResponse, due: float = 0.0) -> WriteResult:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
-        if isinstance(answer, WireStream):
+        if isinstance(answer, StreamingResponse):
             keep_alive = await self._stream(answer)
-        elif isinstance(answer, Delivery):
+        elif isinstance(answer, FaultableResponse):
             keep_alive = await self._deliver(answer)
         else:
             if due > 0.0 and self.stoppable:
@@ -122,17 +130,17 @@ class Player:
             keep_alive = await self._send(answer, due)
         return GO_ON if keep_alive and self._exchange.sent.whole else END
 
-    def stop(self, answer: WireResponse | WireStream) -> None:
+    def stop(self, answer: Response | StreamingResponse) -> None:
         """Send what is left of an answer that ends now, in place of what was still to come."""
-        if isinstance(answer, WireStream):
+        if isinstance(answer, StreamingResponse):
             if self._pump is not None:
                 self._pump.stop(islice(answer.events, self._exchange.sent.events, None))
         elif self._early is not None and not self._early.done():
             self._early.set_result(answer)
 
-    async def _wait_for(self, answer: WireResponse, due: float) -> WireResponse:
+    async def _wait_for(self, answer: Response, due: float) -> Response:
         """An answer in one piece when it is due, or the one that is sent in its place before."""
-        early: asyncio.Future[WireResponse] = asyncio.get_running_loop().create_future()
+        early: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._early = early
 
         def wake() -> None:
@@ -142,13 +150,13 @@ class Player:
         self._clock.call_at(self._exchange.started + due, wake)
         return await early
 
-    def abort(self) -> Played:
+    def abort(self) -> WriteResult:
         """End the connection without another word."""
         if self._http.transport is not None:
             self._http.transport.abort()
         return END
 
-    async def _send(self, answer: WireResponse, due: float) -> bool:
+    async def _send(self, answer: Response, due: float) -> bool:
         if answer.status == DROPPED:
             self.abort()
             return False
@@ -156,7 +164,7 @@ class Player:
         keep_alive = http.keep_alive and not answer.close
         chunked, bare = answer.chunked and self._modern, self._is_bare(answer.status)
         if self.planned_ttft is not None:
-            exchange.extra = (*exchange.extra, (TIMING, tell_time(due, now - exchange.started)))
+            exchange.extra = (*exchange.extra, (TIMING, format_timing(due, now - exchange.started)))
         body = answer.body
         framing = frame(answer.status, None if chunked else len(body))
         head = self._head(answer.status, answer.headers, framing, keep_alive, now)
@@ -170,7 +178,7 @@ class Player:
         sent.whole = await self._write(head, body)
         return keep_alive
 
-    async def _stream(self, answer: WireStream) -> bool:
+    async def _stream(self, answer: StreamingResponse) -> bool:
         exchange, clock = self._exchange, self._clock
         keep_alive = self._http.keep_alive and self._modern
         framing = frame(answer.status, None) if self._modern else ""
@@ -180,13 +188,13 @@ class Player:
         sent = exchange.sent
         sent.status = answer.status
         events = answer.events
-        if self._modern and self.planned_ttft is None and isinstance(events, Foretold):
+        if self._modern and self.planned_ttft is None and isinstance(events, BatchedEvents):
             batches = events.batches()
             if batches is not None:
                 over = partial(self._record, exchange)
-                sent.whole = await pour(self._http, clock, exchange.started, head, batches, sent, over)
+                sent.whole = await write_immediately(self._http, clock, exchange.started, head, batches, sent, over)
                 return keep_alive
-        self._pump = pump = Pump(
+        self._pump = pump = StreamWriter(
             clock,
             exchange.started,
             iter(events),
@@ -195,10 +203,10 @@ class Player:
             chunked=self._modern,
             planned_ttft=self.planned_ttft,
         )
-        sent.whole = await self._write(head) and await run(pump, self._http)
+        sent.whole = await self._write(head) and await write_stream(pump, self._http)
         return keep_alive
 
-    async def _deliver(self, answer: Delivery) -> bool:
+    async def _deliver(self, answer: FaultableResponse) -> bool:
         """Send a bent answer: each write by itself, and the ending as it comes."""
         chunked = answer.chunked and self._modern
         keep_alive = self._http.keep_alive and not answer.close and (self._modern or not answer.chunked)
@@ -212,21 +220,21 @@ class Player:
             sent.status = answer.status
             bare = self._is_bare(answer.status)
             chunked = chunked and not bare
-            if bare and answer.ending is Ending.COMPLETE:
+            if bare and answer.ending is CloseMode.COMPLETE:
                 self._end_of(answer)
             if not await self._write(head) or not (bare or await self._deliver_body(answer, sent, chunked)):
                 sent.whole = False
                 return False
         await self._wait(answer.end)
         self._end_of(answer)
-        if answer.ending is Ending.RESET and self._http.transport is not None:
+        if answer.ending is CloseMode.RESET and self._http.transport is not None:
             await reset(self._http.transport)
-        elif answer.ending is Ending.COMPLETE:
+        elif answer.ending is CloseMode.COMPLETE:
             sent.whole = not chunked or await self._write(LAST_CHUNK)
             sent.reached = answer.end
         return keep_alive
 
-    async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
+    async def _deliver_body(self, answer: FaultableResponse, sent: Sent, chunked: bool) -> bool:
         writes = join_writes(answer.pieces)
         following = next(writes, None)
         dues: list[float] = []
@@ -245,7 +253,7 @@ class Player:
             sent.size += len(data)
             sent.tokens = tokens
             sent.reached = due
-            if following is None and answer.ending is Ending.COMPLETE and (not chunked or answer.end <= due):
+            if following is None and answer.ending is CloseMode.COMPLETE and (not chunked or answer.end <= due):
                 self._end_of(answer)
             if not await self._write(chunk(data) if chunked else data):
                 return False
@@ -256,11 +264,11 @@ class Player:
         """No byte may follow the head: a client would take it for the next answer's."""
         return status in WITHOUT_BODY or self._http.method == "HEAD"
 
-    def _end_of(self, answer: Delivery) -> None:
+    def _end_of(self, answer: FaultableResponse) -> None:
         """All is known of a bent answer; only its last bytes or its ending are to come."""
         sent = self._exchange.sent
         sent.events = len(answer.events()) if answer.streamed else 0
-        sent.whole = answer.ending is Ending.COMPLETE
+        sent.whole = answer.ending is CloseMode.COMPLETE
         self._record(self._exchange)
 
     async def _wait(self, due: float) -> None:
@@ -289,6 +297,6 @@ class Player:
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
         headers = (*headers, *self._exchange.extra)
         dated = any(name.lower() == "date" for name, _ in headers)  # a scenario's error may say another
-        return word_head(
+        return encode_head(
             self._vendor, status, headers, framing, now, keep_alive=keep_alive, modern=self._modern, dated=dated
         )

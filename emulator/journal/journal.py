@@ -10,7 +10,7 @@ from itertools import count, islice
 from operator import attrgetter
 from typing import Protocol
 
-from emulator.journal.record import Attempts, Entry, Recorded
+from emulator.journal.record import Attempts, JournalEntry, JournalItem
 
 LATEST = 10_000  # entries kept of a session
 _MOST_ENTRIES = 100_000  # of all sessions
@@ -21,11 +21,11 @@ _AT_ONCE = 100  # calls that are looked at before others have their turn
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
 _FRESH = 200  # calls that wait to be entered
 WORLD = 32 * 1024  # bytes that a scenario counts as long as a call is kept that it explains; what one takes at least
-Listener = Callable[[Recorded], None]
+Listener = Callable[[JournalItem], None]
 _read_number = attrgetter("seq")
 
 
-class Attempt(Recorded, Protocol):
+class Attempt(JournalItem, Protocol):
     """A call that may be entered by and by."""
 
     @property
@@ -40,16 +40,16 @@ class Journal:
     """The latest calls of each session, oldest first; the entry of one is made when somebody reads it.
 
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
-    Whoever reads each call as it comes makes it dear: :meth:`Recorded.glance` is cheap.
+    Whoever reads each call as it comes makes it dear: :meth:`JournalItem.glance` is cheap.
     Calls that need not be told of at once are entered some hundred at a time, or when somebody asks for anything.
     Whoever reads many calls holds ``reading`` for some at a time: hundreds who read at once take turns.
     One that is emptied of what was sent and said no longer holds on to the scenario that it met, either.
     """
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
-        self._sessions: dict[str, deque[Recorded]] = {}
-        self._order: deque[Recorded] = deque()  # some may be gone already; so in the next
-        self._kept: deque[Recorded] = deque()
+        self._sessions: dict[str, deque[JournalItem]] = {}
+        self._order: deque[JournalItem] = deque()  # some may be gone already; so in the next
+        self._kept: deque[JournalItem] = deque()
         self._most_kept = self._room = most_kept
         self._fresh: list[Attempt] = []  # still to be entered, all of one session
         self._most_of_fresh = LATEST
@@ -121,7 +121,7 @@ class Journal:
         attempts.count += 1
         return attempts, before
 
-    def add(self, call: Recorded, most: int = LATEST) -> None:
+    def add(self, call: JournalItem, most: int = LATEST) -> None:
         """Enter a call; a session keeps its latest ``most``."""
         self.enter(call, most)
         for listen in self.listeners:
@@ -152,12 +152,12 @@ class Journal:
                 call.join(*self._follow(session, call.identity, call.id))
             self._enter(session, fresh, self._most_of_fresh)
 
-    def enter(self, call: Recorded, most: int) -> None:
+    def enter(self, call: JournalItem, most: int) -> None:
         """Enter a call of which nobody is told."""
         self._catch_up()
         self._enter(call.session, (call,), most)
 
-    def _enter(self, session: str, fresh: Sequence[Recorded], most: int) -> None:
+    def _enter(self, session: str, fresh: Sequence[JournalItem], most: int) -> None:
         """Enter calls of one session."""
         for number, call in enumerate(fresh, self._latest + 1):
             call.seq = number
@@ -174,12 +174,12 @@ class Journal:
         if self._room < 0:
             self._empty()
 
-    def amend(self, call: Recorded) -> None:
+    def amend(self, call: JournalItem) -> None:
         """Tell whoever watches that more is known of a call."""
         for watch in self.watchers:
             watch(call)
 
-    def _keep(self, calls: Sequence[Recorded]) -> None:
+    def _keep(self, calls: Sequence[JournalItem]) -> None:
         """Count what is kept of calls against the room that there is."""
         self._kept.extend(calls)
         for call in calls:
@@ -198,7 +198,7 @@ class Journal:
                 self._emptied += 1
                 self._forget(oldest)
 
-    def _forget(self, call: Recorded) -> None:
+    def _forget(self, call: JournalItem) -> None:
         """Keep no more than the figures of a call."""
         if call.size:
             self._room += call.size
@@ -209,7 +209,7 @@ class Journal:
                     self._room += WORLD
         call.forget()
 
-    def _make_room(self, calls: deque[Recorded], most: int) -> None:
+    def _make_room(self, calls: deque[JournalItem], most: int) -> None:
         """Let the oldest calls go, a session's and those of all."""
         order, kept = self._order, self._kept
         while len(calls) > most and order[0] is calls[0]:  # nearly always
@@ -230,23 +230,23 @@ class Journal:
             kept.popleft()
         self._tidy()
 
-    def _has(self, call: Recorded) -> bool:
+    def _has(self, call: JournalItem) -> bool:
         """Whether a call is still there; of a session the oldest go first."""
         calls = self._sessions.get(call.session)
         return calls is not None and len(calls) > 0 and calls[0].seq <= call.seq
 
-    def _drop(self, call: Recorded) -> None:
+    def _drop(self, call: JournalItem) -> None:
         """Keep nothing of a call."""
         self._count -= 1
         self._forgotten += 1
         self._forget(call)
 
-    def find(self, name: str, session: str | None = None) -> Entry | None:
+    def find(self, name: str, session: str | None = None) -> JournalEntry | None:
         """The latest entry with this id."""
         call = next((call for call in reversed(self.list_calls(session)) if call.id == name), None)
         return None if call is None else call.read()
 
-    def since(self, seq: int, most: int | None = None) -> list[Recorded]:
+    def since(self, seq: int, most: int | None = None) -> list[JournalItem]:
         """Calls that came after one, oldest first, so many at most."""
         self._catch_up()
         order = self._order
@@ -256,16 +256,16 @@ class Journal:
             return self._leave_out_gone([*islice(reversed(order), count)][::-1])
         return [*islice(filter(self._has, islice(order, start, None)), most)]
 
-    def list_calls(self, session: str | None = None) -> list[Recorded]:
+    def list_calls(self, session: str | None = None) -> list[JournalItem]:
         """One session's calls as they were entered, or all, oldest first."""
         self._catch_up()
         return [*self._sessions.get(session, ())] if session is not None else self._leave_out_gone([*self._order])
 
-    def _leave_out_gone(self, calls: list[Recorded]) -> list[Recorded]:
+    def _leave_out_gone(self, calls: list[JournalItem]) -> list[JournalItem]:
         """To look at each of 50,000 takes 10 ms, and most journals hold none that is gone."""
         return calls if len(self._order) == self._count else [*filter(self._has, calls)]
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[JournalEntry]:
         return (call.read() for call in self.list_calls())
 
     def __len__(self) -> int:

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from weakref import ref
 
-from emulator.core.http import LONGEST_PATH, Headers, WireRequest
-from emulator.faults import Strike
-from emulator.scenario.credentials import Tokens
-from emulator.scenario.matching import Facts, Match, Verdict, find_nearest
+from emulator.core.http import LONGEST_PATH, Headers, Request
+from emulator.faults import FaultSite
+from emulator.scenario.credentials import ListedCredentials
+from emulator.scenario.matching import Match, RequestAttributes, RuleResult, find_nearest
 
 
-def describe_nearest(verdicts: Iterable[Verdict], *, loggable: bool = False) -> str:
+def describe_nearest(verdicts: Iterable[RuleResult], *, loggable: bool = False) -> str:
     """Which rule came closest, what it found and what it wanted."""
     nearest = find_nearest(verdicts)
     return "There are no rules." if nearest is None else f"The nearest is {describe(nearest, loggable=loggable)}"
 
 
-def describe(verdict: Verdict, *, loggable: bool = False) -> str:
+def describe(verdict: RuleResult, *, loggable: bool = False) -> str:
     """One rule's word on a request; ``loggable``: without what prompt, headers, query and body say."""
     if verdict.failed is None:
         drawn = "" if verdict.draw is None else f" (drew {verdict.draw:.6f})"
@@ -34,7 +34,7 @@ _FORGOTTEN = "No rule takes it; the request is no longer kept."
 _MOST_WRITES = 200  # of one call that are told
 
 
-class Recorded(Protocol):
+class JournalItem(Protocol):
     """A call in the journal: its entry, or what that is made of once somebody reads it.
 
     Fields:
@@ -57,10 +57,10 @@ class Recorded(Protocol):
     @property
     def explainer(self) -> Explainer | None: ...
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         """The entry, always the same one."""
 
-    def glance(self) -> Entry:
+    def glance(self) -> JournalEntry:
         """An entry for its figures: of what was sent and said it may know nothing, and then no rule is asked again."""
 
     def forget(self) -> None:
@@ -75,17 +75,17 @@ class Explainer(Protocol):
     """
 
     held: int
-    tokens: Tokens
+    tokens: ListedCredentials
 
-    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
+    def explain(self, entry: JournalEntry) -> tuple[RuleResult, ...]:
         """What each rule said to the request, up to the one that took it."""
 
-    def read(self, entry: Entry) -> Facts | None:
+    def read(self, entry: JournalEntry) -> RequestAttributes | None:
         """The request as the rules saw it; ``None``: it is no longer kept. Of a body that was cut nothing is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class MatchEvidence:
     """What an explanation is made from, once somebody asks for it.
 
     Fields:
@@ -98,7 +98,7 @@ class Evidence:
     match: Match | None
     identity: bytes
     attempt: int
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[RuleResult, ...] = ()
 
 
 def find_p99(late: Sequence[float]) -> float:
@@ -106,7 +106,7 @@ def find_p99(late: Sequence[float]) -> float:
     return sorted(late)[min(len(late) - 1, int(0.99 * len(late)))]
 
 
-def thin(dues: Sequence[float], lateness: Sequence[float]) -> Sequence[tuple[float, float]]:
+def thin_out(dues: Sequence[float], lateness: Sequence[float]) -> Sequence[tuple[float, float]]:
     """When writes were due and when they went out; of many that follow each other the one that was most late."""
     step = -(-len(dues) // _MOST_WRITES) or 1
     groups = (range(start, min(start + step, len(dues))) for start in range(0, len(dues), step))
@@ -134,7 +134,7 @@ class LimitCheck:
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class Kept:
+class Payload:
     """What is kept of an exchange besides its figures, as long as there is room.
 
     Fields:
@@ -149,13 +149,13 @@ class Kept:
         size: bytes that count against what is kept in all.
     """
 
-    request: WireRequest
+    request: Request
     headers: Headers = ()
     body: bytes | None = None
     text: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     raw: bytes | None = None
-    strikes: tuple[Strike, ...] = ()
+    strikes: tuple[FaultSite, ...] = ()
     writes: Sequence[tuple[float, float]] = ()
     request_cut: bool = False
     response_cut: bool = False
@@ -168,7 +168,7 @@ class Kept:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Entry:
+class JournalEntry:
     """One vendor call; times in Unix seconds, durations in seconds.
 
     Fields:
@@ -228,13 +228,13 @@ class Entry:
     bytes_in: int = 0
     bytes_out: int = 0
     traceparent: str | None = None
-    keep: Callable[[], Kept] | None = field(default=None, repr=False)
-    evidence: Evidence | None = field(default=None, repr=False)
+    keep: Callable[[], Payload] | None = field(default=None, repr=False)
+    evidence: MatchEvidence | None = field(default=None, repr=False)
 
-    _shown: ref[Kept] | None = field(default=None, init=False, repr=False)
+    _shown: ref[Payload] | None = field(default=None, init=False, repr=False)
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> Payload | None:
         """What is kept beside the figures; the same for all who look at once."""
         if self.keep is None:
             return None
@@ -253,11 +253,11 @@ class Entry:
     def explainer(self) -> Explainer | None:
         return None if self.evidence is None else self.evidence.explainer
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         """Itself, which is all there is to read."""
         return self
 
-    def glance(self) -> Entry:
+    def glance(self) -> JournalEntry:
         return self
 
     def forget(self) -> None:
@@ -289,7 +289,7 @@ class Entry:
         """Seconds that 99 % of the writes were late at most."""
         return find_p99(self.lateness) if self.lateness else None
 
-    def explain(self) -> tuple[Verdict, ...]:
+    def explain(self) -> tuple[RuleResult, ...]:
         """What each rule said, up to the one that took the call."""
         if (evidence := self.evidence) is None:
             return ()

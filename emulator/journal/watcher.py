@@ -9,18 +9,18 @@ from types import TracebackType
 from typing import Self
 
 from emulator.control.target import Target
-from emulator.journal.record import Recorded
+from emulator.journal.record import JournalItem
 
 _EVERY = 0.05  # real seconds between two questions for what others have answered
 
 
-class News:
+class JournalWatcher:
     """Calls that come, and calls that change afterwards, while it is open.
 
     ``hear`` is told of each of them; it must not wait.
     """
 
-    def __init__(self, target: Target, hear: Callable[[Recorded], None] | None = None) -> None:
+    def __init__(self, target: Target, hear: Callable[[JournalItem], None] | None = None) -> None:
         self._journal = target.journal
         self._closing = target.closing
         self._steering = target.steering
@@ -34,7 +34,7 @@ class News:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._journal.watchers.remove(self._wake)
 
-    def _wake(self, call: Recorded) -> None:
+    def _wake(self, call: JournalItem) -> None:
         if self._hear is not None:
             self._hear(call)
         self._came.set()

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validat
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from emulator.core.json import JSON
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.core.units import DURATION_SCHEMA, LONGEST, Closed, Duration, require
 
 quantile_of_normal = NormalDist().inv_cdf
@@ -30,7 +30,7 @@ def draw_uniforms(key: bytes, size: int) -> list[float]:
 def draw_endlessly(key: bytes) -> Iterator[float]:
     """Uniforms for methods that cannot tell how many they need."""
     for block in count():
-        yield from draw_uniforms(derive(key, block), 32)
+        yield from draw_uniforms(derive_key(key, block), 32)
 
 
 def draw_gamma(shape: float, uniforms: Iterator[float]) -> float:
@@ -283,8 +283,8 @@ class Mixture(Distribution):
     def draw(self, key: bytes, size: int) -> list[float]:
         """Each part draws from a key of its own, so that one part's draws never shift another's."""
         bounds = list(accumulate(part.weight for part in self.parts))
-        columns = [part.sample(derive(key, index), size) for index, part in enumerate(self.parts)]
-        choices = draw_uniforms(derive(key, "part"), size)
+        columns = [part.sample(derive_key(key, index), size) for index, part in enumerate(self.parts)]
+        choices = draw_uniforms(derive_key(key, "part"), size)
         return [columns[bisect_left(bounds, u * bounds[-1])][row] for row, u in enumerate(choices)]
 
 

@@ -8,8 +8,8 @@ from typing import Self
 
 from pydantic import Field
 
-from emulator.core.cache import remember
-from emulator.core.rng import derive
+from emulator.core.cache import lru
+from emulator.core.rng import derive_key
 from emulator.core.units import Closed, Duration, Whole
 from emulator.latency.distributions import Constant, Delay
 
@@ -67,7 +67,7 @@ class Latency(Closed):
         """
         if self.immediate:
             return _space(count, 0.0, 0.0)
-        first = self.ttft.sample(derive(key, "ttft"), 1)[0] if self.ttft else 0.0
+        first = self.ttft.sample(derive_key(key, "ttft"), 1)[0] if self.ttft else 0.0
         first += (self.prefill or 0.0) * prompt_tokens
         stretch = self.load.stretch(running) if self.load else 1.0
         if self.itl is None:
@@ -76,7 +76,7 @@ class Latency(Closed):
             return _space(count, first, self.itl.sample(b"", 1)[0] * stretch)
         if count == 0:
             return ()
-        gaps = self.itl.sample(derive(key, "itl"), count - 1)
+        gaps = self.itl.sample(derive_key(key, "itl"), count - 1)
         return tuple(accumulate((gap * stretch for gap in gaps), initial=first))
 
 
@@ -91,4 +91,4 @@ def _step(count: int, first: float, gap: float) -> tuple[float, ...]:
     return tuple([first + gap * index for index in range(count)])
 
 
-_space_cached = remember(16)(_step)
+_space_cached = lru(16)(_step)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 
 from emulator.core.text import escape, escape_json
 from emulator.core.units import write_date
-from emulator.journal.record import Entry, Recorded, describe_nearest
+from emulator.journal.record import JournalEntry, JournalItem, describe_nearest
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
 _WIDTH = 120  # columns
@@ -90,14 +90,14 @@ class AccessLog:
         coloured = wants_colour(stream) if colour is None else colour
         folded = stream.isatty() if folds is None else folds
 
-        def as_text(entry: Entry, nearest: str) -> str:
+        def as_text(entry: JournalEntry, nearest: str) -> str:
             return (_fold if folded else _as_line)(entry, nearest, coloured=coloured)
 
-        self._form: Callable[[Entry, str], str] = _as_json if as_json else as_text
+        self._form: Callable[[JournalEntry, str], str] = _as_json if as_json else as_text
         self._stream = stream
-        self._lines: list[Recorded] = []
+        self._lines: list[JournalItem] = []
 
-    def __call__(self, call: Recorded) -> None:
+    def __call__(self, call: JournalItem) -> None:
         if not self._lines:
             asyncio.get_running_loop().call_later(_FLUSH_AFTER, self.flush)
         self._lines.append(call)
@@ -111,7 +111,7 @@ class AccessLog:
             self._stream.flush()
 
 
-def _find_nearest(call: Recorded, explained: set[tuple[str | None, ...]]) -> str:
+def _find_nearest(call: JournalItem, explained: set[tuple[str | None, ...]]) -> str:
     """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
     entry = call.glance()
     alike = (entry.vendor, entry.deployment, entry.path)
@@ -130,18 +130,18 @@ class _Part(NamedTuple):
     style: str = ""
 
 
-def _as_line(entry: Entry, nearest: str, *, coloured: bool) -> str:
+def _as_line(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
     """All that is said of a call, on one line."""
     parts = [*_parts(entry), *(_Part(escape(sentence), _YELLOW) for sentence in _sentences(entry, nearest))]
     return _GAP.join(_paint(part, coloured) for part in parts)
 
 
-def _sentences(entry: Entry, nearest: str) -> Iterator[str]:
+def _sentences(entry: JournalEntry, nearest: str) -> Iterator[str]:
     """What explains a call."""
     yield from filter(None, (entry.hint, nearest and f"no rule matched. {nearest}"))
 
 
-def _fold(entry: Entry, nearest: str, *, coloured: bool) -> str:
+def _fold(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
     """As many words on a line as fit; what is explained stands on lines of its own below."""
     lines: list[list[_Part]] = [[]]
     left = _WIDTH
@@ -162,13 +162,13 @@ def _wrap(sentence: str) -> list[str]:
     return wrap(escape(sentence), _WIDTH - len(_INDENT), break_on_hyphens=False)
 
 
-def _parts(entry: Entry) -> Iterator[_Part]:
+def _parts(entry: JournalEntry) -> Iterator[_Part]:
     """What is said of a call, in order."""
     yield from _parts_of_request(entry)
     yield from _parts_of_answer(entry)
 
 
-def _parts_of_request(entry: Entry) -> Iterator[_Part]:
+def _parts_of_request(entry: JournalEntry) -> Iterator[_Part]:
     yield _Part(_stamp(entry.time)[11:-1], _DIM)
     yield _Part(str(entry.status), _colour_of(entry.status))
     yield _Part(_cut(entry.method, 16))
@@ -181,7 +181,7 @@ def _parts_of_request(entry: Entry) -> Iterator[_Part]:
         yield _Part("stream")
 
 
-def _parts_of_answer(entry: Entry) -> Iterator[_Part]:
+def _parts_of_answer(entry: JournalEntry) -> Iterator[_Part]:
     if entry.deployment is not None:
         yield _Part(f"{entry.prompt_tokens}+{entry.completion_tokens} tokens")
     if entry.ttft is not None:
@@ -214,7 +214,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
-def _as_json(entry: Entry, nearest: str) -> str:
+def _as_json(entry: JournalEntry, nearest: str) -> str:
     row = {
         "time": _stamp(entry.time),
         "method": entry.method,
@@ -239,7 +239,7 @@ def _as_json(entry: Entry, nearest: str) -> str:
     return _dump(row)
 
 
-def _explanations(entry: Entry, nearest: str) -> Iterable[tuple[str, str]]:
+def _explanations(entry: JournalEntry, nearest: str) -> Iterable[tuple[str, str]]:
     if entry.hint:
         yield "hint", entry.hint
     if nearest:

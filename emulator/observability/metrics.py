@@ -10,11 +10,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from emulator import __version__
-from emulator.core.cache import read_tallies
+from emulator.core.cache import read_stats
 from emulator.core.quota import Level
 from emulator.core.storage import Health
 from emulator.core.vendor import Metrics
-from emulator.observability.totals import OPERATIONS, Histogram, Series, Totals
+from emulator.observability.totals import OPERATIONS, Histogram, MetricTotals, Series
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -72,10 +72,10 @@ FAMILIES = (
 )
 
 
-class Source(Metrics, Protocol):
+class MetricsSource(Metrics, Protocol):
     """One vendor's sums."""
 
-    def sums(self, session: str | None) -> Totals:
+    def sums(self, session: str | None) -> MetricTotals:
         """Of the calls that are over: all since the process began, or a session's since that began."""
 
 
@@ -83,7 +83,7 @@ class Source(Metrics, Protocol):
 class Page:
     """What is told when somebody asks: of the whole server, or of one session."""
 
-    vendors: Mapping[str, Source]
+    vendors: Mapping[str, MetricsSource]
     levels: Sequence[Level]
     session: str | None = None
     store: Health | None = None
@@ -94,7 +94,7 @@ class Page:
         if self.session is None:
             yield _family(BUILD, [((__version__, SCHEMA), 1)])
             yield _family(IN_FLIGHT, [((vendor,), source.in_flight()) for vendor, source in self.vendors.items()])
-            tallies = read_tallies()
+            tallies = read_stats()
             yield _family(HITS, [((cache,), counted.hits) for cache, counted in tallies.items()])
             yield _family(MISSES, [((cache,), counted.misses) for cache, counted in tallies.items()])
             if self.store is not None:
@@ -115,7 +115,7 @@ class Page:
         return [*least.items()]
 
 
-_LISTED: Mapping[Family, Callable[[Totals], Rows]] = {
+_LISTED: Mapping[Family, Callable[[MetricTotals], Rows]] = {
     REQUESTS: lambda sums: _list_requests(sums),
     PROMPT: lambda sums: _by_model(sums, lambda series: series.prompt_tokens),
     COMPLETION: lambda sums: _by_model(sums, lambda series: series.sent_tokens),
@@ -129,21 +129,21 @@ _TIMED: Mapping[Family, Callable[[Series], Histogram]] = {
 }
 
 
-def _list_requests(sums: Totals) -> Rows:
+def _list_requests(sums: MetricTotals) -> Rows:
     counts: Counter[tuple[str, ...]] = Counter()
     for (_, _, model, code, error), series in sums.series.items():
         counts[model, str(code), error] += series.count
     return [*counts.items()]
 
 
-def _by_model(sums: Totals, pick: Callable[[Series], int]) -> Rows:
+def _by_model(sums: MetricTotals, pick: Callable[[Series], int]) -> Rows:
     counts: Counter[tuple[str, ...]] = Counter()
     for (_, _, model, _, _), series in sums.series.items():
         counts[(model,)] += pick(series)
     return [(model, count) for model, count in counts.items() if count]
 
 
-def _list_times(sums: Iterable[Totals], pick: Callable[[Series], Histogram]) -> Mapping[Key, Histogram]:
+def _list_times(sums: Iterable[MetricTotals], pick: Callable[[Series], Histogram]) -> Mapping[Key, Histogram]:
     """Those of calls that asked a model, whatever their status."""
     found: dict[Key, Histogram] = {}
     for each in sums:
@@ -216,7 +216,7 @@ def add_metrics(texts: Mapping[str, str]) -> str:
     return _write(families)
 
 
-def join_metrics(texts: Mapping[str, str]) -> str:
+def merge_metrics(texts: Mapping[str, str]) -> str:
     """The samples of each, with a label ``replica`` more."""
     families: dict[str, _Family] = {}
     for replica, text in texts.items():

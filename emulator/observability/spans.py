@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from emulator import __version__
 from emulator.core.clock import Clock, RealClock
-from emulator.core.faultable import Delivery
-from emulator.core.vendor import AnyVendor, Call
-from emulator.handler.call_record import Trace
-from emulator.handler.context import Exchange
+from emulator.core.faultable import FaultableResponse
+from emulator.core.vendor import AnyVendor, InferenceCall
+from emulator.handler.call_record import CallRecord
+from emulator.handler.context import RequestContext
 from emulator.observability.metrics import SCHEMA
 from emulator.observability.totals import OPERATIONS
 
@@ -46,7 +46,7 @@ class Spans:
         parent = self._extract(headers)
         return self._tracer.start_span(method, parent, self._trace.SpanKind.SERVER, start_time=time.time_ns())
 
-    def end(self, span: Span, vendor: AnyVendor, exchange: Exchange, trace: Trace, clock: Clock) -> None:
+    def end(self, span: Span, vendor: AnyVendor, exchange: RequestContext, trace: CallRecord, clock: Clock) -> None:
         """A call is over: say what it was and what became of it, and each of its faults."""
         ended = time.time_ns()
         if span.is_recording():
@@ -63,14 +63,14 @@ class Spans:
         span.end(ended)
 
 
-def _name(exchange: Exchange, trace: Trace) -> str:
+def _name(exchange: RequestContext, trace: CallRecord) -> str:
     """``chat my-model``; of what asks no model the method."""
     if trace.operation is None:
         return exchange.wire.method
     return f"{OPERATIONS.get(trace.operation, trace.operation)} {trace.deployment}"
 
 
-def _describe(exchange: Exchange, trace: Trace) -> Iterator[tuple[str, Value]]:
+def _describe(exchange: RequestContext, trace: CallRecord) -> Iterator[tuple[str, Value]]:
     wire = exchange.wire
     yield "http.request.method", wire.method
     yield "url.path", wire.path
@@ -86,7 +86,9 @@ def _describe(exchange: Exchange, trace: Trace) -> Iterator[tuple[str, Value]]:
         yield "emulator.rule", trace.rule
 
 
-def _describe_call(call: Call, vendor: AnyVendor, exchange: Exchange, trace: Trace) -> Iterator[tuple[str, Value]]:
+def _describe_call(
+    call: InferenceCall, vendor: AnyVendor, exchange: RequestContext, trace: CallRecord
+) -> Iterator[tuple[str, Value]]:
     task = call.deployment.task
     yield "gen_ai.operation.name", OPERATIONS.get(task, task)
     yield "gen_ai.provider.name", vendor.name_provider(exchange.wire.path)
@@ -105,7 +107,7 @@ def _describe_call(call: Call, vendor: AnyVendor, exchange: Exchange, trace: Tra
         yield "gen_ai.response.time_to_first_chunk", trace.ttft
 
 
-def _describe_sampling(call: Call) -> Iterator[tuple[str, Value]]:
+def _describe_sampling(call: InferenceCall) -> Iterator[tuple[str, Value]]:
     sampling = getattr(call.ask, "sampling", None)
     if sampling is None:
         return
@@ -122,20 +124,20 @@ def _describe_sampling(call: Call) -> Iterator[tuple[str, Value]]:
             yield f"gen_ai.request.{name}", float(value)
 
 
-def _list_faults(exchange: Exchange, trace: Trace) -> Iterator[tuple[str, Mapping[str, Value], float]]:
+def _list_faults(exchange: RequestContext, trace: CallRecord) -> Iterator[tuple[str, Mapping[str, Value], float]]:
     """Each fault of the call once, in their order: where it struck, if anywhere, and seconds after admission."""
     struck = list(exchange.strikes)
     answer = exchange.answer
     for name in trace.faults:
         strike = next((one for one in struck if one.fault == name), None)
-        if strike is None or not isinstance(answer, Delivery):
+        if strike is None or not isinstance(answer, FaultableResponse):
             yield name, {}, trace.duration
             continue
         struck.remove(strike)
         yield name, {"emulator.fault.position": strike.at}, _find_due(answer, strike.at)
 
 
-def _find_due(delivery: Delivery, at: int) -> float:
+def _find_due(delivery: FaultableResponse, at: int) -> float:
     """When a byte is due; past the last, when the end is."""
     ends = accumulate(len(piece.data) for piece in delivery.pieces)
     due = next((piece.due for end, piece in zip(ends, delivery.pieces, strict=True) if at < end), delivery.end)

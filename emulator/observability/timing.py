@@ -82,7 +82,7 @@ class Errors:
         return max(self.ttft.quantile(0.99), self.itl.quantile(0.99), self.end.quantile(0.99))
 
 
-class Timed(Protocol):
+class TimedCall(Protocol):
     """When the parts of an answer were due and when they were sent, as the journal's entries have them."""
 
     @property
@@ -101,7 +101,7 @@ class Timed(Protocol):
     def lateness(self) -> Sequence[float]: ...
 
 
-class Timing:
+class TimingReport:
     """Errors of all answers since the process began, and since the last reset."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Timing:
         self._bound = bound
         self.reset()
 
-    def add(self, call: Timed, scale: float) -> None:
+    def add(self, call: TimedCall, scale: float) -> None:
         """Count an answer that went out whole, by a clock so many times as fast as real time."""
         planned, ttft, end, late = call.planned_ttft, call.ttft, call.planned_end, call.lateness
         if planned is not None and ttft is not None:

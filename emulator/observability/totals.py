@@ -25,7 +25,7 @@ Operation: ``None``: no model was asked. Model: a deployment's name, if it is kn
 """
 
 
-class Counted(Protocol):
+class CountedCall(Protocol):
     """A call that is over, as far as it is counted; :class:`Entry` says what its figures mean."""
 
     @property
@@ -125,8 +125,8 @@ class Series:
         end = begin + len(bounds) + 1
         return Histogram(bounds, [*map(int, self.figures[begin:end])], self.figures[end])
 
-    def add(self, calls: Sequence[Counted]) -> None:
-        """Count some, as equal as :attr:`Counted.kind` says; their first tokens, too, if they are streams."""
+    def add(self, calls: Sequence[CountedCall]) -> None:
+        """Count some, as equal as :attr:`CountedCall.kind` says; their first tokens, too, if they are streams."""
         figures, start = self.figures, self.start
         figures[start] += len(calls)
         figures[start + 1] += sum([call.prompt_tokens for call in calls])
@@ -151,7 +151,7 @@ class Series:
         figures[begin + len(bounds) + 1] += sum(values)
 
 
-class Totals:
+class MetricTotals:
     """What calls to one vendor add up to; ``most``: different labels, but for some beyond that say little."""
 
     def __init__(self, most: int = _MOST_SERIES) -> None:
@@ -166,7 +166,7 @@ class Totals:
         """By labels, in the order in which they came."""
         return {labels: Series(self._figures, start) for labels, start in self._starts.items()}
 
-    def add(self, calls: Sequence[Counted], labels: Labels) -> None:
+    def add(self, calls: Sequence[CountedCall], labels: Labels) -> None:
         """Count some of one kind."""
         Series(self._figures, self._place(labels)).add(calls)
         rule, faults = calls[0].rule, calls[0].faults

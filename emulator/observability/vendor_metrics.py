@@ -9,16 +9,16 @@ from itertools import count, repeat
 from math import nan
 from typing import Protocol
 
-from emulator.core.requests import EmbeddingAsk
-from emulator.core.vendor import Call
-from emulator.observability.totals import OTHER, Counted, Totals
+from emulator.core.requests import EmbeddingRequest
+from emulator.core.vendor import InferenceCall
+from emulator.observability.totals import OTHER, CountedCall, MetricTotals
 
 _MOST_SESSIONS = 1000  # that have sums of their own; those used longest ago go first
 _MOST_OF_SESSION = 200  # different labels
 _MOST_KNOWN = 10_000  # deployments with a name of their own
 
 
-class Ended(Counted, Protocol):
+class Ended(CountedCall, Protocol):
     """What an exchange leaves behind; ``over``: nothing of it changes any more, as long as it is still being sent."""
 
     @property
@@ -31,14 +31,14 @@ class Ended(Counted, Protocol):
     def session(self) -> str: ...
 
 
-class Sums:
+class LabelledTotals:
     """Counts calls once they are over; ``provider``: by a path, as OpenTelemetry names it."""
 
     def __init__(self, provider: Callable[[str], str]) -> None:
         self._provider = provider
         self._known: dict[str | None, str] = {None: ""}
-        self._all = Totals()
-        self._sessions: OrderedDict[str, Totals] = OrderedDict()
+        self._all = MetricTotals()
+        self._sessions: OrderedDict[str, MetricTotals] = OrderedDict()
         self._open: list[Sequence[Ended]] = []
 
     def know(self, names: Iterable[str]) -> None:
@@ -65,20 +65,20 @@ class Sums:
         if call.session:
             self._take(call.session).add(calls, labels)
 
-    def _take(self, session: str) -> Totals:
+    def _take(self, session: str) -> MetricTotals:
         totals = self._sessions.get(session)
         if totals is None:
-            totals = self._sessions[session] = Totals(_MOST_OF_SESSION)
+            totals = self._sessions[session] = MetricTotals(_MOST_OF_SESSION)
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
         else:
             self._sessions.move_to_end(session)
         return totals
 
-    def of(self, session: str | None) -> Totals:
+    def of(self, session: str | None) -> MetricTotals:
         """Of all calls, or of a session's."""
         self.add(())
-        return self._all if session is None else self._sessions.get(session) or Totals()
+        return self._all if session is None else self._sessions.get(session) or MetricTotals()
 
     def forget(self, session: str) -> None:
         """A session is over."""
@@ -131,7 +131,7 @@ class VendorMetrics:
 
     def __init__(self, provider: Callable[[str], str] = lambda path: "") -> None:
         self._waiting: list[Answered] = []
-        self._sums = Sums(provider)
+        self._sums = LabelledTotals(provider)
         self._requests = 0
         self._prompt_tokens = 0
         self._completion_tokens = 0
@@ -207,7 +207,7 @@ class VendorMetrics:
         """These deployments are counted by their names from now on."""
         self._sums.know(names)
 
-    def sums(self, session: str | None) -> Totals:
+    def sums(self, session: str | None) -> MetricTotals:
         """Of the calls that are over: all, or a session's."""
         self.catch_up()
         return self._sums.of(session)
@@ -263,7 +263,7 @@ class VendorMetrics:
         self.catch_up()
         return self._last.get((deployment, session))
 
-    def work(self, call: Call | None, step: int) -> None:
+    def work(self, call: InferenceCall | None, step: int) -> None:
         """The answer to a call begins to go out (1), or is over (-1)."""
         if call is None:
             return
@@ -271,7 +271,7 @@ class VendorMetrics:
         self._working[name] += step
         if step > 0:
             self._joined += self._working[name] > 1
-            if not isinstance(call.ask, EmbeddingAsk):
+            if not isinstance(call.ask, EmbeddingRequest):
                 self._limits.append(min(call.ask.sampling.max_tokens or 0, _LARGEST))
 
     def working(self, deployment: str) -> int:

@@ -2,16 +2,16 @@
 
 import base64
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 
 
-def bearer_token(request: WireRequest) -> str | None:
+def bearer_token(request: Request) -> str | None:
     """The token of ``Authorization: Bearer …``; the scheme's case does not matter."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def basic_credentials(request: WireRequest) -> tuple[str, str] | None:
+def basic_credentials(request: Request) -> tuple[str, str] | None:
     """User and password of ``Authorization: Basic …``."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "basic":

@@ -7,32 +7,32 @@ from dataclasses import replace
 from heapq import merge
 from itertools import repeat
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark
-from emulator.core.plan import Choice, Plan, Span, SpanKind, Words
+from emulator.core.plan import Choice, Plan, Segment, SegmentKind, Tokens
 from emulator.encoding.sse import quote
 
 PLAIN, FINISH, USAGE, DONE, JOINED = Mark.PLAIN, Mark.FINISH, Mark.USAGE, Mark.DONE, Mark.JOINED
 
 
-@record(frozen=True, slots=True, eq=False)
-class Opened:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ChoiceStarted:
     """The choice begins: its first token is due."""
 
     due: float
 
 
-@record(frozen=True, slots=True, eq=False)
-class Run:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class TextRun:
     """Tokens of one kind, ``tokens[start:end]``; of a ``tool_call``, the arguments of the call opened last."""
 
-    kind: SpanKind
+    kind: SegmentKind
     start: int
     end: int
 
 
-@record(frozen=True, slots=True, eq=False)
-class CallOpened:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ToolCallStarted:
     """A tool call begins; its arguments follow as a run.
 
     Fields:
@@ -50,29 +50,29 @@ class CallOpened:
     first: bool
 
 
-@record(frozen=True, slots=True, eq=False)
-class Closed:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ChoiceFinished:
     """The choice is over: its last token was due; ``tokens``: how many it has."""
 
     due: float
     tokens: int
 
 
-Step = Opened | Run | CallOpened | Closed
+ChoiceEvent = ChoiceStarted | TextRun | ToolCallStarted | ChoiceFinished
 
 
-def walk(choice: Choice, due: float = 0.0) -> Iterator[Step]:
+def iterate_choice(choice: Choice, due: float = 0.0) -> Iterator[ChoiceEvent]:
     """The steps of a choice in order; ``due`` is when one without tokens begins and ends."""
     last = last_due(choice, due)
-    yield Opened(first_due(choice, due))
+    yield ChoiceStarted(first_due(choice, due))
     calls = 0
     for number, span in enumerate(choice.spans):
         if span.kind == "tool_call":
             opened = choice.due[span.start] if span.start < len(choice.due) else last
-            yield CallOpened(opened, calls, span.name, span.id, span.start, number == 0)
+            yield ToolCallStarted(opened, calls, span.name, span.id, span.start, number == 0)
             calls += 1
-        yield Run(span.kind, span.start, span.end)
-    yield Closed(last, choice.count)
+        yield TextRun(span.kind, span.start, span.end)
+    yield ChoiceFinished(last, choice.count)
 
 
 def first_due(choice: Choice, default: float = 0.0) -> float:
@@ -95,13 +95,13 @@ def ends(plan: Plan) -> float:
     return max((choice.due[-1] for choice in plan.choices if len(choice.due)), default=plan.due)
 
 
-def is_only(choice: Choice, kind: SpanKind = "text") -> bool:
+def is_only(choice: Choice, kind: SegmentKind = "text") -> bool:
     """All tokens of a choice are of one kind; one without spans has no other."""
     spans = choice.spans
     return not spans or (len(spans) == 1 and spans[0].kind == kind)
 
 
-def is_usual(plan: Plan) -> bool:
+def is_plain_text(plan: Plan) -> bool:
     """Whether an answer is one text, without log-probabilities, that ended by itself or at its limit."""
     choices = plan.choices
     choice = choices[0]
@@ -109,7 +109,7 @@ def is_usual(plan: Plan) -> bool:
     return ended and len(choices) == 1 and choice.logprobs is None and is_only(choice)
 
 
-def speak(choice: Choice, run: Run, before: bytes, after: bytes) -> Iterator[Event]:
+def token_events(choice: Choice, run: TextRun, before: bytes, after: bytes) -> Iterator[Event]:
     """One event a token, its text as JSON between two templates; a token without text comes with the next."""
     start, end = run.start, run.end
     tokens, dues = choice.tokens[start:end], choice.due[start:end]
@@ -147,8 +147,8 @@ def _by_turn(numbered: tuple[int, Event]) -> tuple[float, int]:
     return numbered[1][0], numbered[1][2]
 
 
-@record(frozen=True, slots=True, eq=False)
-class SaidCall:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class MessageToolCall:
     """A tool call of an answer in one piece; ``arguments`` is JSON text, ``id`` only what a scenario fixes."""
 
     number: int
@@ -157,39 +157,39 @@ class SaidCall:
     arguments: str
 
 
-@record(frozen=True, slots=True, eq=False)
-class Said:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class MessageContent:
     """What a choice says, by kind."""
 
     text: str
     reasoning: str
     refusal: str
-    calls: tuple[SaidCall, ...]
+    calls: tuple[MessageToolCall, ...]
 
 
-def gather(choice: Choice) -> Said:
+def collect_message(choice: Choice) -> MessageContent:
     """All that a choice says, for an answer in one piece."""
     if is_only(choice) and choice.spans:
-        return Said(choice.said.text, "", "", ())
+        return MessageContent(choice.said.text, "", "", ())
     tokens, spans = choice.tokens, choice.spans
-    texts: dict[SpanKind, str] = {"text": "", "reasoning": "", "refusal": ""}
-    calls: list[SaidCall] = []
+    texts: dict[SegmentKind, str] = {"text": "", "reasoning": "", "refusal": ""}
+    calls: list[MessageToolCall] = []
     for span in spans:
         said = "".join(tokens[span.start : span.end])
         if span.kind == "tool_call":
-            calls.append(SaidCall(len(calls), span.name, span.id, said))
+            calls.append(MessageToolCall(len(calls), span.name, span.id, said))
         else:
             texts[span.kind] += said
-    return Said(texts["text"], texts["reasoning"], texts["refusal"], tuple(calls))
+    return MessageContent(texts["text"], texts["reasoning"], texts["refusal"], tuple(calls))
 
 
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
-def put_in_text(choice: Choice, kinds: Set[SpanKind], mark: Callable[[Span], tuple[str, str]]) -> Choice:
+def put_in_text(choice: Choice, kinds: Set[SegmentKind], mark: Callable[[Segment], tuple[str, str]]) -> Choice:
     """The choice with spans of these kinds as text; ``mark`` says what stands before and behind each."""
     tokens = list(choice.tokens)
-    spans: list[Span] = []
+    spans: list[Segment] = []
     for span in choice.spans:
         if span.kind not in kinds:
             spans.append(span)
@@ -199,7 +199,7 @@ def put_in_text(choice: Choice, kinds: Set[SpanKind], mark: Callable[[Span], tup
             tokens[span.start] = opening + tokens[span.start]
             tokens[span.end - 1] += closing
         if spans and spans[-1].kind == "text":
-            spans[-1] = Span("text", spans[-1].start, span.end)
+            spans[-1] = Segment("text", spans[-1].start, span.end)
         else:
-            spans.append(Span("text", span.start, span.end))
-    return replace(choice, said=Words(tuple(tokens), choice.ids), spans=tuple(spans))
+            spans.append(Segment("text", span.start, span.end))
+    return replace(choice, said=Tokens(tuple(tokens), choice.ids), spans=tuple(spans))

@@ -8,13 +8,13 @@ from itertools import count
 from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
-from emulator.core.requests import CompletionAsk, EmbeddingAsk
+from emulator.core.requests import CompletionRequest, EmbeddingRequest
 from emulator.core.storage import ATTEMPTS, State
-from emulator.core.vendor import Call
-from emulator.ratelimit.concurrency import Room, ServerKey, Slot, Slots
+from emulator.core.vendor import InferenceCall
+from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
 
 _NUMBERS = count()  # tickets of all gates of this process
 Select = Callable[[str, str, str], Sequence[Quota]]
@@ -29,7 +29,7 @@ class LimitError(EmulatedError):
 
 
 @dataclass(slots=True, eq=False)
-class Admission:
+class Ticket:
     """What a call holds as long as it runs.
 
     Fields:
@@ -48,7 +48,7 @@ class Admission:
     slot: Slot | None = None
 
 
-class Gate:
+class AdmissionController:
     """The quotas and slots of one scenario. Times are seconds since it began."""
 
     def __init__(self, select: Select, state: State) -> None:
@@ -56,7 +56,7 @@ class Gate:
         self._state = state
         self._slots = Slots()
 
-    async def charge(self, call: Call, request: WireRequest, now: float, identity: bytes | None = None) -> Admission:
+    async def charge(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
         """Make every charge of a call, or none if one quota has not enough; ``enter`` comes next.
 
         Args:
@@ -66,7 +66,7 @@ class Gate:
             DocumentsError: the request was read without documents, and there are some.
         """
         session, charges, state = request.session, self._charge(call, request.principal), self._state
-        admission = Admission(session, next(_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
+        admission = Ticket(session, next(_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
         if identity is None:
             if charges:
                 admission.balances = await state.spend(session, admission.ticket, charges, now)
@@ -77,7 +77,9 @@ class Gate:
             admission.attempt = await state.count(session, ATTEMPTS, identity, request.bare)
         return admission
 
-    async def enter(self, admission: Admission, call: Call, now: float, room: Room | None = None) -> None:
+    async def enter(
+        self, admission: Ticket, call: InferenceCall, now: float, room: ConcurrencyLimits | None = None
+    ) -> None:
         """Let a call in that was charged, now or when there is a slot.
 
         Raises:
@@ -98,12 +100,12 @@ class Gate:
         """Servers that have only so many slots: how many calls run on each, and how many wait."""
         return self._slots
 
-    async def expect(self, admission: Admission, end: float) -> None:
+    async def expect(self, admission: Ticket, end: float) -> None:
         """Say when the call will end: callers that a concurrency quota refuses are told to wait until then."""
         if any(charge.quota.unit == "concurrency" for charge in admission.charges):
             await self._state.expect(admission.session, admission.ticket, end)
 
-    async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
+    async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
         """The call is over; ``output_tokens`` were sent. ``None``: it was refused after all, and costs nothing."""
         if admission.slot is not None:
             self._slots.leave(admission.slot, now)
@@ -113,7 +115,7 @@ class Gate:
             costs = [true.get(charge.quota.unit, 0) for charge in admission.charges]
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
-    def _charge(self, call: Call, principal: str) -> Sequence[Charge]:
+    def _charge(self, call: InferenceCall, principal: str) -> Sequence[Charge]:
         quotas = (*self._select(call.deployment.vendor, call.deployment.name, principal), *call.quotas)
         if not quotas:
             return ()
@@ -122,24 +124,24 @@ class Gate:
         return [Charge(q, _scope(q, call, principal), costs[q.unit], least[q.unit]) for q in quotas]
 
 
-def reserve_output(call: Call) -> int:
+def reserve_output(call: InferenceCall) -> int:
     """Tokens an answer may come to: as many as the request allows, else the deployment's default.
 
     A request that leaves an answer all the room its deployment has is taken to set no limit.
     """
     ask = call.ask
-    if isinstance(ask, EmbeddingAsk):
+    if isinstance(ask, EmbeddingRequest):
         return 0
     deployment, sampling = call.deployment, ask.sampling
     prompt_tokens = max(call.prompt_tokens, default=0)
     most = sampling.max_tokens
     if most is None or most >= deployment.room_for(prompt_tokens):
         most = deployment.usual_output(prompt_tokens)
-    prompts = len(ask.prompts) if isinstance(ask, CompletionAsk) else 1
+    prompts = len(ask.prompts) if isinstance(ask, CompletionRequest) else 1
     return most * sampling.n * prompts
 
 
-def _scope(quota: Quota, call: Call, principal: str) -> str:
+def _scope(quota: Quota, call: InferenceCall, principal: str) -> str:
     if quota.per == "principal":
         return principal
     return f"{call.deployment.vendor}/{call.deployment.name}" if quota.per == "deployment" else ""
@@ -156,7 +158,7 @@ def _cost(prompt: int, output: int) -> dict[Unit, int]:
     }
 
 
-def _check(admission: Admission, call: Call) -> None:
+def _check(admission: Ticket, call: InferenceCall) -> None:
     """Refuse in the name of the quota that takes longest to come back."""
     bill = zip(admission.balances, admission.charges, strict=True)
     refusing = [(balance.wait, balance, charge) for balance, charge in bill if balance.wait is not None]

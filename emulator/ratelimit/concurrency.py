@@ -14,7 +14,7 @@ ServerKey = tuple[str, str, str]
 """Session, vendor and deployment."""
 
 
-class Room(Protocol):
+class ConcurrencyLimits(Protocol):
     """How many calls run at once, and how many wait for them to end; ``queue`` of ``None``: any number."""
 
     @property
@@ -62,7 +62,7 @@ class Slots:
     def __init__(self) -> None:
         self._servers: dict[ServerKey, _Server] = {}
 
-    async def enter(self, key: ServerKey, room: Room, now: float) -> Slot:
+    async def enter(self, key: ServerKey, room: ConcurrencyLimits, now: float) -> Slot:
         """Take a slot, at once or after those before it in the queue.
 
         Raises:

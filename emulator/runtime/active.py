@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from emulator.core.clock import Clock
 from emulator.handler.app import VendorApp
-from emulator.handler.diagnostics import Hints
+from emulator.handler.diagnostics import Suggestions
 from emulator.handler.planning import Emulator
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 
 
 class Apps(Mapping[str, VendorApp]):
@@ -58,17 +58,17 @@ class ActiveScenario:
         era: tells this beginning of it from others; empty: the first.
     """
 
-    loaded: LoadedScenario
+    loaded: ParsedScenario
     emulator: Emulator
     apps: Apps
     keys: Mapping[str, str]
-    hints: Hints
+    hints: Suggestions
     world: str
     era: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class Activation:
     """How a scenario begins where others are told of it; absent: now, by the clock that it asks for."""
 
     clock: Clock | None = None
@@ -76,4 +76,4 @@ class Beginning:
     era: str = ""
 
 
-HERE_AND_NOW: Beginning = Beginning()
+NOW: Activation = Activation()

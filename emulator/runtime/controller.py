@@ -11,16 +11,16 @@ from emulator.core.clock import Clock
 from emulator.core.json import JSON
 from emulator.runtime.active import ActiveScenario
 from emulator.runtime.factory import make_clock
-from emulator.runtime.sessions import Crowded, admit, weigh
+from emulator.runtime.sessions import SessionCapacity, estimate_size, require_capacity
 from emulator.scenario.models import Clock as WantedClock
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 
 
-class _Sessions(Crowded, Iterable[SessionRecord], Protocol):
+class _Sessions(SessionCapacity, Iterable[SessionRecord], Protocol):
     """Those that exist, and whether there can be more."""
 
 
-class Steered(Protocol):
+class ControlledRuntime(Protocol):
     """What is at work in this process, as :class:`emulator.runtime.runtime.Runtime` has it."""
 
     @property
@@ -33,7 +33,7 @@ class Steered(Protocol):
 
     def peek(self, session: str) -> ActiveScenario: ...
 
-    def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None: ...
+    def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None: ...
 
     def reset(self) -> None: ...
 
@@ -46,25 +46,27 @@ class Steered(Protocol):
     def end_session(self, session: str) -> bool: ...
 
 
-class Steering:
+class LocalController:
     """Changes what this process does; there is nobody to tell."""
 
     is_shared = False
     counts_for_all = True
 
-    def __init__(self, runtime: Steered) -> None:
+    def __init__(self, runtime: ControlledRuntime) -> None:
         self._runtime = runtime
 
-    def _admit(self, session: str, loaded: LoadedScenario | None = None) -> None:
+    def _admit(self, session: str, loaded: ParsedScenario | None = None) -> None:
         """Refuse a scenario or clock of its own to a session where there is no room.
 
         Raises:
             ProblemError: 429.
         """
         if session:
-            admit(self._runtime.sessions, session, weigh(loaded or self._runtime.peek(session).loaded))
+            require_capacity(
+                self._runtime.sessions, session, estimate_size(loaded or self._runtime.peek(session).loaded)
+            )
 
-    async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+    async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
         self._admit(session, loaded)
         self._runtime.put(loaded, session, seed)
 
@@ -98,7 +100,7 @@ class Steering:
         return await self._runtime.tellers[what](about)
 
 
-async def list_sessions(runtime: Steered) -> JSON:
+async def list_sessions(runtime: ControlledRuntime) -> JSON:
     """Those that exist here, as the control plane shows them."""
     now = time.monotonic()
     return [

@@ -5,23 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from emulator.core.clock import EPOCH, Clock, FrozenClock, InstantClock, RealClock
-from emulator.core.redaction.credentials import make_keyring
+from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.storage import State, Store
 from emulator.core.vendor import AnyPlane, AnyVendor, Vendors
 from emulator.handler.app import VendorApp
-from emulator.handler.diagnostics import Hints
+from emulator.handler.diagnostics import Suggestions
 from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
 from emulator.latency import Latency
 from emulator.observability.spans import Spans
-from emulator.observability.timing import Timing
+from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import ActiveScenario, Apps
-from emulator.runtime.services import check_vendors, read_settings, serve
+from emulator.runtime.services import check_vendors, create_service, read_settings
 from emulator.scenario import models
 from emulator.scenario.models import Scenario
-from emulator.scenario.parsed import LoadedScenario
-from emulator.scenario.worker_limits import refuse_counted
+from emulator.scenario.parsed import ParsedScenario
+from emulator.scenario.worker_limits import validate_for_workers
 from emulator.storage import DEFAULT, Loss
 
 
@@ -58,7 +58,7 @@ class Overrides:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Builder:
+class ScenarioBuilder:
     """Puts scenarios to work, all of them with what does not change with the scenario.
 
     Fields:
@@ -71,7 +71,7 @@ class Builder:
     overrides: Overrides
     store: Store
     journal: Journal
-    timing: Timing
+    timing: TimingReport
     metrics: Mapping[str, VendorMetrics]
     urls: Mapping[str, str]
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -79,7 +79,7 @@ class Builder:
 
     def build(
         self,
-        loaded: LoadedScenario,
+        loaded: ParsedScenario,
         clock: Clock,
         *,
         seed: int | None = None,
@@ -100,7 +100,7 @@ class Builder:
         """
         scenario = self.overrides.apply(loaded.scenario)
         if not self.store.counts_for_all:
-            refuse_counted(loaded, scenario)
+            validate_for_workers(loaded, scenario)
         served = check_vendors(loaded, self.vendors)
         seed = scenario.seed if seed is None else seed
         world = f"{loaded.digest}.{seed}.{era}" if era else f"{loaded.digest}.{seed}"
@@ -112,10 +112,10 @@ class Builder:
             latency=scenario.latency,
             started=started,
         )
-        hints = Hints(self.vendors, served, self.urls)
+        hints = Suggestions(self.vendors, served, self.urls)
         planes = self._find_planes(served, scenario)
         apps = Apps(served, lambda name, apps: self._mount(name, scenario, emulator, hints, apps), planes)
-        keys = make_keyring((key.token, key.principal) for key in scenario.keys or ())
+        keys = build_credential_map((key.token, key.principal) for key in scenario.keys or ())
         return ActiveScenario(loaded, emulator, apps, keys, hints, world, era)
 
     def _find_planes(self, served: Sequence[str], scenario: Scenario) -> Mapping[str, int]:
@@ -128,7 +128,7 @@ class Builder:
                 planes.update({f"{name}.{plane}": row.port for plane, row in found.items()})
         return planes
 
-    def _mount(self, name: str, scenario: Scenario, emulator: Emulator, hints: Hints, apps: Apps) -> VendorApp:
+    def _mount(self, name: str, scenario: Scenario, emulator: Emulator, hints: Suggestions, apps: Apps) -> VendorApp:
         """One vendor, or one of its planes, which shares the vendor's service."""
         owner, _, plane = name.partition(".")
         vendor, metrics = self.vendors[owner], self.metrics[owner]
@@ -136,7 +136,7 @@ class Builder:
         if plane:
             service = apps[owner].service
         else:
-            service = serve(vendor, settings, scenario, emulator.clock, metrics, emulator.started)
+            service = create_service(vendor, settings, scenario, emulator.clock, metrics, emulator.started)
         return VendorApp(
             _limit(vendor, plane, vendor.planes(settings)),
             service,

@@ -9,23 +9,23 @@ from math import inf
 
 from emulator.cluster.shared_journal import SharedJournal
 from emulator.control.target import Teller
-from emulator.core.cache import forget_worlds
+from emulator.core.cache import clear_scenario_caches
 from emulator.core.clock import Clock
-from emulator.core.redaction.credentials import make_keyring
+from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.storage import State
 from emulator.core.vendor import Vendors
 from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
-from emulator.observability.timing import Timing
+from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.active import HERE_AND_NOW, ActiveScenario, Beginning
-from emulator.runtime.controller import Steering, list_sessions
-from emulator.runtime.factory import Builder, Overrides, make_clock
+from emulator.runtime.active import NOW, Activation, ActiveScenario
+from emulator.runtime.controller import LocalController, list_sessions
+from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
 from emulator.runtime.services import with_vendor_mistakes
-from emulator.runtime.sessions import IDLE, Session, Sessions, weigh
-from emulator.runtime.validation import Finding, find
+from emulator.runtime.sessions import IDLE, Session, Sessions, estimate_size
+from emulator.runtime.validation import Finding, validate_scenario
 from emulator.scenario.load import load_text
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 from emulator.storage import open_store
 
 
@@ -38,8 +38,8 @@ class Runtime:
 
     def __init__(
         self,
-        loaded: LoadedScenario,
-        library: Mapping[str, LoadedScenario],
+        loaded: ParsedScenario,
+        library: Mapping[str, ParsedScenario],
         overrides: Overrides,
         vendors: Vendors,
         spans: Spans | None = None,
@@ -49,7 +49,7 @@ class Runtime:
         self.store = open_store(overrides.state_url, overrides.state_loss)
         commons = self.store.commons
         self.journal = Journal() if commons is None else SharedJournal(commons, self.peek)
-        self.timing = Timing()
+        self.timing = TimingReport()
         self.closing = asyncio.Event()
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
         self.follow: Callable[[], Awaitable[None]] = _stay
@@ -61,12 +61,12 @@ class Runtime:
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget, idle=idle)
         self._began = time.monotonic()
         self._metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
-        self._builder = Builder(
+        self._builder = ScenarioBuilder(
             vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing, spans
         )
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
-        self.steering: Steering = Steering(self)
+        self.steering: LocalController = LocalController(self)
         self.tellers: dict[str, Teller] = {"sessions": lambda about: list_sessions(self)}
 
     async def begin(self) -> None:
@@ -118,7 +118,7 @@ class Runtime:
     def keys_of(self, session: str) -> Mapping[str, str]:
         """The credentials that the server's scenario lists, and those of a session's own; no use of the session."""
         server, own = self.active.keys, self.peek(session).keys
-        return make_keyring([*server.items(), *own.items()]) if server and own else server or own
+        return build_credential_map([*server.items(), *own.items()]) if server and own else server or own
 
     async def listen(self, session: str, vendor: str) -> str:
         """The base URL of a vendor on a port that is the session's own."""
@@ -134,7 +134,7 @@ class Runtime:
         record.calls += 1
         return record.world or self.active
 
-    def load(self, text: bytes) -> LoadedScenario:
+    def load(self, text: bytes) -> ParsedScenario:
         """A scenario that somebody sends.
 
         Raises:
@@ -145,14 +145,14 @@ class Runtime:
 
     def check(self, text: bytes) -> Sequence[Finding]:
         """What is wrong with a scenario that somebody sends, and what may be; it changes nothing."""
-        return find(lambda: load_text(text, "scenario"), self.vendors)
+        return validate_scenario(lambda: load_text(text, "scenario"), self.vendors)
 
     def put(
         self,
-        loaded: LoadedScenario,
+        loaded: ParsedScenario,
         session: str = "",
         seed: int | None = None,
-        beginning: Beginning = HERE_AND_NOW,
+        beginning: Activation = NOW,
     ) -> None:
         """Begin another scenario, the server's or a session's: fresh counters and quotas, and a fresh clock.
 
@@ -172,7 +172,7 @@ class Runtime:
         self._change("")
 
     def plan(
-        self, loaded: LoadedScenario, session: str, seed: int | None, beginning: Beginning = HERE_AND_NOW
+        self, loaded: ParsedScenario, session: str, seed: int | None, beginning: Activation = NOW
     ) -> ActiveScenario:
         """What :meth:`put` puts to work.
 
@@ -186,7 +186,7 @@ class Runtime:
         clock = clock or make_clock(loaded.scenario.clock)
         return self._builder.build(loaded, clock, seed=seed, started=beginning.started, era=beginning.era)
 
-    def reset(self, beginning: Beginning = HERE_AND_NOW) -> None:
+    def reset(self, beginning: Activation = NOW) -> None:
         """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
         self.journal.clear()
         self.timing.reset()
@@ -194,12 +194,12 @@ class Runtime:
         self._retire_state(before)
         self._change("")
 
-    def reset_session(self, session: str, beginning: Beginning = HERE_AND_NOW) -> None:
+    def reset_session(self, session: str, beginning: Activation = NOW) -> None:
         """Begin a session's scenario again, by the same clock; nothing of what it did before is left."""
         self.journal.clear(session)
         self._replace(session, self._begin_again(self.of(session), beginning))
 
-    def _begin_again(self, active: ActiveScenario, beginning: Beginning) -> ActiveScenario:
+    def _begin_again(self, active: ActiveScenario, beginning: Activation) -> ActiveScenario:
         seed, clock = active.emulator.seed, active.emulator.clock
         return self._builder.build(active.loaded, clock, seed=seed, started=beginning.started, era=beginning.era)
 
@@ -208,7 +208,7 @@ class Runtime:
         active = self.of(session)
         if session and active.emulator.clock is self.active.emulator.clock:
             active = self._with_clock(active, active.emulator.clock.fork())
-            self.sessions.keep(session, weigh(active.loaded)).world = active
+            self.sessions.keep(session, estimate_size(active.loaded)).world = active
         active.emulator.clock.advance(seconds)
 
     def change_clock(self, clock: Clock, session: str = "") -> None:
@@ -244,7 +244,7 @@ class Runtime:
             active.emulator.clock.retire()
 
     def _replace(self, session: str, active: ActiveScenario) -> None:
-        record = self.sessions.keep(session, weigh(active.loaded))
+        record = self.sessions.keep(session, estimate_size(active.loaded))
         before, record.world = record.world, active
         self._retire(before, active)
         self._change(session)
@@ -253,7 +253,7 @@ class Runtime:
         """Another scenario is at work; nothing may hold on to the one before."""
         for metrics in self._metrics.values():
             metrics.catch_up()
-        forget_worlds()
+        clear_scenario_caches()
         for tell in self.changed:
             tell(session)
 
@@ -279,7 +279,7 @@ class Runtime:
         for metrics in self._metrics.values():
             metrics.forget(session.name)
         if session.world is not None:
-            forget_worlds()
+            clear_scenario_caches()
         for tell in (*self.forgotten, *self.changed):
             tell(session.name)
 

@@ -6,23 +6,23 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from emulator.core.cache import Memory
+from emulator.core.cache import Cache
 from emulator.core.clock import Clock
-from emulator.core.redaction.credentials import make_keyring
-from emulator.core.requests import Ask, Deployment, Message, Tool
+from emulator.core.redaction.credentials import build_credential_map
+from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
 from emulator.generation.prompt import count_chat, count_prompt, weigh_texts
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
-from emulator.scenario.errors import Row, nearest, sort_rows
+from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import Scenario
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MOST_OFFERS = 64
 _EARLY = 1e-6  # seconds; a state that is over but for the rounding of Unix time is over
 
 
-def check_vendors(loaded: LoadedScenario, vendors: Vendors) -> list[str]:
+def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
     """Names of the vendors that are served; only those with a section of their own are imported.
 
     Raises:
@@ -52,7 +52,7 @@ def read_settings(vendor: AnyVendor, scenario: Scenario) -> VendorSettings:
     return settings
 
 
-def _check_deployments(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row]:
+def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Diagnostic]:
     for position, entry in enumerate(loaded.scenario.deployments):
         if entry.vendor not in vendors:
             yield _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, vendors)
@@ -60,7 +60,7 @@ def _check_deployments(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row
             yield loaded.row(("deployments", position, "traits"), text)
         if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
             text = f"unknown tokenizer {entry.tokenizer!r}"
-            yield loaded.row(("deployments", position, "tokenizer"), text, nearest(entry.tokenizer, PROFILES))
+            yield loaded.row(("deployments", position, "tokenizer"), text, find_nearest_name(entry.tokenizer, PROFILES))
 
 
 @contextmanager
@@ -80,11 +80,11 @@ def complete(error: ScenarioError, vendors: Vendors) -> ScenarioError:
             check_vendors(part, vendors)
         except ScenarioError as more:
             rows += more.rows
-    return ScenarioError(sort_rows(rows, list(dict.fromkeys(row.file for row in rows))))
+    return ScenarioError(sort_diagnostics(rows, list(dict.fromkeys(row.file for row in rows))))
 
 
-def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:
-    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known), at_key=path[0] == "vendors")
+def _unknown_vendor(loaded: ParsedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Diagnostic:
+    return loaded.row(path, f"unknown vendor {name!r}", find_nearest_name(name, known), at_key=path[0] == "vendors")
 
 
 def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:
@@ -96,7 +96,7 @@ def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scen
     return deployments
 
 
-class Changing(Mapping[str, Deployment]):
+class DeploymentTable(Mapping[str, Deployment]):
     """Deployments as they are now; each becomes ready when the state it began in has lasted long enough."""
 
     def __init__(self, deployments: Mapping[str, Deployment], clock: Clock, began: float) -> None:
@@ -131,7 +131,7 @@ class _Offers:
     """The latest, by what they were made from: worlds that serve the same share it."""
 
     def __init__(self) -> None:
-        self._offers: Memory[tuple[int, str, str], _Offer] = Memory()
+        self._offers: Cache[tuple[int, str, str], _Offer] = Cache()
 
     def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Offer:
         added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
@@ -149,7 +149,7 @@ class _Offers:
 _OFFERS = _Offers()
 
 
-def serve(
+def create_service(
     vendor: AnyVendor,
     settings: VendorSettings,
     scenario: Scenario,
@@ -164,9 +164,13 @@ def serve(
     return Service(
         name=vendor.name,
         settings=settings,
-        deployments=Changing(deployments, clock, clock.now() if began is None else began) if changes else deployments,
+        deployments=DeploymentTable(deployments, clock, clock.now() if began is None else began)
+        if changes
+        else deployments,
         habits=offer.habits,
-        keys=None if scenario.keys is None else make_keyring((key.token, key.principal) for key in scenario.keys),
+        keys=None
+        if scenario.keys is None
+        else build_credential_map((key.token, key.principal) for key in scenario.keys),
         clock=clock,
         started=clock.now(),
         tokenizer=_tokenizer_of,
@@ -182,7 +186,7 @@ def _tokenizer_of(deployment: Deployment) -> Tokenizer:
     return tokenizer_for(deployment.tokenizer)
 
 
-def _count_prompt(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
+def _count_prompt(ask: InferenceRequest, deployment: Deployment) -> tuple[int, ...]:
     return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
 
 

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from emulator.control.problem import ProblemError
 from emulator.core.json import JSON
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 
 IDLE = 3600.0  # real seconds after which an unused session is forgotten
 MOST = 10_000  # sessions that share the server's scenario and ports; the least recently used is forgotten
@@ -40,7 +40,7 @@ class Session(Generic[W]):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SessionLimits:
     """How many sessions there may be; the names of :data:`MOST` and the others say what of."""
 
     most: int = MOST
@@ -63,7 +63,7 @@ class Sessions(Generic[W]):
         self,
         forget: Callable[[Session[W]], None],
         now: Callable[[], float] = time.monotonic,
-        room: Room = Room(),  # it is frozen
+        room: SessionLimits = SessionLimits(),  # it is frozen
         idle: float = IDLE,
     ) -> None:
         self._forget = forget
@@ -154,13 +154,13 @@ _VALUE = 1536  # bytes of one value of a file once it is a rule and compiled; me
 _LETTER = 2  # bytes of one of a text, as read and as joined
 
 
-class Crowded(Protocol):
+class SessionCapacity(Protocol):
     """The sessions that exist."""
 
     def explain_full(self, name: str, weight: int = 0) -> str | None: ...
 
 
-def weigh(loaded: LoadedScenario) -> int:
+def estimate_size(loaded: ParsedScenario) -> int:
     """Return the bytes of a scenario at work, roughly."""
     values, letters = _count(loaded.data)
     return _LEAST + _VALUE * values + _LETTER * (letters + sum(map(len, loaded.answers.texts.values())))
@@ -183,7 +183,7 @@ def _count(data: JSON) -> tuple[int, int]:
     return values, letters
 
 
-def admit(sessions: Crowded, session: str, weight: int = 0) -> None:
+def require_capacity(sessions: SessionCapacity, session: str, weight: int = 0) -> None:
     """Refuse something of its own to a session where there is no room; ``weight``: of its scenario.
 
     Raises:

@@ -7,31 +7,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from emulator.core.requests import Deployment
-from emulator.scenario.errors import Row, place_row
-from emulator.scenario.lint import Catalogue, find_unknown_endpoints, lint
+from emulator.scenario.errors import Diagnostic, locate_diagnostic
+from emulator.scenario.lint import KnownModels, find_unknown_endpoints, lint
 from emulator.scenario.models import Limit, Scenario, When
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 if TYPE_CHECKING:
     from emulator.core.vendor import Vendors  # slow to import
 
 Severity = Literal["error", "warning"]
-Finding = tuple[Severity, Row]
+Finding = tuple[Severity, Diagnostic]
 
 
-def find(load: Callable[[], LoadedScenario], vendors: Vendors, files: Sequence[str] = ()) -> list[Finding]:
+def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, files: Sequence[str] = ()) -> list[Finding]:
     """Mistakes in a scenario, and warnings about everything in it that has none, in the order of ``files``.
 
     Args:
         load: reads it, or raises :class:`ScenarioError`.
         vendors: those there are; asked only where it matters, as they are slow to import.
     """
-    errors: list[Row] = []
+    errors: list[Diagnostic] = []
     try:
         parts = [load()]
     except ScenarioError as error:
         errors, parts = list(error.rows), list(error.parts)
-    warnings: list[Row] = []
+    warnings: list[Diagnostic] = []
     for part in parts:
         catalogue, more = _ask_vendors(part, vendors)
         errors += more
@@ -41,10 +41,10 @@ def find(load: Callable[[], LoadedScenario], vendors: Vendors, files: Sequence[s
     wrong = {_item(row) for row in errors}
     findings: list[Finding] = [("error", row) for row in errors]
     findings += (("warning", row) for row in warnings if _item(row) not in wrong)
-    return sorted(findings, key=lambda found: place_row(found[1], files))
+    return sorted(findings, key=lambda found: locate_diagnostic(found[1], files))
 
 
-def _item(row: Row) -> tuple[str, str]:
+def _item(row: Diagnostic) -> tuple[str, str]:
     """What of a file a row is about: a section, or an item of one."""
     return row.file, "".join(re.findall(r"^(?:rules|limits)\[\d+\]|^\w+", row.path)[:1])
 
@@ -57,7 +57,7 @@ def _concerns_vendors(scenario: Scenario) -> bool:
     return bool(scenario.vendors or scenario.deployments) or tokens or named
 
 
-def _ask_vendors(loaded: LoadedScenario, vendors: Vendors) -> tuple[Catalogue | None, Sequence[Row]]:
+def _ask_vendors(loaded: ParsedScenario, vendors: Vendors) -> tuple[KnownModels | None, Sequence[Diagnostic]]:
     """What each of them serves, ``None`` where it does not matter; and mistakes in their own sections."""
     if not _concerns_vendors(loaded.scenario):
         return None, ()
@@ -94,7 +94,7 @@ class _Catalogue(Mapping[str, Mapping[str, Deployment]]):
         return len(self._served)
 
 
-def _find_unknown_endpoints(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row]:
+def _find_unknown_endpoints(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Diagnostic]:
     if all(rule.when.endpoint is None for rule in loaded.scenario.rules):
         return
     routes = {name: [endpoint.path for endpoint in vendor.endpoints] for name, vendor in vendors.items()}

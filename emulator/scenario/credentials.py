@@ -8,21 +8,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON, dump_text
-from emulator.core.redaction.credentials import SealedCredential, cut
+from emulator.core.redaction.credentials import CredentialDigest, mask
 from emulator.scenario.models import Rule, Scenario
 
 if TYPE_CHECKING:
-    from emulator.scenario.matching import Verdict
+    from emulator.scenario.matching import RuleResult
 
 TELLING = 6  # letters that are hardly anything but a token; a shorter one may be a word that means something else
 
 
-class Tokens:
+class ListedCredentials:
     """Those of one scenario that are long enough to be known in a text."""
 
     def __init__(self, listed: Iterable[str] = ()) -> None:
-        shown = {token: cut(token) for token in listed if len(token) >= TELLING}
-        shown |= {dump_text(token)[1:-1]: cut(token) for token in shown}  # as JSON has it
+        shown = {token: mask(token) for token in listed if len(token) >= TELLING}
+        shown |= {dump_text(token)[1:-1]: mask(token) for token in shown}  # as JSON has it
         self._shown = shown
         self._found = _compile(shown)
         self._in_bytes = {token.encode("utf-8", "replace"): text.encode() for token, text in shown.items()}
@@ -50,7 +50,7 @@ class Tokens:
             return {self.cut(name): self.cut_value(item) for name, item in value.items()}
         return value
 
-    def cut_verdict(self, verdict: Verdict) -> Verdict:
+    def cut_verdict(self, verdict: RuleResult) -> RuleResult:
         """The same of what a rule said."""
         if self._found is None or not verdict.failed:
             return verdict
@@ -64,17 +64,17 @@ def _compile(shown: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile(found) if found else None
 
 
-NO_TOKENS = Tokens()
+NO_TOKENS = ListedCredentials()
 
 
-def list_tokens(scenario: Scenario) -> Tokens:
+def list_credentials(scenario: Scenario) -> ListedCredentials:
     """Those of a scenario; of what another process sent only digests are known."""
-    return Tokens(key.token for key in scenario.keys or () if not isinstance(key.token, SealedCredential))
+    return ListedCredentials(key.token for key in scenario.keys or () if not isinstance(key.token, CredentialDigest))
 
 
-def name_without_tokens(scenario: Scenario) -> Scenario:
+def redact_name(scenario: Scenario) -> Scenario:
     """A scenario whose names hold no token: they are said in answers, logs and metrics. Each stays unique."""
-    tokens = list_tokens(scenario)
+    tokens = list_credentials(scenario)
     rules, taken = [], {tokens.cut(rule.name) for rule in scenario.rules if tokens.cut(rule.name) == rule.name}
     for rule in scenario.rules:
         rules.append(_rename(rule, tokens.cut(rule.name), taken))

@@ -17,7 +17,7 @@ from emulator.core.text import escape
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 
 # By the word; of what it may stand for, the first that can stand in its place is suggested.
-MEANT: Mapping[str, tuple[str, ...]] = {
+ALIASES: Mapping[str, tuple[str, ...]] = {
     # vendors
     "aoai": ("azure",),
     "ascend": ("mindie",),
@@ -113,7 +113,7 @@ MEANT: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Diagnostic:
     """One mistake. ``line`` and ``column`` count from 1; 0 where there is no text."""
 
     file: str
@@ -137,12 +137,12 @@ class Row:
         return asdict(self)
 
 
-def sort_rows(rows: Iterable[Row], files: Sequence[str] = ()) -> list[Row]:
+def sort_diagnostics(rows: Iterable[Diagnostic], files: Sequence[str] = ()) -> list[Diagnostic]:
     """Rows by their files, in the order given, and in a file by their locations."""
-    return sorted(rows, key=lambda row: place_row(row, files))
+    return sorted(rows, key=lambda row: locate_diagnostic(row, files))
 
 
-def place_row(row: Row, files: Sequence[str]) -> tuple[int, int, int]:
+def locate_diagnostic(row: Diagnostic, files: Sequence[str]) -> tuple[int, int, int]:
     """Where a row stands among the others."""
     return files.index(row.file) if row.file in files else -1, row.line, row.column
 
@@ -162,15 +162,15 @@ class Mistake:
     at_key: bool = False
     is_count: bool = False
 
-    def locate(self, locations: Locations, name: str) -> Row:
+    def locate(self, locations: Locations, name: str) -> Diagnostic:
         """The mistake as a row; ``name``: of the scenario, in place of a file where nothing is written down."""
         key, value = locations.keys.get(self.path), locations.values.get(self.path)
         location = (key if self.at_key else None) or locations.find(self.path)
         if location is None:
-            return Row(name, 0, 0, format_path(self.path), self.message, self.suggestion)
+            return Diagnostic(name, 0, 0, format_path(self.path), self.message, self.suggestion)
         written = value or key
         path = format_path(written.path if written else (*location.path, *self.path[len(location.path) :]))
-        return Row(location.file, location.line, location.column, path, self.message, self.suggestion)
+        return Diagnostic(location.file, location.line, location.column, path, self.message, self.suggestion)
 
 
 _WANTED = {
@@ -229,7 +229,7 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
         return Mistake(path, str(context["error"]))
     wanted = f"expected {_WANTED[kind].format(**context)}" if kind in _WANTED else error["msg"]
     known = re.findall(r"'([^']*)'", context.get("expected", ""))
-    suggestion = nearest(error["input"], known) if isinstance(error["input"], str) else None
+    suggestion = find_nearest_name(error["input"], known) if isinstance(error["input"], str) else None
     got = _name_kind(error["input"]) if _holds_secret(path) else _show(error["input"])
     return Mistake(path, f"{wanted.replace(chr(39), '')}, got {got}", suggestion, is_count=kind == "too_short")
 
@@ -252,13 +252,13 @@ def _name_kind(value: object) -> str:
 def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
     """A key that has to be there; the kind of an error may show in its status."""
     status = around.get("status") if isinstance(around, dict) and key == "kind" else None
-    meant = MEANT.get(str(status), ())
+    meant = ALIASES.get(str(status), ())
     return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None)
 
 
 def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
     """A key that is not known, with the one that is meant; or all there are, where none comes near."""
-    suggestion = nearest(str(path[-1]), known)
+    suggestion = find_nearest_name(str(path[-1]), known)
     there_are = "" if suggestion or not known else f"; there are {', '.join(sorted(known))}"
     return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True)
 
@@ -266,12 +266,12 @@ def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
 _LONGEST_NAME = 200  # characters; likeness takes the product of both lengths to find
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
     """The known name that ``name`` is probably meant to be; nobody means one by a name beyond all measure."""
     if len(name) > _LONGEST_NAME:
         return None
     names = list(known)
-    said = next((word for word in MEANT.get(name.lower(), ()) if word in names), None)
+    said = next((word for word in ALIASES.get(name.lower(), ()) if word in names), None)
     return said or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
 
 
@@ -281,7 +281,9 @@ def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mista
         return Mistake((*path, key), "missing key")
     known = re.findall(r"'([^']*)'", as_text(context["expected_tags"]))
     tag = str(context["tag"])
-    return Mistake((*path, key), f"unknown {key}, expected {', '.join(known)}, got {tag}", nearest(tag, known))
+    return Mistake(
+        (*path, key), f"unknown {key}, expected {', '.join(known)}, got {tag}", find_nearest_name(tag, known)
+    )
 
 
 def _find_path(loc: Sequence[str | int], data: JSON) -> KeyPath:

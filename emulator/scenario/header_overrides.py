@@ -34,11 +34,11 @@ _ENTRY = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,])++")
 _PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^;])++")
 
 
-class AskedError(Exception):
+class HeaderOverrideError(Exception):
     """A header that asks for what there is not; its text is for a person."""
 
 
-def ask_for(
+def apply_header_overrides(
     outcome: Outcome,
     *,
     error: str | None = None,
@@ -58,12 +58,12 @@ def ask_for(
     """
     changes: dict[str, object] = {}
     if sum(map(len, (error or "", *faults, ttft or ""))) > _LONGEST:
-        raise AskedError(f"{FAULT} and {ERROR}: at most {_LONGEST} characters together")
+        raise HeaderOverrideError(f"{FAULT} and {ERROR}: at most {_LONGEST} characters together")
     error, ttft = (text and _clean(text) for text in (error, ttft))
     faults = [*map(_clean, faults)]
     asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
     if len(asked) > most:
-        raise AskedError(f"{FAULT}: {len(asked)} faults, and one request may ask for {most}")
+        raise HeaderOverrideError(f"{FAULT}: {len(asked)} faults, and one request may ask for {most}")
     if error is not None or asked:
         refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
         changes["error"] = refusal
@@ -86,7 +86,7 @@ def _parse(header: str, name: str, text: str) -> dict[str, JSON]:
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals:
-            raise AskedError(f"{header}: expected key=value, got {part!r}")
+            raise HeaderOverrideError(f"{header}: expected key=value, got {part!r}")
         fields[key.strip()] = _parse_value(value.strip())
     return fields
 
@@ -104,7 +104,7 @@ def _read(model: type[M], header: str, data: JSON) -> M:
     except ValidationError as error:
         found = explain_errors(error, data, _schema_of(model))
         said = "; ".join(map(_show, found[:_MOST_SAID]))
-        raise AskedError(f"{header}: {said[:_LONGEST_SAID]}") from None
+        raise HeaderOverrideError(f"{header}: {said[:_LONGEST_SAID]}") from None
 
 
 @cache

@@ -25,7 +25,7 @@ _ALONE = ("json", "refusal", "embedding", "generate")
 _SOME_WEIGHT: Object = {"exclusiveMinimum": 0}
 
 
-def publish() -> Object:
+def build_json_schema() -> Object:
     """JSON Schema 2020-12 of a scenario file; what it refuses, ``emulator check`` reports."""
     schema = as_object(_clean(schema_json()))
     definitions = {name: as_object(found) for name, found in as_object(schema["$defs"]).items()}

@@ -9,12 +9,12 @@ from typing import get_args
 
 from emulator.core.requests import Deployment, Task
 from emulator.scenario.conditions import When
-from emulator.scenario.errors import Row, nearest
+from emulator.scenario.errors import Diagnostic, find_nearest_name
 from emulator.scenario.locations import KeyPath, format_path
 from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit, Rule, Scenario
 from emulator.scenario.outcomes import Outcome, ReplyOutcome, Times
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 from emulator.scenario.shadowing import covers, find_contradiction, is_stricter
 from emulator.scenario.template import PLACEHOLDERS
 
@@ -36,14 +36,14 @@ _CATCH_ALL = re.compile(r"[^{]*\{\w+:path\}")
 _PARAMETER = re.compile(r"(\{\w+(?::path)?\})")
 
 
-def find_unknown_endpoints(loaded: LoadedScenario, routes: Routes) -> Iterator[Row]:
+def find_unknown_endpoints(loaded: ParsedScenario, routes: Routes) -> Iterator[Diagnostic]:
     """Warnings about rules whose ``endpoint`` is no path of the vendors they are about."""
     for position, rule in enumerate(loaded.scenario.rules):
         wanted = rule.when.endpoint
         paths = _list_paths(rule, routes)
         if wanted is None or not paths or any(_meets(glob, path) for glob in wanted for path in paths):
             continue
-        close = nearest(wanted[0], paths)
+        close = find_nearest_name(wanted[0], paths)
         hint = f"; did you mean {close}?" if close else ""
         message = f"no vendor the rule is about has the endpoint {', '.join(wanted)}{hint}"
         yield loaded.row(("rules", position, "when", "endpoint"), message)
@@ -106,11 +106,11 @@ def _share(one: str | _Wild, other: str | _Wild) -> bool:
 
 
 Finding = tuple[KeyPath, str]
-Catalogue = Mapping[str, Mapping[str, Deployment]]
+KnownModels = Mapping[str, Mapping[str, Deployment]]
 """Deployments by vendor and name; a vendor's are found out when they are asked for."""
 
 
-def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: Catalogue | None) -> Iterator[Finding]:
+def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: KnownModels | None) -> Iterator[Finding]:
     """Limits that no call is charged to, that another always refuses before, or that calls cannot meet."""
     principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
     capacity = _find_capacity(scenario)
@@ -147,12 +147,12 @@ def _find_unknown(limit: Limit, served: Collection[str], principals: Collection[
         ("principal", limit.principal, principals, "among the keys"),
     ):
         if wanted is not None and names is not None and not any(map(compile_names(wanted), names)):
-            close = nearest(wanted[0], names)
+            close = find_nearest_name(wanted[0], names)
             return facet, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
     return None
 
 
-def _find_reserved(limit: Limit, catalogue: Catalogue | None) -> int:
+def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
     """Tokens set aside for an answer without a limit of its own, by the deployment that sets aside least."""
     if limit.unit not in ("output_tokens", "tokens") or catalogue is None:
         return 0
@@ -172,7 +172,7 @@ _DOUBLE = re.compile(r"\{\{[^{}\n]*\}\}")
 _TALKING = ("chat", "completions")
 
 
-def find_odd_outcomes(scenario: Scenario, catalogue: Catalogue | None) -> Iterator[Finding]:
+def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iterator[Finding]:
     """Replies that a task cannot give or that are not what they look like; errors that come too late to matter."""
     for position, rule in enumerate(scenario.rules):
         path: KeyPath = ("rules", position)
@@ -202,7 +202,7 @@ def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
             yield (*path, "faults", number), f"{fault.type} does nothing to an answer that is not streamed"
 
 
-def _find_tasks(when: When, catalogue: Catalogue | None) -> set[str]:
+def _find_tasks(when: When, catalogue: KnownModels | None) -> set[str]:
     """Tasks of the calls that a rule may be about."""
     is_task = compile_names(when.task or ("*",))
     tasks = set(filter(is_task, get_args(Task)))
@@ -248,7 +248,7 @@ def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "embedding", ("embeddings",)
 
 
-def lint(loaded: LoadedScenario, vendors: Collection[str], catalogue: Catalogue | None = None) -> list[Row]:
+def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModels | None = None) -> list[Diagnostic]:
     """Warnings about a scenario, in the order of its text.
 
     Args:
@@ -291,7 +291,7 @@ def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterat
             reached.append(rule)
 
 
-def _find_unserved(scenario: Scenario, catalogue: Catalogue) -> Iterator[Finding]:
+def _find_unserved(scenario: Scenario, catalogue: KnownModels) -> Iterator[Finding]:
     """Rules and limits about deployments that nobody serves."""
     parts: list[tuple[KeyPath, str, When | Limit]] = [
         *((("rules", n, "when", "deployment"), "rule", rule.when) for n, rule in enumerate(scenario.rules)),
@@ -305,7 +305,7 @@ def _find_unserved(scenario: Scenario, catalogue: Catalogue) -> Iterator[Finding
         names = [name for vendor in catalogue if is_vendor(vendor) for name in catalogue[vendor]]
         if not names or any(map(compile_names(wanted), names)):
             continue
-        close = nearest(wanted[0], names)
+        close = find_nearest_name(wanted[0], names)
         hint = f"; did you mean {close}?" if close else ""
         yield path, f"the {what} is never reached: no vendor it is about serves {', '.join(wanted)}{hint}"
 
@@ -341,7 +341,7 @@ def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
             yield path, f"a probability lies between 0 and 1, {chance:g} means {meaning}"
 
 
-def _find_order_dependence(loaded: LoadedScenario) -> Iterator[Finding]:
+def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
     """Parts whose outcome depends on which call comes first; all of a file in one sentence."""
     by_file: dict[str, list[KeyPath]] = {}
     for path in _list_order_dependence(loaded.scenario):

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from emulator.core.json import JSON, Object
 from emulator.core.text import escape
-from emulator.scenario.credentials import name_without_tokens
-from emulator.scenario.errors import Mistake, Row, explain_errors, nearest, sort_rows
+from emulator.scenario.credentials import redact_name
+from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import BUILT_IN, Scenario, schema_json
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.scenario.regex import Expressions
-from emulator.scenario.reply_files import put_answers, read_answers
+from emulator.scenario.reply_files import insert_replies, read_reply_files
 from emulator.scenario.source import Document, explain, join_documents, read_file
 
 # In the place of a rule or limit with a mistake, so that those after it keep their numbers; no call meets them.
@@ -28,7 +28,7 @@ _STAND_INS: Mapping[str, Object] = {
 }
 
 
-def salvage(data: JSON, mistakes: Iterable[KeyPath], name: str) -> Scenario:
+def parse_valid_parts(data: JSON, mistakes: Iterable[KeyPath], name: str) -> Scenario:
     """A scenario of every part without a mistake; a section with one in it is left out, or only the item with it."""
     kept: Object = {**data} if isinstance(data, dict) else {}
     for path in mistakes:
@@ -53,7 +53,7 @@ _PACKAGE = Path(__file__).parent.parent
 _PLACES = (_PACKAGE / "shipped", _PACKAGE.parent / "scenarios")
 
 
-def find_shipped() -> Path:
+def find_bundled() -> Path:
     """The folder they are in."""
     return next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
 
@@ -61,7 +61,7 @@ def find_shipped() -> Path:
 _SUFFIXES = (".yaml", ".yml")
 
 
-def load_text(text: str | bytes, name: str = "<string>") -> LoadedScenario:
+def load_text(text: str | bytes, name: str = "<string>") -> ParsedScenario:
     """Load one scenario from YAML text.
 
     Raises:
@@ -70,7 +70,7 @@ def load_text(text: str | bytes, name: str = "<string>") -> LoadedScenario:
     return _load([_parse(text, name)], (), name)
 
 
-def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
+def load_scenario(paths: Sequence[Path]) -> ParsedScenario:
     """Load one scenario from one or several files: lists join in order, a value set twice must be the same.
 
     Raises:
@@ -97,19 +97,19 @@ def find_files(folder: Path) -> list[Path]:
         raise _unreadable(folder, error) from None
 
 
-def load_library(folder: Path) -> dict[str, LoadedScenario]:
+def load_library(folder: Path) -> dict[str, ParsedScenario]:
     """Load each file of a folder as a scenario of its own, by the file's name without its ending.
 
     Raises:
         ScenarioError: with every mistake in all of them; or there is none.
     """
-    library: dict[str, LoadedScenario] = {}
-    rows: list[Row] = []
-    parts: list[LoadedScenario] = []
+    library: dict[str, ParsedScenario] = {}
+    rows: list[Diagnostic] = []
+    parts: list[ParsedScenario] = []
     for path in find_files(folder):
         name = _stem(path)
         if name in library:
-            rows.append(Row(str(path), 0, 0, "", f"a second scenario called {name}"))
+            rows.append(Diagnostic(str(path), 0, 0, "", f"a second scenario called {name}"))
             continue
         try:
             library[name] = load_scenario([path])
@@ -117,13 +117,13 @@ def load_library(folder: Path) -> dict[str, LoadedScenario]:
             rows.extend(error.rows)
             parts.extend(error.parts)
     if not library and not rows:
-        rows.append(Row(str(folder), 0, 0, "", f"a folder without scenarios (*{', *'.join(_SUFFIXES)})"))
+        rows.append(Diagnostic(str(folder), 0, 0, "", f"a folder without scenarios (*{', *'.join(_SUFFIXES)})"))
     if rows:
         raise ScenarioError(rows, parts)
     return library
 
 
-def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[LoadedScenario, dict[str, LoadedScenario]]:
+def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[ParsedScenario, dict[str, ParsedScenario]]:
     """What the command line means: the scenario to begin with, and the library to switch within.
 
     Files make one scenario; one folder is a library, of which ``name`` picks one (without: the only one, or
@@ -134,25 +134,25 @@ def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[LoadedSc
     """
     folders = [path for path in paths if os.path.isdir(path)]  # of what cannot be looked at, this says no
     if folders and len(paths) > 1:
-        raise ScenarioError([Row(str(folders[0]), 0, 0, "", "a folder is a library and stands alone")])
+        raise ScenarioError([Diagnostic(str(folders[0]), 0, 0, "", "a folder is a library and stands alone")])
     if not paths and name is None:
-        return LoadedScenario(BUILT_IN), {}
+        return ParsedScenario(BUILT_IN), {}
     if paths and not folders:
         loaded = load_scenario(paths)
         library = {loaded.scenario.name: loaded}
         return (loaded if name is None else select(library, name)), library
-    folder = folders[0] if folders else find_shipped()
+    folder = folders[0] if folders else find_bundled()
     library = load_library(folder)
     return (_choose(library, folder) if name is None else select(library, name)), library
 
 
 @cache
-def load_shipped() -> Mapping[str, LoadedScenario]:
+def load_bundled() -> Mapping[str, ParsedScenario]:
     """The library that comes with the emulator, read when it is first asked for."""
-    return load_library(find_shipped())
+    return load_library(find_bundled())
 
 
-def _choose(library: Mapping[str, LoadedScenario], folder: Path) -> LoadedScenario:
+def _choose(library: Mapping[str, ParsedScenario], folder: Path) -> ParsedScenario:
     """The scenario of a folder to begin with when nobody says which.
 
     Raises:
@@ -161,10 +161,10 @@ def _choose(library: Mapping[str, LoadedScenario], folder: Path) -> LoadedScenar
     if "default" in library or len(library) == 1:
         return library.get("default") or next(iter(library.values()))
     message = f"several scenarios and no default.yaml: {', '.join(library)}; choose one with --scenario NAME"
-    raise ScenarioError([Row(str(folder), 0, 0, "", message)])
+    raise ScenarioError([Diagnostic(str(folder), 0, 0, "", message)])
 
 
-def select(library: Mapping[str, LoadedScenario], name: str) -> LoadedScenario:
+def select(library: Mapping[str, ParsedScenario], name: str) -> ParsedScenario:
     """The scenario of a library by its file's name or its own.
 
     Raises:
@@ -173,9 +173,9 @@ def select(library: Mapping[str, LoadedScenario], name: str) -> LoadedScenario:
     by_own_name = {loaded.scenario.name: loaded for loaded in library.values()}
     found = library.get(name) or by_own_name.get(name)
     if found is None:
-        hint = nearest(name, [*library, *by_own_name])
+        hint = find_nearest_name(name, [*library, *by_own_name])
         there_are = "" if hint else f"; there are {', '.join(library)}"
-        raise ScenarioError([Row(name, 0, 0, "", f"no such scenario{there_are}", hint)])
+        raise ScenarioError([Diagnostic(name, 0, 0, "", f"no such scenario{there_are}", hint)])
     return found
 
 
@@ -191,7 +191,7 @@ def _read(path: Path) -> Document:
 
 
 def _unreadable(path: Path, error: OSError) -> ScenarioError:
-    return ScenarioError([Row(str(path), 0, 0, "", explain(error))])
+    return ScenarioError([Diagnostic(str(path), 0, 0, "", explain(error))])
 
 
 def _parse(text: str | bytes, file: str) -> Document:
@@ -204,7 +204,7 @@ def _parse(text: str | bytes, file: str) -> Document:
     return document
 
 
-def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> LoadedScenario:
+def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> ParsedScenario:
     """Join and validate.
 
     Raises:
@@ -212,19 +212,22 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     """
     joined = join_documents(documents)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
-    answers = read_answers(joined, sent=not sources)
+    answers = read_reply_files(joined, sent=not sources)
     found += answers.mistakes
     noted = {(row.file, row.line, row.column) for row in joined.rows}
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
-        part = LoadedScenario(
-            salvage(joined.data, [mistake.path for mistake in found], name), sources, joined.data, joined.locations
+        part = ParsedScenario(
+            parse_valid_parts(joined.data, [mistake.path for mistake in found], name),
+            sources,
+            joined.data,
+            joined.locations,
         )
-        raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
-    scenario = name_without_tokens(put_answers(scenario, answers.texts))
+        raise ScenarioError(sort_diagnostics(rows, [str(source) for source in sources]), [part])
+    scenario = redact_name(insert_replies(scenario, answers.texts))
     text = documents[0].text if len(documents) == 1 else None
-    return LoadedScenario(scenario, sources, joined.data, joined.locations, answers, text)
+    return ParsedScenario(scenario, sources, joined.data, joined.locations, answers, text)
 
 
 @cache

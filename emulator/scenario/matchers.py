@@ -10,7 +10,7 @@ from functools import lru_cache, reduce
 from typing import Final
 
 from emulator.core.json import JSON
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
+from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, InferenceRequest
 from emulator.core.text import read_whole
 from emulator.scenario.conditions import Bounds, Comparison, Condition, When
 from emulator.scenario.locations import KeyPath, look_up
@@ -158,7 +158,7 @@ def _no_body() -> JSON:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Facts:
+class RequestAttributes:
     """One call as the rules see it; the empty string stands for what it does not have.
 
     Fields:
@@ -179,7 +179,7 @@ class Facts:
     principal: str = ""
     session: str = ""
     stream: bool = False
-    ask: Ask | None = None
+    ask: InferenceRequest | None = None
     prompt_tokens: int = 0
     body_bytes: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -198,11 +198,11 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 
-Extract = Callable[[Facts], JSON | Absent]
+Extract = Callable[[RequestAttributes], JSON | Absent]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Matcher:
     """One facet of one rule: its name as the author wrote it, its value, what must hold of that or of any of it.
 
     Fields:
@@ -213,7 +213,7 @@ class Check:
     extract: Extract
     test: Test
     wanted: Condition | JSON
-    parts: tuple[tuple[Check, ...], ...] = ()
+    parts: tuple[tuple[Matcher, ...], ...] = ()
 
     def holds(self, value: JSON | Absent) -> bool:
         """The call has such a thing and the test holds; of several values one will do."""
@@ -222,72 +222,72 @@ class Check:
         return value is not ABSENT and self.test(value)
 
 
-def _extract_prompt(facts: Facts) -> JSON | Absent:
+def _extract_prompt(facts: RequestAttributes) -> JSON | Absent:
     match facts.ask:
         case None:
             return ABSENT
-        case ChatAsk(prompt=prompt):
+        case ChatRequest(prompt=prompt):
             return ABSENT if prompt is None else prompt
-        case CompletionAsk(prompts=inputs) | EmbeddingAsk(inputs=inputs):
+        case CompletionRequest(prompts=inputs) | EmbeddingRequest(inputs=inputs):
             return tuple(text for text in inputs if isinstance(text, str)) or ABSENT
 
 
-def _extract_system(facts: Facts) -> JSON | Absent:
-    system = facts.ask.system if isinstance(facts.ask, ChatAsk) else None
+def _extract_system(facts: RequestAttributes) -> JSON | Absent:
+    system = facts.ask.system if isinstance(facts.ask, ChatRequest) else None
     return ABSENT if system is None else system
 
 
-def _extract_tool_result(facts: Facts) -> JSON | Absent:
-    result = facts.ask.tool_result if isinstance(facts.ask, ChatAsk) else None
+def _extract_tool_result(facts: RequestAttributes) -> JSON | Absent:
+    result = facts.ask.tool_result if isinstance(facts.ask, ChatRequest) else None
     return ABSENT if result is None else result
 
 
-def _extract_tools(facts: Facts) -> JSON | Absent:
-    return tuple(tool.name for tool in facts.ask.tools) or ABSENT if isinstance(facts.ask, ChatAsk) else ABSENT
+def _extract_tools(facts: RequestAttributes) -> JSON | Absent:
+    return tuple(tool.name for tool in facts.ask.tools) or ABSENT if isinstance(facts.ask, ChatRequest) else ABSENT
 
 
-def _extract_messages(facts: Facts) -> JSON | Absent:
-    return len(facts.ask.messages) if isinstance(facts.ask, ChatAsk) else ABSENT
+def _extract_messages(facts: RequestAttributes) -> JSON | Absent:
+    return len(facts.ask.messages) if isinstance(facts.ask, ChatRequest) else ABSENT
 
 
-def _extract_last_role(facts: Facts) -> JSON | Absent:
-    return facts.ask.messages[-1].role if isinstance(facts.ask, ChatAsk) and facts.ask.messages else ABSENT
+def _extract_last_role(facts: RequestAttributes) -> JSON | Absent:
+    return facts.ask.messages[-1].role if isinstance(facts.ask, ChatRequest) and facts.ask.messages else ABSENT
 
 
-def _extract_max_tokens(facts: Facts) -> JSON | Absent:
-    most = facts.ask.sampling.max_tokens if isinstance(facts.ask, ChatAsk | CompletionAsk) else None
+def _extract_max_tokens(facts: RequestAttributes) -> JSON | Absent:
+    most = facts.ask.sampling.max_tokens if isinstance(facts.ask, ChatRequest | CompletionRequest) else None
     return ABSENT if most is None else most
 
 
-def _extract_multimodal(facts: Facts) -> JSON | Absent:
+def _extract_multimodal(facts: RequestAttributes) -> JSON | Absent:
     match facts.ask:
         case None:
             return ABSENT
-        case ChatAsk(messages=messages):
+        case ChatRequest(messages=messages):
             return any(message.media for message in messages)
-        case CompletionAsk(media=media):
+        case CompletionRequest(media=media):
             return media > 0
-        case EmbeddingAsk():
+        case EmbeddingRequest():
             return False
 
 
-def _extract_structured(facts: Facts) -> JSON | Absent:
+def _extract_structured(facts: RequestAttributes) -> JSON | Absent:
     match facts.ask:
         case None:
             return ABSENT
-        case ChatAsk(format=form):
+        case ChatRequest(format=form):
             return form != "text"
-        case CompletionAsk(schema=schema, bare=bare):
+        case CompletionRequest(schema=schema, bare=bare):
             return schema is not None and not bare
-        case EmbeddingAsk():
+        case EmbeddingRequest():
             return False
 
 
-def _extract_stream(facts: Facts) -> JSON | Absent:
+def _extract_stream(facts: RequestAttributes) -> JSON | Absent:
     return facts.stream if facts.stream or facts.ask is not None else ABSENT
 
 
-def _extract_prompt_tokens(facts: Facts) -> JSON | Absent:
+def _extract_prompt_tokens(facts: RequestAttributes) -> JSON | Absent:
     return ABSENT if facts.ask is None else facts.prompt_tokens
 
 
@@ -312,7 +312,7 @@ def split_path(written: str) -> KeyPath:
 def _extract_body(written: str) -> Extract:
     path = split_path(written)
 
-    def extract(facts: Facts) -> JSON | Absent:
+    def extract(facts: RequestAttributes) -> JSON | Absent:
         try:
             return look_up(facts.body(), path)
         except (ValueError, LookupError):
@@ -321,7 +321,7 @@ def _extract_body(written: str) -> Extract:
     return extract
 
 
-FACETS: Mapping[str, Extract] = {  # cheapest first: so they are checked
+MATCH_FIELDS: Mapping[str, Extract] = {  # cheapest first: so they are checked
     "vendor": lambda facts: facts.vendor or ABSENT,
     "deployment": lambda facts: facts.deployment or ABSENT,
     "task": lambda facts: facts.task or ABSENT,
@@ -350,23 +350,26 @@ NAMED: Mapping[str, Callable[[str], Extract]] = {
 }
 
 
-def compile_when(when: When) -> tuple[Check, ...]:
+def compile_when(when: When) -> tuple[Matcher, ...]:
     """One check for each facet the author named, cheapest first; ``any`` and ``not`` are one each, and come last."""
     conditions = when.conditions
-    extracts = {name: extract for name, extract in FACETS.items() if name in conditions}
+    extracts = {name: extract for name, extract in MATCH_FIELDS.items() if name in conditions}
     extracts |= {f"header.{name}": _extract_header(name) for name in when.header}
     extracts |= {f"query.{name}": _extract_query(name) for name in when.query}
     return (
         *(
-            Check(name, extract, _compile_named(name, conditions[name]), conditions[name])
+            Matcher(name, extract, _compile_named(name, conditions[name]), conditions[name])
             for name, extract in extracts.items()
         ),
-        *(Check(f"body.{path}", _extract_body(path), compile_value(value), value) for path, value in when.body.items()),
+        *(
+            Matcher(f"body.{path}", _extract_body(path), compile_value(value), value)
+            for path, value in when.body.items()
+        ),
         *_compile_groups(when),
     )
 
 
-def count_searches(checks: Iterable[Check]) -> int:
+def count_searches(checks: Iterable[Matcher]) -> int:
     """What it takes at worst to search one character for all expressions."""
     return sum(count_steps(check.wanted) + sum(map(count_searches, check.parts)) for check in checks)
 
@@ -375,16 +378,16 @@ def _compile_named(name: str, condition: Condition) -> Test:
     return compile_condition(condition, is_credential if name.startswith(_CUT) else is_exactly)
 
 
-def _compile_groups(when: When) -> Iterator[Check]:
+def _compile_groups(when: When) -> Iterator[Matcher]:
     if when.any is not None:
         parts = tuple(compile_when(part) for part in when.any)
-        yield Check("any", lambda facts: any(hold(part, facts) for part in parts), _is_true, None, parts)
+        yield Matcher("any", lambda facts: any(all_match(part, facts) for part in parts), _is_true, None, parts)
     if when.not_ is not None:
         refused = compile_when(when.not_)
-        yield Check("not", lambda facts: not hold(refused, facts), _is_true, None, (refused,))
+        yield Matcher("not", lambda facts: not all_match(refused, facts), _is_true, None, (refused,))
 
 
-def hold(checks: Iterable[Check], facts: Facts) -> bool:
+def all_match(checks: Iterable[Matcher], facts: RequestAttributes) -> bool:
     """All of them hold."""
     return all(check.holds(check.extract(facts)) for check in checks)
 

@@ -7,39 +7,48 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from emulator.core.cost_limits import LIGHT
-from emulator.core.executor import aside
+from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.executor import run_in_thread
 from emulator.core.json import JSON, dump_text
-from emulator.core.rng import derive, draw_uniform
+from emulator.core.rng import derive_key, draw_uniform
 from emulator.core.storage import State
 from emulator.scenario.conditions import Condition
-from emulator.scenario.matchers import ABSENT, Absent, Check, Extract, Facts, Test, compile_when, count_searches
+from emulator.scenario.matchers import (
+    ABSENT,
+    Absent,
+    Extract,
+    Matcher,
+    RequestAttributes,
+    Test,
+    compile_when,
+    count_searches,
+)
 from emulator.scenario.models import Rule, Scenario, Times
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
 from emulator.scenario.regex import takes_long
 
-__all__ = ["Facts", "Match", "Matcher", "Verdict", "compile_rules", "find_nearest"]
+__all__ = ["Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
 _LOGGABLE = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools", "messages.last.role")
 _LONGEST = 80  # characters of a value
 
 
-def compare(check: Check, facts: Facts, *, loggable: bool = False) -> str:
+def compare(check: Matcher, facts: RequestAttributes, *, loggable: bool = False) -> str:
     """Why a check fails; ``loggable``: without what prompt, headers, query and body say. No credential is whole."""
     if check.parts:
         return _compare_parts(check, facts, loggable=loggable)
     value = check.extract(facts)
-    wanted = f"wanted {show(redact_wanted(check.name, check.wanted))}"
+    wanted = f"wanted {format_match(redact_wanted(check.name, check.wanted))}"
     if value is ABSENT:
         return f"the call has none, {wanted}"
     if loggable and check.name not in _LOGGABLE and not isinstance(value, bool | int | float):
         return wanted
     found = redact_found(check.name, value, facts)
-    return f"is {'gone' if found is ABSENT else show(found)}, {wanted}"
+    return f"is {'gone' if found is ABSENT else format_match(found)}, {wanted}"
 
 
-def _compare_parts(check: Check, facts: Facts, *, loggable: bool) -> str:
+def _compare_parts(check: Matcher, facts: RequestAttributes, *, loggable: bool) -> str:
     """Of ``any`` what each item lacks; of ``not`` that all of it holds."""
     if check.name == "not":
         (refused,) = check.parts
@@ -48,11 +57,11 @@ def _compare_parts(check: Check, facts: Facts, *, loggable: bool) -> str:
     return "; ".join(f"{inner.name} {compare(inner, facts, loggable=loggable)}" for inner in lacking)
 
 
-def _name(check: Check) -> str:
-    return check.name if check.parts else f"{check.name} {show(redact_wanted(check.name, check.wanted))}"
+def _name(check: Matcher) -> str:
+    return check.name if check.parts else f"{check.name} {format_match(redact_wanted(check.name, check.wanted))}"
 
 
-def show(value: Condition | JSON) -> str:
+def format_match(value: Condition | JSON) -> str:
     """A value as JSON, not too long."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=True, exclude_unset=True)
@@ -79,7 +88,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleResult:
     """What a rule said to a call.
 
     Fields:
@@ -104,26 +113,26 @@ class _Compiled:
     """A rule ready to match.
 
     Fields:
-        quick: what :meth:`Matcher.match` checks, as bare tuples: the checks the index does not answer.
+        quick: what :meth:`RuleMatcher.match` checks, as bare tuples: the checks the index does not answer.
         counts: which call it is matters.
     """
 
     rule: Rule
-    checks: tuple[Check, ...]
+    checks: tuple[Matcher, ...]
     quick: tuple[tuple[Extract, Test], ...]
     times: Times | None
     counts: bool
 
-    def is_addressed(self, facts: Facts) -> bool:
+    def is_addressed(self, facts: RequestAttributes) -> bool:
         """The facets the index answers hold."""
         return all(check.holds(check.extract(facts)) for check in self.checks if check.name in _ADDRESS)
 
-    def find_failed(self, facts: Facts) -> Sequence[Check]:
+    def find_failed(self, facts: RequestAttributes) -> Sequence[Matcher]:
         """Every check that fails."""
         return [check for check in self.checks if not check.holds(check.extract(facts))]
 
 
-class Matcher:
+class RuleMatcher:
     """The rules of one scenario, compiled.
 
     ``reads_secrets``: what they say can be explained only as long as a call's credentials are known.
@@ -133,16 +142,16 @@ class Matcher:
         self.rules = scenario.rules
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
         self._searches = sum(count_searches(compiled.checks) for compiled in self._rules)
-        self._key = derive("chance", scenario.seed)
+        self._key = derive_key("chance", scenario.seed)
         self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
 
-    async def match(self, facts: Facts, state: State) -> Match:
+    async def match(self, facts: RequestAttributes, state: State) -> Match:
         """Find the rule that takes the call, counting it for every rule it comes to that counts."""
         counts: dict[str, int] = {}
         holding: Iterable[_Compiled] = _find_holding(self._at_address(facts), facts)
-        if facts.body_bytes > LIGHT or takes_long(self._searches, facts.body_bytes):
-            holding = await aside(list, holding)
+        if facts.body_bytes > INLINE_BYTES or takes_long(self._searches, facts.body_bytes):
+            holding = await run_in_thread(list, holding)
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
             if compiled.counts:
@@ -153,7 +162,7 @@ class Matcher:
                 return Match(rule, _resolve(rule, ordinal), counts)
         return Match(counts=counts)
 
-    def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
+    def explain(self, facts: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """What each rule said, up to the one that took the call; counts nothing."""
         verdicts = []
         for compiled in self._rules:
@@ -163,25 +172,25 @@ class Matcher:
                 break
         return tuple(verdicts)
 
-    def _explain_rule(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
+    def _explain_rule(self, compiled: _Compiled, facts: RequestAttributes, match: Match) -> RuleResult:
         rule, times = compiled.rule, compiled.times
         failed = compiled.find_failed(facts)
         held = len(compiled.checks) - len(failed)
         if failed:
             check, missing = failed[0], len(failed)
             detail, loggable = compare(check, facts), compare(check, facts, loggable=True)
-            return Verdict(rule.name, check.name, detail, loggable, held=held, missing=missing)
+            return RuleResult(rule.name, check.name, detail, loggable, held=held, missing=missing)
         if times is None:
-            return Verdict(rule.name, held=held)
+            return RuleResult(rule.name, held=held)
         draw = self._draw(rule, facts)
         ordinal = match.counts.get(rule.name, 0)
         taken = match.rule is not None and match.rule.name == rule.name
         key = None if taken else _find_failed_time(times, ordinal, facts.since_start, draw)
         detail = _describe_time(times, key, ordinal, facts.since_start, draw) if key else ""
         missing = int(key is not None)
-        return Verdict(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
+        return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
-    def _at_address(self, facts: Facts) -> tuple[_Compiled, ...]:
+    def _at_address(self, facts: RequestAttributes) -> tuple[_Compiled, ...]:
         address = (facts.vendor, facts.deployment, facts.task, facts.stream, facts.ask is None)
         found = self._by_address.get(address)
         if found is None:
@@ -191,18 +200,18 @@ class Matcher:
             self._by_address[address] = found
         return found
 
-    def _draw(self, rule: Rule, facts: Facts) -> float | None:
+    def _draw(self, rule: Rule, facts: RequestAttributes) -> float | None:
         if rule.times is None or rule.times.probability is None:
             return None
         return draw_uniform(self._key, rule.name, facts.identity, facts.attempt)
 
 
-def compile_rules(scenario: Scenario) -> Matcher:
+def compile_rules(scenario: Scenario) -> RuleMatcher:
     """Make the rules of a scenario ready to match."""
-    return Matcher(scenario)
+    return RuleMatcher(scenario)
 
 
-def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
+def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
     """The rule that came closest to taking the call: most facets hold, of those fewest fail, then the first."""
     return max(verdicts, key=lambda verdict: (verdict.held, -verdict.missing), default=None)
 
@@ -214,11 +223,11 @@ def _compile(rule: Rule) -> _Compiled:
     return _Compiled(rule, checks, rest, rule.times, counts)
 
 
-def _read_secrets(checks: Iterable[Check]) -> bool:
+def _read_secrets(checks: Iterable[Matcher]) -> bool:
     return any(reads_secret(check.name) or any(map(_read_secrets, check.parts)) for check in checks)
 
 
-def _find_holding(rules: Iterable[_Compiled], facts: Facts) -> Iterator[_Compiled]:
+def _find_holding(rules: Iterable[_Compiled], facts: RequestAttributes) -> Iterator[_Compiled]:
     """Rules all of whose facets hold. The hot loop: no call that can be spared, and no value taken out twice."""
     seen: dict[Extract, JSON | Absent] = {}
     for compiled in rules:
@@ -236,17 +245,17 @@ def _find_holding(rules: Iterable[_Compiled], facts: Facts) -> Iterator[_Compile
             yield compiled
 
 
-def _count_key(rule: Rule, facts: Facts) -> bytes:
+def _count_key(rule: Rule, facts: RequestAttributes) -> bytes:
     """The counter a call belongs to; sessions have counters of their own anyway."""
     match rule.scope:
         case "request":
-            return derive(rule.name, "request", facts.identity)
+            return derive_key(rule.name, "request", facts.identity)
         case "principal":
-            return derive(rule.name, "principal", facts.principal)
+            return derive_key(rule.name, "principal", facts.principal)
         case "deployment":
-            return derive(rule.name, "deployment", facts.vendor, facts.deployment)
+            return derive_key(rule.name, "deployment", facts.vendor, facts.deployment)
         case _:
-            return derive(rule.name)
+            return derive_key(rule.name)
 
 
 def _find_failed_time(times: Times, ordinal: int, since_start: float, draw: float | None) -> str | None:
@@ -276,7 +285,7 @@ def _resolve(rule: Rule, ordinal: int) -> Outcome:
 
 
 def _describe_time(times: Times, key: str, ordinal: int, since_start: float, draw: float | None) -> str:
-    wanted = show(getattr(times, key))
+    wanted = format_match(getattr(times, key))
     if key == "probability":
         return f"drew {draw:.6f}, wanted below {wanted}"
     if key in ("between", "repeat"):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from emulator.core.cost_limits import LIGHT
+from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import FinishReason
@@ -184,7 +184,7 @@ class ReplyOutcome(Closed):
         """It takes so long to cut into tokens that the event loop must not wait for it."""
         said = (self.text, self.refusal, self.reasoning, *(self.chunks or ()))
         values = (self.json_, *(call.arguments for call in self.tool_calls or ()))
-        return sum(map(len, filter(None, said))) + sum(map(len, map(dump_json, values))) > LIGHT
+        return sum(map(len, filter(None, said))) + sum(map(len, map(dump_json, values))) > INLINE_BYTES
 
     @property
     def has_json(self) -> bool:

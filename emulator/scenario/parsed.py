@@ -10,14 +10,14 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from emulator.core.json import JSON, canonical_json
-from emulator.scenario.errors import Mistake, Row, explain_errors, sort_rows
+from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, sort_diagnostics
 from emulator.scenario.locations import KeyPath, Locations, look_up
 from emulator.scenario.models import Scenario
-from emulator.scenario.reply_files import Answers
+from emulator.scenario.reply_files import ReplyFiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedScenario:
+class ParsedScenario:
     """A scenario and where its parts stand.
 
     Fields:
@@ -33,7 +33,7 @@ class LoadedScenario:
     sources: tuple[Path, ...] = ()
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
-    answers: Answers = field(default_factory=Answers)
+    answers: ReplyFiles = field(default_factory=ReplyFiles)
     text: str | None = None
     known_as: str | None = None
 
@@ -45,16 +45,16 @@ class LoadedScenario:
         texts = list(self.answers.texts.values())
         return blake2b(canonical_json([self.data, texts] if texts else self.data), digest_size=8).hexdigest()
 
-    def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Row:
+    def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Diagnostic:
         """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""
         return self._locate(Mistake(path, message, suggestion, at_key=at_key))
 
-    def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> list[Row]:
+    def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> list[Diagnostic]:
         """Mistakes another model found in a part of the data, such as a vendor's settings."""
         found = explain_errors(error, look_up(self.data, under), model.model_json_schema())
-        return sort_rows(self._locate(replace(mistake, path=(*under, *mistake.path))) for mistake in found)
+        return sort_diagnostics(self._locate(replace(mistake, path=(*under, *mistake.path))) for mistake in found)
 
-    def _locate(self, mistake: Mistake) -> Row:
+    def _locate(self, mistake: Mistake) -> Diagnostic:
         return mistake.locate(self.locations, self.scenario.name)
 
 
@@ -64,7 +64,7 @@ class ScenarioError(Exception):
     ``parts``: what can be read of it all the same, so that others can add what they find wrong with theirs.
     """
 
-    def __init__(self, rows: Iterable[Row], parts: Iterable[LoadedScenario] = ()) -> None:
+    def __init__(self, rows: Iterable[Diagnostic], parts: Iterable[ParsedScenario] = ()) -> None:
         self.rows = tuple(rows)
         self.parts = tuple(parts)
         super().__init__("\n".join(map(str, self.rows)))

@@ -10,7 +10,7 @@ from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.redaction.names import Place, is_secret_name
 from emulator.core.redaction.values import redact, redact_text
 from emulator.scenario.conditions import Comparison, Condition
-from emulator.scenario.matchers import ABSENT, NAMED, Absent, Facts, split_path
+from emulator.scenario.matchers import ABSENT, NAMED, Absent, RequestAttributes, split_path
 
 _PLACES: dict[str, Place] = {"header": "header", "query": "field"}
 _TEXTS = ("contains", "prefix", "suffix", "regex")
@@ -24,7 +24,7 @@ def reads_secret(name: str) -> bool:
     return kind in _PLACES and is_secret_name(_PLACES[kind], rest)
 
 
-def redact_found(name: str, value: JSON | Absent, facts: Facts) -> JSON | Absent:
+def redact_found(name: str, value: JSON | Absent, facts: RequestAttributes) -> JSON | Absent:
     """A value that a facet or a placeholder took out of a call; of a body what is left where the whole is redacted."""
     kind, _, rest = name.partition(".")
     change = _find_change(name)

@@ -24,7 +24,7 @@ class _NoAnswerError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Answers:
+class ReplyFiles:
     """What was read, and what was not.
 
     Fields:
@@ -49,9 +49,9 @@ class Answers:
         return self._known[file]
 
 
-def read_answers(document: Document, *, sent: bool) -> Answers:
+def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
     """Read every file that a reply names; ``sent``: the scenario is no file itself, and has none beside it."""
-    answers = Answers()
+    answers = ReplyFiles()
     for path, reply in _find_replies(document.data):
         name = reply.get("file")
         if not isinstance(name, str) or not name:
@@ -124,7 +124,7 @@ def _read(file: Path) -> str:
         raise _NoAnswerError("not UTF-8") from None
 
 
-def put_answers(scenario: Scenario, texts: Mapping[KeyPath, str]) -> Scenario:
+def insert_replies(scenario: Scenario, texts: Mapping[KeyPath, str]) -> Scenario:
     """The scenario with the texts in place of their files."""
     if not texts:
         return scenario

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.core.json import JSON, Object, canonical_json
-from emulator.scenario.errors import Row
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations
 
 
@@ -18,7 +18,7 @@ class Document:
 
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Diagnostic] = field(default_factory=list)
     text: str | None = None
 
 
@@ -35,7 +35,7 @@ def join_documents(documents: Sequence[Document]) -> Document:
             _add_locations(joined.locations.keys, document.locations.keys, lengths)
         elif not document.rows:
             message = "expected a mapping with version, rules and the like"
-            joined.rows.append(Row.at(document.locations.values[()], message))
+            joined.rows.append(Diagnostic.at(document.locations.values[()], message))
     return joined
 
 
@@ -52,7 +52,7 @@ def _merge(joined: Document, target: Object, document: Document, source: Object,
             target[key] = present + value
         elif canonical_json(present) != canonical_json(value):
             message = f"set twice, and differently at {joined.locations.values[here]}"
-            joined.rows.append(Row.at(document.locations.values[here], message))
+            joined.rows.append(Diagnostic.at(document.locations.values[here], message))
 
 
 def _add_locations(

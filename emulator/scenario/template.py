@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from emulator.core.cache import remember
-from emulator.core.cost_limits import DEFAULT, LIGHT
+from emulator.core.cache import lru
+from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
 from emulator.core.json import JSON, dump_text
 from emulator.core.rng import draw_uuid
 from emulator.core.units import write_date
 from emulator.scenario.conditions import is_body_path
-from emulator.scenario.errors import nearest
-from emulator.scenario.matchers import ABSENT, FACETS, NAMED, Absent, Facts
+from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.matchers import ABSENT, MATCH_FIELDS, NAMED, Absent, RequestAttributes
 from emulator.scenario.redaction import redact_found
 
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
-_PLAIN: Mapping[str, Callable[[Facts], JSON | Absent]] = {
+_PLAIN: Mapping[str, Callable[[RequestAttributes], JSON | Absent]] = {
     "prompt": lambda facts: ABSENT if facts.ask is None or facts.ask.prompt is None else facts.ask.prompt,
-    "model": FACETS["deployment"],
-    "session": FACETS["session"],
+    "model": MATCH_FIELDS["deployment"],
+    "session": MATCH_FIELDS["session"],
     "attempt": lambda facts: facts.attempt + 1,
 }
 _DRAWN = ("uuid", "now")
@@ -36,7 +36,7 @@ def explain_template(text: str) -> str | None:
         where = f" in line {line} of the text" if "\n" in text.strip() else ""
         if name is None:
             return f"a brace that opens no placeholder{where}; write it {{{{"
-        close = nearest(name, PLACEHOLDERS)
+        close = find_nearest_name(name, PLACEHOLDERS)
         hint = f"; did you mean {{{close}}}?" if close else f"; there are {', '.join(f'{{{n}}}' for n in PLACEHOLDERS)}"
         return f"unknown placeholder {{{name}}}{where}{hint}"
     return None
@@ -49,7 +49,7 @@ def _is_known(name: str) -> bool:
     return name in _PLAIN or name in _DRAWN
 
 
-@remember(256)
+@lru(256)
 def _compile(text: str) -> tuple[tuple[str, str], ...]:
     """Pairs of a text and the name of what follows it; the last name is empty."""
     parts: list[tuple[str, str]] = []
@@ -74,12 +74,12 @@ class TooMuchTextError(ValueError):
     """A text that is larger than may be, once its placeholders are filled in."""
 
 
-def is_heavy(text: str, facts: Facts) -> bool:
+def is_heavy(text: str, facts: RequestAttributes) -> bool:
     """Return whether to fill a text takes so long that the event loop must not wait for it."""
-    return len(text) > LIGHT or text.count("{") * max(facts.body_bytes, 1) > LIGHT * 16
+    return len(text) > INLINE_BYTES or text.count("{") * max(facts.body_bytes, 1) > INLINE_BYTES * 16
 
 
-def fill(text: str, facts: Facts, key: bytes, now: float, most: int = DEFAULT.text) -> str:
+def fill(text: str, facts: RequestAttributes, key: bytes, now: float, most: int = DEFAULT.text) -> str:
     """The text with each placeholder's value in its place; what the call does not have says nothing.
 
     Args:
@@ -101,7 +101,7 @@ def fill(text: str, facts: Facts, key: bytes, now: float, most: int = DEFAULT.te
     return "".join(parts)
 
 
-def _fill(text: str, facts: Facts, key: bytes, now: float) -> Iterator[str]:
+def _fill(text: str, facts: RequestAttributes, key: bytes, now: float) -> Iterator[str]:
     for number, (said, name) in enumerate(_compile(text)):
         yield said
         if name == "uuid":
@@ -119,12 +119,12 @@ def _measure_width(text: str) -> int:
     return 2 if max(text) <= "\uffff" else 4
 
 
-def _extract(name: str, facts: Facts) -> JSON | Absent:
+def _extract(name: str, facts: RequestAttributes) -> JSON | Absent:
     kind, _, rest = name.partition(".")
     return (NAMED[kind](rest) if kind in NAMED else _PLAIN[name])(facts)
 
 
-def _show(value: JSON | Absent, name: str, facts: Facts) -> str:
+def _show(value: JSON | Absent, name: str, facts: RequestAttributes) -> str:
     shown = redact_found(name, value, facts) if name.partition(".")[0] in NAMED else value
     if shown is ABSENT:
         return ""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.latency import Latency
-from emulator.scenario.errors import sort_rows
+from emulator.scenario.errors import sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import Rule, Scenario
 from emulator.scenario.outcomes import Outcome
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.scenario.template import asks_for
 
 Found = tuple[KeyPath, str]
 
 
-def refuse_counted(loaded: LoadedScenario, scenario: Scenario) -> None:
+def validate_for_workers(loaded: ParsedScenario, scenario: Scenario) -> None:
     """Take a scenario, as flags have it, whose outcome no call depends on that another process answers.
 
     Raises:
@@ -23,7 +23,7 @@ def refuse_counted(loaded: LoadedScenario, scenario: Scenario) -> None:
     """
     rows = [loaded.row(path, f"{what}: workers need a store for it, --state-url") for path, what in _find(scenario)]
     if rows:
-        raise ScenarioError(sort_rows(rows))
+        raise ScenarioError(sort_diagnostics(rows))
 
 
 def _find(scenario: Scenario) -> Iterator[Found]:

@@ -12,7 +12,7 @@ import yaml
 from yaml import MappingNode, MarkedYAMLError, Node, SafeLoader, ScalarNode
 
 from emulator.core.json import JSON, Object
-from emulator.scenario.errors import Row
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.source import Document
 
@@ -134,20 +134,20 @@ def parse_document(text: str | bytes, file: str) -> Document:
             document.data = _Reader(file, document, source).read(root, ())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        document.rows.append(Row(file, line, 1, "", "not UTF-8"))
+        document.rows.append(Diagnostic(file, line, 1, "", "not UTF-8"))
     except LoneSurrogateError as error:
-        document.rows.append(Row(file, error.line, error.column, "", str(error)))
+        document.rows.append(Diagnostic(file, error.line, error.column, "", str(error)))
     except yaml.MarkedYAMLError as error:
         document.rows.append(_syntax_row(file, error))
     except yaml.YAMLError as error:
         reason = str(error).splitlines()[0]
-        document.rows.append(Row(file, 1, 1, "", f"not YAML: {reason}"))
+        document.rows.append(Diagnostic(file, 1, 1, "", f"not YAML: {reason}"))
     except RecursionError:
         document = Document()
-        document.rows.append(Row(file, 1, 1, "", "nested too deeply"))
+        document.rows.append(Diagnostic(file, 1, 1, "", "nested too deeply"))
     except _TooLargeError as error:
         document = Document()
-        document.rows.append(Row.at(error.location, _TOO_LARGE))
+        document.rows.append(Diagnostic.at(error.location, _TOO_LARGE))
     return document
 
 
@@ -171,13 +171,13 @@ def _check_size(text: str, file: str) -> None:
             raise RecursionError
 
 
-def _syntax_row(file: str, error: MarkedYAMLError) -> Row:
+def _syntax_row(file: str, error: MarkedYAMLError) -> Diagnostic:
     mark = error.problem_mark or error.context_mark
     reason = " ".join(part for part in (error.problem, error.context) if part)
     if error.problem == _NO_CHARACTER:
         reason = r"an escape that is no character; YAML writes a pair such as \ud83d\ude00 as \U0001F600"
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    return Row(file, line, column, "", f"not YAML: {reason}")
+    return Diagnostic(file, line, column, "", f"not YAML: {reason}")
 
 
 @cache
@@ -277,5 +277,5 @@ class _Reader:
 
     def _refuse(self, node: Node, path: KeyPath, message: str) -> JSON:
         """Note a mistake; null stands in for the value."""
-        self._rows.append(Row.at(self._locate(node, path), message))
+        self._rows.append(Diagnostic.at(self._locate(node, path), message))
         return None

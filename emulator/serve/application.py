@@ -13,13 +13,13 @@ from emulator.latency import Latency
 from emulator.observability.spans import Spans
 from emulator.runtime.factory import Overrides
 from emulator.runtime.runtime import Runtime
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 from emulator.storage import DEFAULT, Loss
 from emulator.vendors import VENDORS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Built:
+class Application:
     """One emulator, not yet listening; what changes with the scenario is read from the runtime."""
 
     runtime: Runtime
@@ -42,10 +42,10 @@ class Built:
         return self.runtime.journal
 
 
-def build(
-    loaded: LoadedScenario,
+def create_application(
+    loaded: ParsedScenario,
     *,
-    library: Mapping[str, LoadedScenario] | None = None,
+    library: Mapping[str, ParsedScenario] | None = None,
     seed: int | None = None,
     latency: Latency | None = None,
     strict: bool = False,
@@ -54,7 +54,7 @@ def build(
     state_loss: Loss = "refuse",
     vendors: Vendors = VENDORS,
     spans: Spans | None = None,
-) -> Built:
+) -> Application:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
 
     ``spans`` tells of calls as traces.
@@ -72,4 +72,4 @@ def build(
         state_loss=state_loss,
     )
     runtime = Runtime(loaded, library or {}, overrides, vendors, spans)
-    return Built(runtime, ControlPlane(runtime))
+    return Application(runtime, ControlPlane(runtime))

@@ -15,8 +15,8 @@ from emulator.core.json import JSON
 from emulator.http.listeners import Listeners, number_ports
 from emulator.observability.access_log import AccessLog
 from emulator.scenario.models import BUILT_IN
-from emulator.scenario.parsed import LoadedScenario
-from emulator.serve.application import Built, build
+from emulator.scenario.parsed import ParsedScenario
+from emulator.serve.application import Application, create_application
 from emulator.vendors import VENDORS
 
 _HOST = "127.0.0.1"
@@ -81,7 +81,7 @@ class _ServerThread:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        built = build(LoadedScenario(BUILT_IN))
+        built = create_application(ParsedScenario(BUILT_IN))
         listeners = Listeners(built.runtime, built.control, drain=_DRAIN)
         with _logging(built, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))
@@ -91,7 +91,7 @@ class _ServerThread:
 
 
 @contextmanager
-def _logging(built: Built, path: Path | None) -> Iterator[None]:
+def _logging(built: Application, path: Path | None) -> Iterator[None]:
     """Each call has a line in a file, to which other processes may write, too."""
     if path is None:
         yield

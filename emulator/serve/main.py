@@ -14,8 +14,8 @@ from emulator.http.tls import Tls
 from emulator.observability.access_log import configure_logging, write_row, writes_json
 from emulator.observability.spans import Spans
 from emulator.observability.tracing import open_spans
-from emulator.scenario.parsed import LoadedScenario
-from emulator.serve.application import Built
+from emulator.scenario.parsed import ParsedScenario
+from emulator.serve.application import Application
 from emulator.serve.server import Announce, Prepared, prepare, serve
 from emulator.serve.signals import PortFile, allow_connections, stoppable
 from emulator.serve.supervisor import Supervisor, reserved
@@ -100,7 +100,7 @@ def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, objec
     }
 
 
-def banner(loaded: LoadedScenario, built: Built, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:
+def banner(loaded: ParsedScenario, built: Application, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:
     """What a user copies from: one complete line for each client."""
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name

@@ -12,24 +12,24 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TypeVar
 
-from emulator.cluster.replica import await_store, end_tasks, joined
-from emulator.control.auth import Guard
+from emulator.cluster.replica import await_store, end_tasks, join_cluster
+from emulator.control.auth import ControlAuth
 from emulator.control.handlers.report import write_report
 from emulator.control.models import ReportAsked
 from emulator.core.os_errors import explain_file
 from emulator.core.storage import StoreLostError
 from emulator.core.units import parse_duration
 from emulator.http.listeners import Listeners, PortInUse
-from emulator.http.timeouts import TimeLimits
+from emulator.http.timeouts import Timeouts
 from emulator.http.tls import Tls, open_tls
 from emulator.latency import Latency
 from emulator.observability.access_log import AccessLog, configure_logging
 from emulator.observability.spans import Spans
 from emulator.runtime.services import with_vendor_mistakes
 from emulator.scenario.load import load_paths
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve import warmup
-from emulator.serve.application import Built, build
+from emulator.serve.application import Application, create_application
 from emulator.serve.signals import stop_signals
 from emulator.serve.warmup import warm_up
 from emulator.serve.watch import Stamps, Watcher, read_stamps
@@ -70,8 +70,8 @@ class Prepared:
     """All that can be found out before anything listens."""
 
     settings: Settings
-    loaded: LoadedScenario
-    built: Built
+    loaded: ParsedScenario
+    built: Application
     tls: Tls
     stamps: Stamps
 
@@ -99,7 +99,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
     try:
         with with_vendor_mistakes(VENDORS):
             loaded, library = load_paths(settings.paths, settings.scenario)
-        built = build(
+        built = create_application(
             loaded,
             library=library,
             seed=settings.seed,
@@ -135,14 +135,14 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
-    limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
+    limits = Timeouts(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
     counts_alone = settings.state_loss == "local"
     if not counts_alone:  # before signals are caught, as the first that comes ends the wait
         await await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
-    async with stop_signals() as stops, joined(built.runtime, is_patient=counts_alone):
+    async with stop_signals() as stops, join_cluster(built.runtime, is_patient=counts_alone):
         names = (*settings.allow_host, *settings.tls_name)
-        built.control.guard = Guard(tuple(map(str.lower, names)), settings.control_token)
+        built.control.guard = ControlAuth(tuple(map(str.lower, names)), settings.control_token)
         if tls.authority is not None:
             built.control.authority = tls.authority.pem
         await listeners.open(settings.host, ports, tls.context)
@@ -152,7 +152,7 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
             await listeners.close()
             raise
         warmup.begin()
-        collector = warmup.Garbage(lambda: listeners.open_answers > 0)
+        collector = warmup.CollectionPolicy(lambda: listeners.open_answers > 0)
         built.runtime.changed.append(collector.expect)
         listeners.chores.append(collector.tidy)
         async with _watching(settings, built, listeners, prepared.stamps):
@@ -179,7 +179,7 @@ async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> 
         await closing
 
 
-async def _report(settings: Settings, built: Built) -> None:
+async def _report(settings: Settings, built: Application) -> None:
     """Write what was asked while it ran, for whoever looks at it afterwards."""
     if settings.report is None:
         return
@@ -194,7 +194,9 @@ async def _report(settings: Settings, built: Built) -> None:
 
 
 @asynccontextmanager
-async def _watching(settings: Settings, built: Built, listeners: Listeners, stamps: Stamps) -> AsyncIterator[None]:
+async def _watching(
+    settings: Settings, built: Application, listeners: Listeners, stamps: Stamps
+) -> AsyncIterator[None]:
     """Files that change are reloaded meanwhile."""
     wanted = sys.stderr.isatty() if settings.watch is None else settings.watch
     if not (wanted and settings.paths):

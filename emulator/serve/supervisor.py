@@ -32,7 +32,7 @@ _MARGIN = 5.0  # real seconds beside the drain that one gets to end
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class WorkerOrders:
     """What a worker is told; ``number``: from 0, and the first writes the report."""
 
     settings: Settings
@@ -144,7 +144,7 @@ class Supervisor:
         if self._stopping.is_set():
             process.terminate()
         if process.stdin is not None and process.stdout is not None:
-            process.stdin.write(Orders(self._settings, self._ports, number).write())
+            process.stdin.write(WorkerOrders(self._settings, self._ports, number).write())
             line = await process.stdout.readline()
             if line:
                 self._note(number, json.loads(line))

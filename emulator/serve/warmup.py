@@ -9,12 +9,12 @@ from functools import cache
 
 import yarl._url
 
-from emulator.core.cache import forget_all, forget_with_all
+from emulator.core.cache import clear_all, clear_with_all
 from emulator.core.vendor import Vendors
 from emulator.generation.vocabulary import load_vocabulary
 
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
-_NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
+_NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`CollectionPolicy` says when
 _QUIET, _OVERDUE = 15, 60  # times that young ones were looked through since; 10,000 streams that begin are some 45
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # as mallopt(3) numbers what it sets
 _LARGE = 256 * 1024  # bytes
@@ -46,10 +46,10 @@ def _forget_urls() -> None:
             remembered.cache_clear()
 
 
-forget_with_all(_forget_urls)
+clear_with_all(_forget_urls)
 
 
-class Garbage:
+class CollectionPolicy:
     """Looks through everything once nobody is being answered, or when as many came as there are, and very many.
 
     So the work stays in proportion to what is made, and memory to what is in use. What is free is given back to the
@@ -62,7 +62,7 @@ class Garbage:
         count: Callable[[], int] | None = None,
         collect: Callable[[], int] | None = None,
         give_back: Callable[[], None] | None = None,
-        forget: Callable[[], None] = forget_all,
+        forget: Callable[[], None] = clear_all,
     ) -> None:
         self._is_busy = is_busy
         self._count = count or _count

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from emulator.observability.tracing import open_spans
 from emulator.serve.server import Prepared, prepare, serve
-from emulator.serve.supervisor import Orders
+from emulator.serve.supervisor import WorkerOrders
 from emulator.settings import SettingsError
 
 
 def main() -> int:
     """Serve until told to stop, or until whoever gave the orders is gone."""
-    orders: Orders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
+    orders: WorkerOrders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
     settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)
     with open_spans(os.environ) as spans:
         prepared = prepare(settings, spans)

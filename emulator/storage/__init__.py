@@ -4,27 +4,27 @@ from collections.abc import Callable, Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from emulator.core.storage import Store
-from emulator.storage.documents import USUAL, Room
+from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.memory import open_memory
-from emulator.storage.resilient import Guarded, Loss
+from emulator.storage.resilient import Loss, ResilientStore
 
 DEFAULT = "memory://"
 HUB = "hub://"  # with the path of a socket; without, it is not reached
 
 
-def _open_redis(url: SplitResult, room: Room) -> Store:
+def _open_redis(url: SplitResult, room: StorageLimits) -> Store:
     from emulator.storage.redis import open_redis  # its client is an extra, and slow to import
 
     return open_redis(url, room)
 
 
-def _open_hub(url: SplitResult, room: Room) -> Store:
+def _open_hub(url: SplitResult, room: StorageLimits) -> Store:
     from emulator.storage.ipc import open_hub  # workers alone need it
 
     return open_hub(url, room)
 
 
-STORES: Mapping[str, Callable[[SplitResult, Room], Store]] = {
+STORES: Mapping[str, Callable[[SplitResult, StorageLimits], Store]] = {
     "memory": open_memory,
     "redis": _open_redis,
     "rediss": _open_redis,
@@ -32,14 +32,14 @@ STORES: Mapping[str, Callable[[SplitResult, Room], Store]] = {
 }
 
 
-__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "Room", "StoreError", "is_memory", "open_store", "show_url"]
+__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "StorageLimits", "StoreError", "is_memory", "open_store", "show_url"]
 
 
 class StoreError(ValueError):
     """A URL that names no store; one line for a person."""
 
 
-def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: Room = USUAL) -> Store:
+def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: StorageLimits = DEFAULT_LIMITS) -> Store:
     """A store: one of the process's memory is empty, one that others share holds what they put there.
 
     Args:
@@ -59,7 +59,7 @@ def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: Room = USUAL) ->
         store = opener(parts, room)
     except ValueError as error:
         raise StoreError(str(error)) from None
-    return store if opener in (open_memory, _open_hub) else Guarded(store, loss)
+    return store if opener in (open_memory, _open_hub) else ResilientStore(store, loss)
 
 
 def is_memory(url: str) -> bool:

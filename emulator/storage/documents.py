@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from emulator.core.executor import aside
+from emulator.core.executor import run_in_thread
 from emulator.core.json import JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class StorageLimits:
     """Bounds of one world; what was used longest ago goes first.
 
     Fields:
@@ -28,7 +28,7 @@ class Room:
     sessions: int = 20_000
 
 
-USUAL = Room()
+DEFAULT_LIMITS = StorageLimits()
 
 
 _FEW = 10_000  # values that are quickly weighed
@@ -38,10 +38,10 @@ Name = tuple[str, str, str]
 """Of a document: session, shelf and key."""
 
 
-class Shelves:
+class DocumentStore:
     """Documents by session and shelf; past a bound those that were written longest ago are forgotten."""
 
-    def __init__(self, room: int = USUAL.documents) -> None:
+    def __init__(self, room: int = DEFAULT_LIMITS.documents) -> None:
         self._all = self._room = room
         self._shelves: dict[tuple[str, str], Mapping[str, JSON]] = {}
         self._sizes: OrderedDict[Name, int] = OrderedDict()
@@ -52,9 +52,9 @@ class Shelves:
 
     async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
         """As :meth:`emulator.core.storage.State.store`."""
-        size = 0 if document is None else weigh(document, _FEW)
+        size = 0 if document is None else estimate_size(document, _FEW)
         if size is None:
-            size = await aside(weigh, document) or 0
+            size = await run_in_thread(estimate_size, document) or 0
         found = self.fetch(session, shelf)
         if found.get(key) != before:
             return False
@@ -87,7 +87,7 @@ class Shelves:
             self._shelves.pop((session, shelf), None)
 
 
-def weigh(document: JSON, most: int | None = None) -> int | None:
+def estimate_size(document: JSON, most: int | None = None) -> int | None:
     """Bytes that a document takes, roughly; ``None``: it has more values than ``most``."""
     size, waiting = 0, [document]
     count = 0

@@ -16,10 +16,10 @@ from itertools import count, islice
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from emulator.core.bus import MOMENT, MOST_READ, Posted, World
+from emulator.core.bus import MOST_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text, dump_json, parse_json
 from emulator.core.storage import StoreLostError
-from emulator.storage.documents import USUAL, Room
+from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.memory import MemoryState
 
 __all__ = ["HUB", "hub_folder", "open_hub", "serve_hub"]
@@ -28,15 +28,15 @@ _MOST_BYTES = 64 * 1024**2  # of the journals of all sessions
 _BIRTH = "hub"
 
 
-class Board:
+class InMemoryBus:
     """Changes in order, worlds as they stand, journals.
 
-    :class:`emulator.core.bus.Commons` says what each verb does.
+    :class:`emulator.core.bus.ClusterBus` says what each verb does.
     """
 
     def __init__(self) -> None:
         self._number = 0
-        self._worlds: dict[str, World] = {}
+        self._worlds: dict[str, ClusterSnapshot] = {}
         self._inboxes: dict[str, asyncio.Queue[tuple[int, JSON]]] = {}
         self._replies: dict[int, dict[str, JSON]] = {}
         self._replied = asyncio.Condition()
@@ -44,7 +44,7 @@ class Board:
         self._order: deque[tuple[int, str]] = deque()
         self._size = 0
 
-    def enter(self, replica: str) -> tuple[str, Mapping[str, World]]:
+    def enter(self, replica: str) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self._inboxes[replica] = asyncio.Queue()
         return _BIRTH, self._worlds
 
@@ -54,14 +54,14 @@ class Board:
         async with self._replied:
             self._replied.notify_all()
 
-    def post(self, change: JSON) -> Posted:
+    def post(self, change: JSON) -> PendingChange:
         self._number += 1
         for inbox in self._inboxes.values():
             inbox.put_nowait((self._number, change))
         self._replies[self._number] = {}
-        return Posted(self._number, frozenset(self._inboxes))
+        return PendingChange(self._number, frozenset(self._inboxes))
 
-    def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+    def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
         known = self._worlds.get(session)
         if (0 if known is None else known.version) != before:
             return None
@@ -69,7 +69,7 @@ class Board:
         if document is None:
             self._worlds.pop(session, None)
         else:
-            self._worlds[session] = World(posted.number, document)
+            self._worlds[session] = ClusterSnapshot(posted.number, document)
         return posted
 
     async def hear(self, replica: str) -> tuple[int, JSON]:
@@ -90,7 +90,7 @@ class Board:
             return all(replica in replies or replica not in self._inboxes for replica in asked)
 
         async with self._replied:
-            for asked, seconds in ((replicas, patience), (silent, MOMENT)):
+            for asked, seconds in ((replicas, patience), (silent, REPLY_TIMEOUT)):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._replied.wait_for(partial(are_all, asked)), seconds)
         self._replies.pop(number, None)
@@ -151,7 +151,7 @@ LONGEST = 2**30  # bytes of one line
 @asynccontextmanager
 async def serve_hub(path: Path) -> AsyncIterator[None]:
     """Meanwhile workers find it at a path, and one that hangs up lives no more."""
-    board = Board()
+    board = InMemoryBus()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _Guest(board, writer).serve(reader)
@@ -166,7 +166,7 @@ async def serve_hub(path: Path) -> AsyncIterator[None]:
 class _Guest:
     """One worker; its first line says its name, each of the others is a verb with what it takes."""
 
-    def __init__(self, board: Board, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, board: InMemoryBus, writer: asyncio.StreamWriter) -> None:
         self._board = board
         self._writer = writer
         self._name = ""
@@ -237,23 +237,23 @@ class _Guest:
         raise ValueError(verb)
 
 
-def _show(posted: Posted) -> JSON:
+def _show(posted: PendingChange) -> JSON:
     return [posted.number, sorted(posted.replicas)]
 
 
-def open_hub(url: SplitResult, room: Room = USUAL) -> HubStore:
+def open_hub(url: SplitResult, room: StorageLimits = DEFAULT_LIMITS) -> IpcStore:
     """``hub:///path``: counters, quotas and documents of this process alone, and what workers tell one another."""
-    return HubStore(url.path, room)
+    return IpcStore(url.path, room)
 
 
-class HubStore:
+class IpcStore:
     """Every world it opens is a new one."""
 
     counts_for_all = False
     health = None
 
-    def __init__(self, path: str, room: Room = USUAL) -> None:
-        self.commons = HubCommons(path)
+    def __init__(self, path: str, room: StorageLimits = DEFAULT_LIMITS) -> None:
+        self.commons = IpcBus(path)
         self._room = room
 
     def open(self, world: str) -> MemoryState:
@@ -273,8 +273,8 @@ class HubStore:
         await self.commons.close()
 
 
-class HubCommons:
-    """Implements :class:`emulator.core.bus.Commons` on a local socket."""
+class IpcBus:
+    """Implements :class:`emulator.core.bus.ClusterBus` on a local socket."""
 
     outlives = False
 
@@ -293,15 +293,17 @@ class HubCommons:
     def now(self) -> float:
         return time.time()
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         birth, worlds = as_array(await self._ask("enter", self._name))
         pairs = {session: as_array(pair) for session, pair in as_object(worlds).items()}
-        return as_text(birth), {session: World(as_integer(at), world) for session, (at, world) in pairs.items()}
+        return as_text(birth), {
+            session: ClusterSnapshot(as_integer(at), world) for session, (at, world) in pairs.items()
+        }
 
-    async def post(self, change: JSON) -> Posted:
+    async def post(self, change: JSON) -> PendingChange:
         return _read_posted(await self._ask("post", change))
 
-    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
         answer = await self._ask("change", session, change, document, before)
         return None if answer is None else _read_posted(answer)
 
@@ -313,7 +315,7 @@ class HubCommons:
         await self._ask("reply", number, reply)
 
     async def collect(
-        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         asked = sorted(posted.replicas - silent), sorted(posted.replicas & silent)
         return as_object(await self._ask("collect", posted.number, *asked, patience))
@@ -370,9 +372,9 @@ class HubCommons:
                 waiter.set_exception(StoreLostError("the process that started this worker is gone"))
 
 
-def _read_posted(answer: JSON) -> Posted:
+def _read_posted(answer: JSON) -> PendingChange:
     number, replicas = as_array(answer)
-    return Posted(as_integer(number), frozenset(map(as_text, as_array(replicas))))
+    return PendingChange(as_integer(number), frozenset(map(as_text, as_array(replicas))))
 
 
 HUB = "hub"

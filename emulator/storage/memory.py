@@ -10,10 +10,10 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota
 from emulator.core.storage import DocumentsError
 from emulator.ratelimit.strategies import Account, open_account
-from emulator.storage.documents import USUAL, Room, Shelves
+from emulator.storage.documents import DEFAULT_LIMITS, DocumentStore, StorageLimits
 
 
-def open_memory(url: SplitResult, room: Room = USUAL) -> "MemoryStore":
+def open_memory(url: SplitResult, room: StorageLimits = DEFAULT_LIMITS) -> "MemoryStore":
     """``memory://``: a store of this process alone."""
     return MemoryStore(room)
 
@@ -25,7 +25,7 @@ class MemoryStore:
     commons = None
     health = None
 
-    def __init__(self, room: Room = USUAL) -> None:
+    def __init__(self, room: StorageLimits = DEFAULT_LIMITS) -> None:
         self._room = room
 
     def open(self, world: str) -> "MemoryState":
@@ -71,11 +71,11 @@ def _read_level(quota: Quota, scope: str, account: Account, now: float) -> Level
 class MemoryState:
     """Counters, accounts and documents by session; counters long unused are forgotten past a bound."""
 
-    def __init__(self, room: Room = USUAL) -> None:
+    def __init__(self, room: StorageLimits = DEFAULT_LIMITS) -> None:
         self._most = self._room = room.counters
         self._sessions: dict[str, OrderedDict[tuple[str, bytes], int]] = defaultdict(OrderedDict)
         self._quotas: dict[str, _Quotas] = defaultdict(lambda: _Quotas(room.accounts))
-        self._documents = Shelves(room.documents)
+        self._documents = DocumentStore(room.documents)
 
     async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
         if bare and self.fetch_now(session, bare):

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from emulator.core.bus import Commons
+from emulator.core.bus import ClusterBus
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
-from emulator.core.storage import ApartError, Health, State, Store, StoreLostError
+from emulator.core.storage import Health, IsolatedReplicaError, State, Store, StoreLostError
 from emulator.storage.memory import MemoryState
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ Loss = Literal["refuse", "local"]
 log = logging.getLogger("emulator")
 
 
-class Guarded:
+class ResilientStore:
     """A store, and what takes its place while it is away.
 
     ``apart``: why it is not asked although it answers; its clock and this machine's are far from one another.
@@ -35,11 +35,11 @@ class Guarded:
         return self._store.counts_for_all
 
     @property
-    def commons(self) -> Commons | None:
+    def commons(self) -> ClusterBus | None:
         return self._store.commons
 
-    def open(self, world: str) -> GuardedState:
-        return GuardedState(self, self._store.open(world))
+    def open(self, world: str) -> ResilientState:
+        return ResilientState(self, self._store.open(world))
 
     async def begin(self, world: str, now: float) -> float:
         return await self._store.begin(world, now)
@@ -48,7 +48,7 @@ class Guarded:
         try:
             known = await self._store.tend()
         except StoreLostError as error:
-            self.apart = str(error) if isinstance(error, ApartError) else ""
+            self.apart = str(error) if isinstance(error, IsolatedReplicaError) else ""
             await self.miss(error)
             return True
         self.apart = ""
@@ -68,7 +68,7 @@ class Guarded:
         if self.health.up:
             self.health.losses += 1
             what = "calls are refused" if self.loss == "refuse" else "this process counts alone"
-            if isinstance(error, ApartError):
+            if isinstance(error, IsolatedReplicaError):
                 log.error("the store cannot be counted by, %s until it can: %s", what, error)
             else:
                 log.error("the store does not answer, %s until it does: %s", what, error)
@@ -82,10 +82,10 @@ class Guarded:
         self.health.up = True
 
 
-class GuardedState:
+class ResilientState:
     """One world of it."""
 
-    def __init__(self, guard: Guarded, state: State) -> None:
+    def __init__(self, guard: ResilientStore, state: State) -> None:
         self._guard = guard
         self._state = state
         self._local = MemoryState()
@@ -136,7 +136,7 @@ class GuardedState:
             return await question(self._local)
         try:
             if self._guard.apart:
-                raise ApartError(self._guard.apart)
+                raise IsolatedReplicaError(self._guard.apart)
             answer = await question(self._state)
         except StoreLostError as error:
             await self._guard.miss(error)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.client.base import World
+from emulator.client.base import Target
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from emulator.client.base import World
     ],
 )
 def test_a_port_is_reached_where_the_server_is(ours: str, theirs: str, reached: str) -> None:
-    assert World(ours).reach(theirs) == reached
+    assert Target(ours).reach(theirs) == reached
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_a_port_is_reached_where_the_server_is(ours: str, theirs: str, reached: 
     ],
 )
 def test_a_front_that_is_mapped_is_known_by_its_port(ours: str, theirs: str, same: bool) -> None:
-    assert World(ours).is_at(theirs) is same
+    assert Target(ours).is_at(theirs) is same

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
 from emulator.client.request import name_token
-from emulator.control.auth import Guard
+from emulator.control.auth import ControlAuth
 from tests.wire import Running
 
 
@@ -25,7 +25,7 @@ def test_a_token_is_found(token: str | None, environment: Mapping[str, str], hea
 
 async def test_both_clients_send_it(live_with: Callable[[str], Running]) -> None:
     running = live_with("")
-    running.built.control.guard = Guard(token="s3cret")
+    running.built.control.guard = ControlAuth(token="s3cret")
     with EmulatorClient(running.urls["front"], token="s3cret") as client:
         assert client.reset().name == "live"
         assert client.session("a").load({"seed": 7}).seed == 7

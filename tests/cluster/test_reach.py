@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cluster.replica import await_store, joined
+from emulator.cluster.replica import await_store, join_cluster
 from emulator.core.storage import StoreLostError
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.storage import show_url
 from tests.handler.shared import PLAIN, TOYS, chat, open_replica, steer
 from tests.storage.servers import find_server, free_port, running
@@ -76,11 +76,11 @@ async def test_a_store_that_comes_is_joined(tmp_path: Path) -> None:
 
 
 async def test_no_wait_is_none() -> None:
-    built = build(load_text(PLAIN, "shared"), vendors=TOYS, state_url=f"redis://127.0.0.1:{free_port()}")
+    built = create_application(load_text(PLAIN, "shared"), vendors=TOYS, state_url=f"redis://127.0.0.1:{free_port()}")
     with pytest.raises(StoreLostError, match=r"^here has not answered within 0 s: "):
         await await_store(built.runtime, "here", 0)
     with pytest.raises(StoreLostError):
-        async with joined(built.runtime):
+        async with join_cluster(built.runtime):
             raise AssertionError("it joined nobody")
     await built.runtime.store.close()
 

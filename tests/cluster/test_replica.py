@@ -12,11 +12,11 @@ from redis.asyncio import Redis
 
 from emulator.cluster.replica import Replica
 from emulator.cluster.shared_journal import SharedJournal
-from emulator.core.bus import Commons, Posted, World
+from emulator.core.bus import ClusterBus, ClusterSnapshot, PendingChange
 from emulator.core.json import as_object
 from emulator.core.storage import StoreLostError
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from tests.handler.shared import PLAIN, chat, open_replica, open_replicas, steer
 from tests.handler.toy import TOY
 from tests.parsed import JSON
@@ -259,14 +259,14 @@ class Shaky:
     def now(self) -> float:
         return 0.0
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self._ask("enter")
         return str(self._birth), {}
 
-    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
         self._ask("change")
         self._told.append(change)
-        return Posted(1, frozenset({"me"}))
+        return PendingChange(1, frozenset({"me"}))
 
     async def hear(self) -> tuple[int, JSON] | None:
         self._ask("hear")
@@ -294,8 +294,8 @@ class Shaky:
     ],
 )
 async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: list[str], asked: list[str]) -> None:
-    runtime, store = build(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Shaky()
-    commons = cast(Commons, store)
+    runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Shaky()
+    commons = cast(ClusterBus, store)
     replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
     await replica.enter()
     task = asyncio.create_task(replica.run())
@@ -317,19 +317,19 @@ class Slow:
         self.late: frozenset[str] = frozenset()
         self.hoped: list[frozenset[str]] = []
 
-    async def collect(self, posted: Posted, patience: float, silent: frozenset[str]) -> Mapping[str, JSON]:
+    async def collect(self, posted: PendingChange, patience: float, silent: frozenset[str]) -> Mapping[str, JSON]:
         self.hoped.append(silent)
         return {name: {"told": name} for name in posted.replicas - self.late}
 
-    async def post(self, change: JSON) -> Posted:
-        return Posted(1, frozenset({"me", "busy"}))
+    async def post(self, change: JSON) -> PendingChange:
+        return PendingChange(1, frozenset({"me", "busy"}))
 
 
 async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    runtime, store = build(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Slow()
-    commons = cast(Commons, store)
+    runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Slow()
+    commons = cast(ClusterBus, store)
     replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
     busy = frozenset({"busy"})
     for late in (busy, busy, frozenset(), frozenset()):

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from emulator.cluster.replica import Replica
 from emulator.cluster.shared_journal import SharedJournal
-from emulator.core.bus import Commons
+from emulator.core.bus import ClusterBus
 from emulator.core.json import Object
 from emulator.core.storage import StoreLostError
 from tests.handler.shared import chat, open_replica, open_replicas, steer
@@ -149,7 +149,7 @@ async def test_calls_under_load_on_all_are_all_there_once(three: list[Running]) 
 class LosesAnswers:
     """A store that enters calls, and of every second time does not say so."""
 
-    def __init__(self, commons: Commons) -> None:
+    def __init__(self, commons: ClusterBus) -> None:
         self._commons = commons
         self.lost = 0
         self._is_bad = False
@@ -170,7 +170,7 @@ async def test_calls_are_in_it_once_though_the_store_does_not_say_that_it_has_th
     journals = [cast(SharedJournal, replica.built.journal) for replica in three]
     deaf = [LosesAnswers(journal._commons) for journal in journals]
     for journal, commons in zip(journals, deaf, strict=True):
-        journal._commons = cast(Commons, commons)
+        journal._commons = cast(ClusterBus, commons)
     wanted: list[str] = []
     for part in range(3):
         answers = [await chat(three[n % 3], f"{part} {n}", **MINE) for n in range(9)]

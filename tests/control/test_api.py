@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import jsonschema_rs
 import pytest
 
-from emulator.control.auth import Guard, Headers
+from emulator.control.auth import ControlAuth, Headers
 from emulator.control.problem import ProblemError, show_file
 from emulator.scenario.load import load_paths
 from tests.conftest import FROZEN, Start
@@ -440,7 +440,7 @@ def test_a_file_is_named_without_the_folders_of_the_machine(name: str, shown: st
     assert show_file(name) == shown
 
 
-class _Refuses(Guard):
+class _Refuses(ControlAuth):
     """It words a refusal with a header of its own."""
 
     def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:

@@ -7,14 +7,14 @@ from urllib.parse import urlsplit
 import pytest
 from multidict import CIMultiDict
 
-from emulator.control.auth import Guard
+from emulator.control.auth import ControlAuth
 from emulator.control.problem import ProblemError
 from emulator.control.routes import ROUTES
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.wire import Answer, Running, read_answer
 
-GUARD = Guard(("emulator.test", "*.svc.test"), machine="Build-7")
+GUARD = ControlAuth(("emulator.test", "*.svc.test"), machine="Build-7")
 STEERING = [(route.method, route.path) for route in ROUTES]
 
 
@@ -32,7 +32,10 @@ PUBLIC: tuple[str | None, ...] = ("203.1.113.7", "2001:4860:4860::1", "::ffff:20
 
 
 def check(
-    guard: Guard, headers: Mapping[str, str] | list[tuple[str, str]], local: str | None = "127.0.0.1", target: str = "/"
+    guard: ControlAuth,
+    headers: Mapping[str, str] | list[tuple[str, str]],
+    local: str | None = "127.0.0.1",
+    target: str = "/",
 ) -> int:
     """200, or the status of the refusal."""
     try:
@@ -80,7 +83,7 @@ TOKENS = pytest.mark.parametrize("token", [None, "t"], ids=["no token", "token"]
 
 def look(host: str, local: str | None, token: str | None) -> set[int]:
     """What a host is answered over a connection: asked plainly, by a page of the same origin, and by a whole URL."""
-    guard = Guard(GUARD.hosts, token, GUARD.machine)
+    guard = ControlAuth(GUARD.hosts, token, GUARD.machine)
     page = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
     whole = check(guard, {"Host": "localhost"}, local, f"http://{host}/_emulator/reset")
     return {check(guard, {"Host": host}, local), check(guard, page, local), whole}
@@ -230,7 +233,7 @@ def test_who_names_no_host_is_no_browser() -> None:
     assert check(GUARD, {}) == 200
 
 
-def let_in(guard: Guard, remote: str | None, headers: Mapping[str, str]) -> int:
+def let_in(guard: ControlAuth, remote: str | None, headers: Mapping[str, str]) -> int:
     """200, or the status of the refusal."""
     try:
         guard.check_caller(CIMultiDict(headers), remote)
@@ -258,8 +261,8 @@ def let_in(guard: Guard, remote: str | None, headers: Mapping[str, str]) -> int:
     ],
 )
 def test_without_a_token_callers_of_private_addresses_may_steer(remote: str, status: int) -> None:
-    assert let_in(Guard(), remote, {}) == status
-    assert let_in(Guard(token="t"), remote, {"x-emulator-token": "t"}) == 200
+    assert let_in(ControlAuth(), remote, {}) == status
+    assert let_in(ControlAuth(token="t"), remote, {"x-emulator-token": "t"}) == 200
 
 
 @pytest.mark.parametrize(
@@ -278,7 +281,7 @@ def test_without_a_token_callers_of_private_addresses_may_steer(remote: str, sta
     ],
 )
 def test_a_token_is_asked_for_where_there_is_one(headers: dict[str, str], status: int) -> None:
-    assert let_in(Guard(token="s3cret"), "127.0.0.1", headers) == status
+    assert let_in(ControlAuth(token="s3cret"), "127.0.0.1", headers) == status
 
 
 async def send(running: Running, method: str, path: str, headers: str) -> Answer:
@@ -363,7 +366,7 @@ async def test_a_page_of_ours_may_steer(start: Start) -> None:
 
 async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_token(start: Start) -> None:
     toy = await start("", vendors=[TOY])
-    toy.built.control.guard = Guard(token="t")
+    toy.built.control.guard = ControlAuth(token="t")
     for method, path in STEERING:
         answer = await send(toy, method, f"/_emulator{path}", OURS)
         assert answer.status == {"": 200, "/health": 200, "/ready": 200, "/ca.pem": 404}.get(path, 401), path
@@ -397,7 +400,7 @@ async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_
 async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: str, guarded: str) -> None:
     toy = await start("", vendors=[TOY])
     if guarded == OURS:
-        toy.built.control.guard = Guard(token="t")
+        toy.built.control.guard = ControlAuth(token="t")
     before = toy.built.runtime.active
     answer = await send(toy, "POST", path, guarded)
     assert answer.status >= 400
@@ -421,7 +424,7 @@ async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: s
 )
 async def test_a_token_opens_the_control_plane_over_a_port(start: Start, line: str, status: int) -> None:
     toy = await start("", vendors=[TOY])
-    toy.built.control.guard = Guard(token="s3cr\u00e9t")
+    toy.built.control.guard = ControlAuth(token="s3cr\u00e9t")
     answer = await send(
         toy, "POST", "/_emulator/reset", f"Host: localhost\r\n{line}\r\n" if line else "Host: localhost\r\n"
     )

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from emulator.control.credentials import hide_keys, restore_keys, show_text
+from emulator.control.credentials import mask_keys, restore_keys, show_text
 from emulator.core.json import JSON, dump_text
 from emulator.observability.access_log import AccessLog
 from emulator.scenario.load import load_text
-from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from tests.conftest import Start
 from tests.control.asking import KEY, control
 from tests.control.test_events import Viewer
@@ -18,12 +18,12 @@ from tests.saved import read_details
 Keys = list[tuple[str, str]]
 
 
-def load(keys: Keys) -> LoadedScenario:
+def load(keys: Keys) -> ParsedScenario:
     rows: JSON = [{"token": token, "principal": principal} for token, principal in keys]
     return load_text(dump_text({"version": 1, "keys": rows}))
 
 
-def tokens(loaded: LoadedScenario) -> list[str]:
+def tokens(loaded: ParsedScenario) -> list[str]:
     return [key.token for key in loaded.scenario.keys or ()]
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_told_is_refused(before: Keys, after: Keys) -> None:
 
 @pytest.mark.parametrize("document", [None, {}, {"version": 1}, {"keys": None}, {"keys": []}, []])
 def test_a_scenario_without_keys_is_shown_as_it_is(document: JSON) -> None:
-    assert hide_keys(document) == document
+    assert mask_keys(document) == document
 
 
 async def test_no_token_is_shown(start: Start) -> None:

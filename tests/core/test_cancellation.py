@@ -2,15 +2,15 @@
 
 import asyncio
 
-from emulator.core.cancellation import Answering, Running
+from emulator.core.cancellation import CancellableResponse, RunningResponses
 
 
-def answering(heard: list[str], what: str) -> Answering:
-    return Answering(lambda: heard.append(f"stop {what}"), lambda: heard.append(f"cut {what}"))
+def answering(heard: list[str], what: str) -> CancellableResponse:
+    return CancellableResponse(lambda: heard.append(f"stop {what}"), lambda: heard.append(f"cut {what}"))
 
 
 def test_a_name_stops_one_answer_of_its_session() -> None:
-    running, stopped = Running(), list[str]()
+    running, stopped = RunningResponses(), list[str]()
     stop = answering(stopped, "a")
     running.enter("", ("one", "other"), stop)
     assert not running.stop("team", "one")
@@ -22,7 +22,7 @@ def test_a_name_stops_one_answer_of_its_session() -> None:
 
 
 def test_of_equal_names_the_latest_is_stopped() -> None:
-    running, stopped = Running(), list[str]()
+    running, stopped = RunningResponses(), list[str]()
     first, second = answering(stopped, "first"), answering(stopped, "second")
     running.enter("", ("one",), first)
     running.enter("", ("one",), second)
@@ -32,7 +32,7 @@ def test_of_equal_names_the_latest_is_stopped() -> None:
 
 
 async def test_rest_comes_when_the_last_answer_of_a_session_is_over() -> None:
-    running, stopped = Running(), list[str]()
+    running, stopped = RunningResponses(), list[str]()
     first, second, other = (answering(stopped, name) for name in ("first", "second", "other"))
     running.enter("", ("one",), first)
     running.enter("", ("two",), second)
@@ -46,9 +46,9 @@ async def test_rest_comes_when_the_last_answer_of_a_session_is_over() -> None:
 
 
 def test_all_answers_of_a_session_are_stopped_or_cut() -> None:
-    running, heard = Running(), list[str]()
+    running, heard = RunningResponses(), list[str]()
     same, other = answering(heard, "same"), answering(heard, "other")
-    deaf = Answering(None, lambda: heard.append("cut deaf"))
+    deaf = CancellableResponse(None, lambda: heard.append("cut deaf"))
     running.enter("", ("one", "two"), answering(heard, "first"))
     running.enter("", ("one",), same)  # the names are taken over, the answer goes on
     running.enter("", (), deaf)
@@ -61,6 +61,6 @@ def test_all_answers_of_a_session_are_stopped_or_cut() -> None:
 
 
 def test_an_answer_that_takes_no_notice_is_not_stopped() -> None:
-    running = Running()
-    running.enter("", ("one",), Answering(None, lambda: None))
+    running = RunningResponses()
+    running.enter("", ("one",), CancellableResponse(None, lambda: None))
     assert not running.stop("", "one")

@@ -7,12 +7,21 @@ from contextlib import nullcontext
 import pytest
 
 from emulator.core.compression import unpack
-from emulator.core.cost_limits import DEFAULT, CallBounds, is_long
+from emulator.core.cost_limits import DEFAULT, CallBounds, is_slow
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.faultable import Delivery, Piece
-from emulator.core.http import WireRequest
+from emulator.core.faultable import Chunk, FaultableResponse
+from emulator.core.http import Request
 from emulator.core.json import check_json, parse_json
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling, Tool
+from emulator.core.requests import (
+    ChatRequest,
+    CompletionRequest,
+    Deployment,
+    EmbeddingRequest,
+    InferenceRequest,
+    Message,
+    Sampling,
+    Tool,
+)
 from emulator.faults.extra_fields import ExtraFields
 from emulator.faults.split import Split
 
@@ -21,26 +30,28 @@ _SMALL = CallBounds(messages=2, tools=1, inputs=3, answers=4, tokens=4096, compo
 _TURN = Message(role="user", text="Hi")
 
 
-def _chat(**sampling: int | bool) -> ChatAsk:
-    return ChatAsk(messages=(_TURN,), sampling=Sampling(**sampling))  # type: ignore[arg-type]  # numbers and flags
+def _chat(**sampling: int | bool) -> ChatRequest:
+    return ChatRequest(messages=(_TURN,), sampling=Sampling(**sampling))  # type: ignore[arg-type]  # numbers and flags
 
 
 @pytest.mark.parametrize(
     ("ask", "param"),
     [
-        pytest.param(ChatAsk(messages=(_TURN,) * 3), "messages", id="messages"),
-        pytest.param(ChatAsk(messages=(_TURN,), tools=(Tool(name="a"), Tool(name="b"))), "tools", id="tools"),
+        pytest.param(ChatRequest(messages=(_TURN,) * 3), "messages", id="messages"),
+        pytest.param(ChatRequest(messages=(_TURN,), tools=(Tool(name="a"), Tool(name="b"))), "tools", id="tools"),
         pytest.param(_chat(n=5), "n", id="answers"),
-        pytest.param(CompletionAsk(prompts=("a",) * 3, sampling=Sampling(n=2)), "n", id="answers to several prompts"),
-        pytest.param(CompletionAsk(prompts=("a",) * 4), "prompt", id="prompts"),
+        pytest.param(
+            CompletionRequest(prompts=("a",) * 3, sampling=Sampling(n=2)), "n", id="answers to several prompts"
+        ),
+        pytest.param(CompletionRequest(prompts=("a",) * 4), "prompt", id="prompts"),
         pytest.param(_chat(n=2, max_tokens=5000, ignore_eos=True), "n", id="tokens without end"),
         pytest.param(_chat(max_tokens=400, logprobs=20), "n", id="alternatives of every token"),
-        pytest.param(EmbeddingAsk(inputs=("a",) * 4), "input", id="inputs"),
-        pytest.param(EmbeddingAsk(inputs=("a",) * 3), "input", id="inputs times the model's dimensions"),
-        pytest.param(EmbeddingAsk(inputs=("a",), dimensions=17), "input", id="dimensions"),
+        pytest.param(EmbeddingRequest(inputs=("a",) * 4), "input", id="inputs"),
+        pytest.param(EmbeddingRequest(inputs=("a",) * 3), "input", id="inputs times the model's dimensions"),
+        pytest.param(EmbeddingRequest(inputs=("a",), dimensions=17), "input", id="dimensions"),
     ],
 )
-def test_what_asks_for_more_is_refused(ask: Ask, param: str) -> None:
+def test_what_asks_for_more_is_refused(ask: InferenceRequest, param: str) -> None:
     with pytest.raises(EmulatedError) as refused:
         _SMALL.check(ask, _DEPLOYMENT)
     assert (refused.value.kind, refused.value.param) == (ErrorKind.INVALID_PARAMETER, param)
@@ -50,26 +61,26 @@ def test_what_asks_for_more_is_refused(ask: Ask, param: str) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        pytest.param(ChatAsk(messages=(_TURN,) * 2, tools=(Tool(name="a"),)), id="as many messages and tools"),
+        pytest.param(ChatRequest(messages=(_TURN,) * 2, tools=(Tool(name="a"),)), id="as many messages and tools"),
         pytest.param(_chat(n=4), id="as many answers"),
         pytest.param(_chat(max_tokens=100_000), id="a limit that no answer comes to"),
-        pytest.param(EmbeddingAsk(inputs=("a",) * 2), id="as many numbers"),
+        pytest.param(EmbeddingRequest(inputs=("a",) * 2), id="as many numbers"),
     ],
 )
-def test_what_is_within_bounds_is_not(ask: Ask) -> None:
+def test_what_is_within_bounds_is_not(ask: InferenceRequest) -> None:
     _SMALL.check(ask, _DEPLOYMENT)
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        pytest.param(EmbeddingAsk(inputs=("a",) * 2048, dimensions=1536), id="2,048 inputs of 1,536 dimensions"),
+        pytest.param(EmbeddingRequest(inputs=("a",) * 2048, dimensions=1536), id="2,048 inputs of 1,536 dimensions"),
         pytest.param(_chat(n=128), id="128 answers"),
         pytest.param(_chat(n=8, logprobs=20), id="eight with all alternatives"),
         pytest.param(_chat(max_tokens=131_072, ignore_eos=True), id="one as long as any model's"),
     ],
 )
-def test_what_clients_really_send_is_within_the_bounds_there_are(ask: Ask) -> None:
+def test_what_clients_really_send_is_within_the_bounds_there_are(ask: InferenceRequest) -> None:
     DEFAULT.check(ask, _DEPLOYMENT)
 
 
@@ -115,7 +126,7 @@ def test_values_are_counted_before_any_is_read(body: bytes, most: int, fits: boo
 
 
 def test_a_body_of_too_many_values_is_no_json_to_anybody() -> None:
-    wire = WireRequest(method="POST", path="/", body=b"[" + b"1," * 100_000 + b"1]", most_values=1000)
+    wire = Request(method="POST", path="/", body=b"[" + b"1," * 100_000 + b"1]", most_values=1000)
     for _ in range(2):
         with pytest.raises(ValueError, match="more than 1000 values"):
             wire.json()
@@ -153,9 +164,9 @@ async def test_no_more_is_unpacked_than_may_be(size: int) -> None:
     assert refused.value.kind is ErrorKind.PAYLOAD_TOO_LARGE
 
 
-def _delivery(body: bytes, **bounds: int) -> Delivery:
-    pieces = (Piece(0.0, body),)
-    return Delivery(status=200, headers=(), pieces=pieces, streamed=False, chunked=False, **bounds)  # type: ignore[arg-type]
+def _delivery(body: bytes, **bounds: int) -> FaultableResponse:
+    pieces = (Chunk(0.0, body),)
+    return FaultableResponse(status=200, headers=(), pieces=pieces, streamed=False, chunked=False, **bounds)  # type: ignore[arg-type]
 
 
 def test_faults_add_no_more_than_there_is_room_for() -> None:
@@ -202,9 +213,9 @@ def test_what_is_nested_beyond_the_fast_reader_is_short() -> None:
 
 
 def test_vectors_that_a_scenario_fixes_are_counted_as_they_are() -> None:
-    two, three = EmbeddingAsk(inputs=("a",) * 2), EmbeddingAsk(inputs=("a",) * 3, dimensions=1)
+    two, three = EmbeddingRequest(inputs=("a",) * 2), EmbeddingRequest(inputs=("a",) * 3, dimensions=1)
     _SMALL.check_vectors(two, 8)
     _SMALL.check_vectors(three, 0)
     with pytest.raises(EmulatedError, match="24 numbers in vectors are asked for, and one call may have 16"):
         _SMALL.check_vectors(three, 8)
-    assert [is_long(two, _DEPLOYMENT, fixed) for fixed in (0, 32_768, 40_000)] == [False, False, True]
+    assert [is_slow(two, _DEPLOYMENT, fixed) for fixed in (0, 32_768, 40_000)] == [False, False, True]

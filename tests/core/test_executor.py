@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from emulator.core.executor import at_ease
+from emulator.core.executor import run_parsing
 
 
 @pytest.mark.parametrize(
@@ -21,5 +21,5 @@ from emulator.core.executor import at_ease
     ],
 )
 async def test_what_may_take_long_is_read_aside(body: bytes, aside: bool) -> None:
-    thread = await at_ease(body, threading.get_ident)
+    thread = await run_parsing(body, threading.get_ident)
     assert (thread != threading.get_ident()) is aside

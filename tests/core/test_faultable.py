@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.faultable import Delivery, Ending, Extent, Piece, join_writes
+from emulator.core.faultable import Chunk, CloseMode, EventRange, FaultableResponse, join_writes
 
-BASE = Delivery(status=200, headers=(), pieces=(), streamed=True, chunked=True)
+BASE = FaultableResponse(status=200, headers=(), pieces=(), streamed=True, chunked=True)
 pieces = st.lists(
     st.builds(
-        Piece, st.just(0.0), st.binary(max_size=6), tokens=st.integers(0, 9), last=st.booleans(), flush=st.booleans()
+        Chunk, st.just(0.0), st.binary(max_size=6), tokens=st.integers(0, 9), last=st.booleans(), flush=st.booleans()
     ),
     max_size=6,
 ).map(tuple)
 
 
-def make(*parts: bytes) -> Delivery:
-    return replace(BASE, pieces=tuple(Piece(float(n), part, n + 1) for n, part in enumerate(parts)))
+def make(*parts: bytes) -> FaultableResponse:
+    return replace(BASE, pieces=tuple(Chunk(float(n), part, n + 1) for n, part in enumerate(parts)))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def make(*parts: bytes) -> Delivery:
     ],
 )
 def test_a_cut_keeps_what_is_before_it(position: int, kept: list[bytes], tokens: list[int]) -> None:
-    cut = make(b"ab", b"cd").cut(position, Ending.RESET)
+    cut = make(b"ab", b"cd").cut(position, CloseMode.RESET)
     assert [piece.data for piece in cut.pieces] == kept
     assert [piece.tokens for piece in cut.pieces] == tokens
     assert cut.promised == 4 - position
@@ -53,13 +53,13 @@ def test_edits_stay_in_their_pieces(edits: list[tuple[int, int, bytes]], parts: 
 
 
 def test_events_end_where_their_last_piece_ends() -> None:
-    parts = Piece(0, b"a", last=False), Piece(0, b"b"), Piece(0, b""), Piece(0, b"c", last=False)
+    parts = Chunk(0, b"a", last=False), Chunk(0, b"b"), Chunk(0, b""), Chunk(0, b"c", last=False)
     delivery = replace(BASE, pieces=parts)
-    assert delivery.events() == [Extent(0, 2), Extent(2, 3)]
+    assert delivery.events() == [EventRange(0, 2), EventRange(2, 3)]
 
 
 @given(pieces, st.integers(0, 40))
-def test_a_cut_loses_no_byte(parts: tuple[Piece, ...], position: int) -> None:
+def test_a_cut_loses_no_byte(parts: tuple[Chunk, ...], position: int) -> None:
     delivery = replace(BASE, pieces=parts)
     before, after = delivery.divide(position)
     assert b"".join(piece.data for piece in (*before, *after)) == delivery.body
@@ -67,7 +67,7 @@ def test_a_cut_loses_no_byte(parts: tuple[Piece, ...], position: int) -> None:
 
 
 @given(pieces, st.lists(st.tuples(st.integers(0, 36), st.integers(0, 4), st.binary(max_size=3)), max_size=4))
-def test_edits_of_pieces_are_edits_of_the_body(parts: tuple[Piece, ...], wanted: list[tuple[int, int, bytes]]) -> None:
+def test_edits_of_pieces_are_edits_of_the_body(parts: tuple[Chunk, ...], wanted: list[tuple[int, int, bytes]]) -> None:
     delivery = replace(BASE, pieces=parts)
     edits: list[tuple[int, int, bytes]] = []
     for start, length, new in sorted(wanted):
@@ -80,7 +80,7 @@ def test_edits_of_pieces_are_edits_of_the_body(parts: tuple[Piece, ...], wanted:
 
 
 @given(pieces)
-def test_writes_have_every_byte_and_are_never_empty(parts: tuple[Piece, ...]) -> None:
+def test_writes_have_every_byte_and_are_never_empty(parts: tuple[Chunk, ...]) -> None:
     written = [data for _, data, _ in join_writes(parts)]
     assert b"".join(written) == b"".join(piece.data for piece in parts)
     assert all(written)

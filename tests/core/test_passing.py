@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from emulator.core.cache import forget_worlds, remember_meanwhile
+from emulator.core.cache import clear_scenario_caches, scenario_lru
 from tests.conftest import Start
 from tests.handler.toy import TOY
 
@@ -15,7 +15,7 @@ class _World:
 def test_what_was_found_out_of_a_world_goes_with_it() -> None:
     asked: list[_World] = []
 
-    @remember_meanwhile
+    @scenario_lru
     def find(world: _World) -> int:
         asked.append(world)
         return len(asked)
@@ -27,7 +27,7 @@ def test_what_was_found_out_of_a_world_goes_with_it() -> None:
     del world
     gc.collect()
     assert gone() is not None
-    forget_worlds()
+    clear_scenario_caches()
     gc.collect()
     assert gone() is None
 
@@ -36,7 +36,7 @@ async def test_a_scenario_that_begins_or_ends_makes_it_forget(start: Start) -> N
     running = await start(vendors=[TOY])
     asked: list[str] = []
 
-    @remember_meanwhile
+    @scenario_lru
     def find(name: str) -> int:
         asked.append(name)
         return len(asked)

@@ -1,17 +1,17 @@
 """Reading a plan: its texts, its tool calls, its totals."""
 
-from emulator.core.plan import NOTHING_USED, Choice, Logprob, Plan, Span, Usage, Words
+from emulator.core.plan import NOTHING_USED, Choice, Logprob, Plan, Segment, Tokens, Usage
 
 CHOICE = Choice(
-    Words(("hm", "m", "Hel", "", "lo", '{"city"', ':"Ulm"}', "{}", " bye"), tuple(range(9))),
+    Tokens(("hm", "m", "Hel", "", "lo", '{"city"', ':"Ulm"}', "{}", " bye"), tuple(range(9))),
     due=[0.1] * 9,
     finish_reason="tool_calls",
     spans=(
-        Span("reasoning", 0, 2),
-        Span("text", 2, 5),
-        Span("tool_call", 5, 7, "weather"),
-        Span("tool_call", 7, 8, "time"),
-        Span("text", 8, 9),
+        Segment("reasoning", 0, 2),
+        Segment("text", 2, 5),
+        Segment("tool_call", 5, 7, "weather"),
+        Segment("tool_call", 7, 8, "time"),
+        Segment("text", 8, 9),
     ),
 )
 
@@ -35,15 +35,15 @@ def test_a_cut_keeps_the_first_tokens_and_what_is_known_of_them() -> None:
     whole = Choice(CHOICE.said, CHOICE.due, "stop", CHOICE.spans, tuple([Logprob("x", -0.5)] * 9))
     cut = whole.cut(3)
     assert (cut.tokens, cut.ids, list(cut.due)) == (("hm", "m", "Hel"), (0, 1, 2), [0.1] * 3)
-    assert cut.spans == (Span("reasoning", 0, 2), Span("text", 2, 3))
+    assert cut.spans == (Segment("reasoning", 0, 2), Segment("text", 2, 3))
     assert cut.logprobs is not None
     assert len(cut.logprobs) == 3
 
 
 def test_a_stopped_plan_ends_with_the_tokens_in_the_making() -> None:
-    spans = (Span("text", 0, 3),)
-    long = Choice(Words(("a", "b", "c"), (1, 2, 3)), (1.0, 2.0, 3.0), "length", spans)
-    short = Choice(Words(("a",), (1,)), (1.0,), "length", (Span("text", 0, 1),))
+    spans = (Segment("text", 0, 3),)
+    long = Choice(Tokens(("a", "b", "c"), (1, 2, 3)), (1.0, 2.0, 3.0), "length", spans)
+    short = Choice(Tokens(("a",), (1,)), (1.0,), "length", (Segment("text", 0, 1),))
     plan = Plan(b"", 0.0, (long, short), usage=Usage(prompt_tokens=2, completion_tokens=4), due=3.0).stop(1.5)
     first, second = plan.choices
     assert (first.tokens, tuple(first.due), first.finish_reason) == (("a", "b"), (1.0, 1.5), "stop")

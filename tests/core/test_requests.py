@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, EmbeddingAsk, Message
+from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, InferenceRequest, Message
 
-TALK = ChatAsk(
+TALK = ChatRequest(
     messages=(
         Message(role="developer", text="be brief"),
         Message(role="user", text="first"),
@@ -21,14 +21,14 @@ TALK = ChatAsk(
     ("ask", "prompt"),
     [
         pytest.param(TALK, "second", id="the last user message"),
-        pytest.param(ChatAsk(messages=(Message(role="system", text="s"),)), None, id="no user message"),
-        pytest.param(CompletionAsk(prompts=("one", "two", (1, 2))), "two", id="the last prompt that is a text"),
-        pytest.param(CompletionAsk(prompts=((1, 2),)), None, id="token ids only"),
-        pytest.param(EmbeddingAsk(inputs=("one", (3,))), "one", id="the last input that is a text"),
-        pytest.param(EmbeddingAsk(inputs=()), None, id="no input"),
+        pytest.param(ChatRequest(messages=(Message(role="system", text="s"),)), None, id="no user message"),
+        pytest.param(CompletionRequest(prompts=("one", "two", (1, 2))), "two", id="the last prompt that is a text"),
+        pytest.param(CompletionRequest(prompts=((1, 2),)), None, id="token ids only"),
+        pytest.param(EmbeddingRequest(inputs=("one", (3,))), "one", id="the last input that is a text"),
+        pytest.param(EmbeddingRequest(inputs=()), None, id="no input"),
     ],
 )
-def test_prompt(ask: Ask, prompt: str | None) -> None:
+def test_prompt(ask: InferenceRequest, prompt: str | None) -> None:
     assert ask.prompt == prompt
 
 
@@ -37,7 +37,7 @@ def test_system_text_is_the_first_and_tool_result_the_last() -> None:
 
 
 def test_a_chat_without_them_has_neither() -> None:
-    ask = ChatAsk(messages=(Message(role="user", text="hi"),))
+    ask = ChatRequest(messages=(Message(role="user", text="hi"),))
     assert (ask.system, ask.tool_result) == (None, None)
 
 
@@ -45,9 +45,9 @@ def test_a_chat_without_them_has_neither() -> None:
     ("ask", "task"),
     [
         pytest.param(TALK, "chat", id="chat"),
-        pytest.param(CompletionAsk(prompts=("p",)), "completions", id="completions"),
-        pytest.param(EmbeddingAsk(inputs=("i",)), "embeddings", id="embeddings"),
+        pytest.param(CompletionRequest(prompts=("p",)), "completions", id="completions"),
+        pytest.param(EmbeddingRequest(inputs=("i",)), "embeddings", id="embeddings"),
     ],
 )
-def test_an_ask_knows_its_task(ask: Ask, task: str) -> None:
+def test_an_ask_knows_its_task(ask: InferenceRequest, task: str) -> None:
     assert ask.task == task

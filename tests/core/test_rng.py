@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from emulator.core.rng import (
     Part,
-    condense,
-    derive,
+    derive_key,
+    digest_long,
     draw_alphanumeric,
     draw_hex,
     draw_integer,
     draw_uniform,
     draw_uuid,
-    prepare,
+    prepare_key,
 )
 
 PART: st.SearchStrategy[Part] = (
@@ -36,7 +36,7 @@ PARTS = st.lists(PART, max_size=4)
     ],
 )
 def test_keys_are_the_same_everywhere_and_for_ever(parts: tuple[Part, ...], key: str) -> None:
-    assert derive(*parts).hex() == key
+    assert derive_key(*parts).hex() == key
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_keys_are_the_same_everywhere_and_for_ever(parts: tuple[Part, ...], key:
     ],
 )
 def test_different_parts_give_different_keys(one: tuple[Part, ...], other: tuple[Part, ...]) -> None:
-    assert derive(*one) != derive(*other)
+    assert derive_key(*one) != derive_key(*other)
 
 
 @given(PARTS)
 def test_key_has_sixteen_bytes(parts: list[Part]) -> None:
-    assert len(derive(*parts)) == 16
+    assert len(derive_key(*parts)) == 16
 
 
 @given(st.binary(max_size=16), st.integers(1, 10**6), PARTS)
@@ -92,13 +92,13 @@ def test_names_give_independent_draws() -> None:
 @given(st.lists(PART, min_size=2, max_size=5), st.data())
 def test_a_prepared_key_is_the_same_key(parts: list[Part], data: st.DataObject) -> None:
     given_later = [data.draw(st.booleans()) for _ in parts]
-    prepared = prepare(*[... if later else part for part, later in zip(parts, given_later, strict=True)])
-    assert prepared(*[part for part, later in zip(parts, given_later, strict=True) if later]) == derive(*parts)
+    prepared = prepare_key(*[... if later else part for part, later in zip(parts, given_later, strict=True)])
+    assert prepared(*[part for part, later in zip(parts, given_later, strict=True) if later]) == derive_key(*parts)
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "\ud800"], ids=["ascii", "more", "half of a pair"])
 def test_a_long_text_stands_in_a_key_as_its_digest(letter: str) -> None:
     short, long = letter * 65_536, letter * 65_537
-    assert condense(short) == short
-    assert len(condense(long)) == 32
-    assert len({condense(long), condense(long + "b"), condense("b" + long)}) == 3
+    assert digest_long(short) == short
+    assert len(digest_long(long)) == 32
+    assert len({digest_long(long), digest_long(long + "b"), digest_long("b" + long)}) == 3

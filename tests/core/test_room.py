@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from emulator.core.cache import Memory, Roomy, forget_all, remember
+from emulator.core.cache import Cache, SizedCache, clear_all, lru
 from emulator.encoding import sse
 from emulator.generation import language
 from emulator.protocols.openai.fast_parse import SAMPLINGS
@@ -19,13 +19,13 @@ def test_what_is_known_is_not_found_out_again() -> None:
         asked.append(text)
         return len(text)
 
-    sizes = Roomy(measure, lambda text, size: size, 10)
+    sizes = SizedCache(measure, lambda text, size: size, 10)
     assert [sizes["abc"], sizes["abc"], sizes["de"]] == [3, 3, 2]
     assert (asked, sizes.held) == (["abc", "de"], 5)
 
 
 def test_everything_is_forgotten_once_there_is_no_room() -> None:
-    sizes = Roomy(str.__len__, lambda text, size: size, 10)
+    sizes = SizedCache(str.__len__, lambda text, size: size, 10)
     for text in ("four", "five!", "six"):
         assert sizes[text] == len(text)
     assert (dict(sizes), sizes.held) == ({"six": 3}, 3)
@@ -36,15 +36,15 @@ def test_everything_is_forgotten_once_there_is_no_room() -> None:
 def test_everything_that_is_remembered_is_forgotten_together() -> None:
     asked: list[int] = []
 
-    @remember(2)
+    @lru(2)
     def double(number: int) -> int:
         asked.append(number)
         return 2 * number
 
-    sizes, names = Roomy(str.__len__, lambda text, size: size, 10), Memory[str, str]()
+    sizes, names = SizedCache(str.__len__, lambda text, size: size, 10), Cache[str, str]()
     names["a"] = "b"
     assert (double(1), double(1), sizes["abc"]) == (2, 2, 3)
-    forget_all()
+    clear_all()
     assert (dict(sizes), sizes.held, dict(names)) == ({}, 0, {})
     assert (double(1), sizes["abc"], sizes.held) == (2, 3, 3)
     assert asked == [1, 1]
@@ -53,7 +53,7 @@ def test_everything_that_is_remembered_is_forgotten_together() -> None:
 def test_of_results_those_that_were_asked_for_last_are_remembered() -> None:
     asked: list[int] = []
 
-    @remember(2)
+    @lru(2)
     def double(number: int) -> int:
         asked.append(number)
         return 2 * number
@@ -63,11 +63,11 @@ def test_of_results_those_that_were_asked_for_last_are_remembered() -> None:
 
 
 def test_a_memory_that_nobody_has_any_more_is_gone() -> None:
-    memory = Memory[str, str]()
+    memory = Cache[str, str]()
     seen = ref(memory)
     del memory
     assert seen() is None
-    forget_all()
+    clear_all()
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_a_memory_that_nobody_has_any_more_is_gone() -> None:
     ],
 )
 def test_small_things_that_nobody_counts_are_forgotten_too(find: Callable[[Any], object], key: object) -> None:
-    known: Memory[Any, object] = find.__self__  # type: ignore[attr-defined]  # a method of it
+    known: Cache[Any, object] = find.__self__  # type: ignore[attr-defined]  # a method of it
     found = find(key)
     assert known
-    forget_all()
+    clear_all()
     assert not known
     assert found == find(key)

@@ -6,7 +6,7 @@ from emulator.core import cache
 
 
 def test_what_is_counted_is_told_by_name() -> None:
-    kept = cache.keep_tally("kept by a test")
+    kept = cache.create_stats("kept by a test")
 
     @lru_cache(maxsize=2)
     def double(number: int) -> int:
@@ -17,12 +17,12 @@ def test_what_is_counted_is_told_by_name() -> None:
         kept.hits += 2
         kept.misses += 1
         assert [double(number) for number in (1, 1, 1, 2)] == [2, 2, 2, 4]
-        told = cache.read_tallies()
+        told = cache.read_stats()
         assert (told["kept by a test"], told["a function of a test"]) == ((2, 1), (2, 2))
         assert list(told) == sorted(told)
         clear()
         assert [double(number) for number in (1, 1)] == [2, 2]
-        assert cache.read_tallies()["a function of a test"] == (3, 3)  # what it counted before is not lost
+        assert cache.read_stats()["a function of a test"] == (3, 3)  # what it counted before is not lost
     finally:
         for name in ("kept by a test", "a function of a test"):
             del cache._caches[name]

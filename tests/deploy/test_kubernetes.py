@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 
 from emulator import __version__
 from emulator.cli import build_parser
-from emulator.control.auth import Guard
+from emulator.control.auth import ControlAuth
 from emulator.control.problem import ProblemError
 from emulator.core.units import parse_duration
 from emulator.http.listeners import number_ports
@@ -171,7 +171,7 @@ def test_all_that_is_secret_comes_from_a_secret(built: Built) -> None:
     "host", ["emulator", "emulator.default", "emulator.default.svc", "emulator.default.svc.cluster.local"]
 )
 def test_every_name_of_the_service_may_steer(built: Built, host: str) -> None:
-    guard = Guard(read_settings(built).allow_host, machine="emulator-5d4f-x")
+    guard = ControlAuth(read_settings(built).allow_host, machine="emulator-5d4f-x")
     guard.check_browser(CIMultiDict({"Host": f"{host}:4010"}), local="10.1.2.3")
     with pytest.raises(ProblemError):
         guard.check_browser(CIMultiDict({"Host": "emulator.other.test:4010"}), local="10.1.2.3")

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.http import Batch, Event, Foretold, Mark, WireRequest, WireStream
-from emulator.core.vendor import Call
+from emulator.core.http import Batch, BatchedEvents, Event, Mark, Request, StreamingResponse
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import quote
-from emulator.encoding.template_stream import MOST, PlainStream, Tails, chunk, count_on, weave
+from emulator.encoding.template_stream import MOST, NumberedTails, TemplateStream, chunk, count_on, render_chunks
 from emulator.handler.planning import UNMATCHED
 from emulator.http.routing import Router
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
 from emulator.vendors.openvino.release import RELEASES
 from tests.parsed import JSON
@@ -65,7 +65,7 @@ def test_a_stream_joined_is_the_stream_event_by_event(
     after: bytes,
     ending: list[Event],
 ) -> None:
-    stream = PlainStream(
+    stream = TemplateStream(
         opening=[(due, data, number, mark & ~Mark.JOINED) for due, data, number, mark in opening],
         tokens=[*map(quote, tokens)],
         due=[0.0] * len(tokens),
@@ -83,7 +83,7 @@ def test_a_stream_joined_is_the_stream_event_by_event(
 @pytest.mark.parametrize("length", [0, 1, MOST - 1, MOST, MOST + 1, 3 * MOST])
 def test_a_long_stream_comes_in_several_batches(length: int) -> None:
     ending = [(0.0, b"!", 0, Mark.DONE)]
-    stream = PlainStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
+    stream = TemplateStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
     batches = [*(stream.batches() or ())]
     assert len(batches) == max(1, -(-length // MOST))
     assert add_up(batches) == frame(stream)
@@ -99,7 +99,9 @@ def test_a_long_stream_comes_in_several_batches(length: int) -> None:
     ],
 )
 def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], silent: bool, known: bool) -> None:
-    stream = PlainStream((), [*map(quote, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent)
+    stream = TemplateStream(
+        (), [*map(quote, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent
+    )
     assert (stream.batches() is not None) is known
 
 
@@ -115,10 +117,10 @@ def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], sil
         ),
     ],
 )
-def test_texts_are_woven_into_a_template(before: bytes, after: bytes | Tails, chunks: bytes, size: int) -> None:
+def test_texts_are_woven_into_a_template(before: bytes, after: bytes | NumberedTails, chunks: bytes, size: int) -> None:
     texts = [b"-", b"a", b"bcd", b"-"]
     for _ in range(3):
-        assert weave(before, texts, 1, 3, after) == (chunks, size)
+        assert render_chunks(before, texts, 1, 3, after) == (chunks, size)
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"<%d", b">"), (b"<", b"%d>")], ids=["before", "after"])
@@ -126,7 +128,7 @@ def test_texts_that_come_again_are_woven_into_the_template_of_the_moment(before:
     texts = [b"a", b"b"]
     for number in range(9):
         one, other = (part.replace(b"%d", b"%d" % number) for part in (before, after))
-        chunks, size = weave(one, texts, 0, 2, other)
+        chunks, size = render_chunks(one, texts, 0, 2, other)
         assert chunks == b"4\r\n%ba%b\r\n4\r\n%bb%b\r\n" % (one, other, one, other)
         assert size == 8
 
@@ -134,7 +136,7 @@ def test_texts_that_come_again_are_woven_into_the_template_of_the_moment(before:
 def test_texts_take_no_room_for_ever() -> None:
     many = [[b"%d" % number] for number in range(999)]
     for texts in many * 2:
-        weave(b"<", texts, 0, 1, b">")
+        render_chunks(b"<", texts, 0, 1, b">")
     assert sum(sys.getrefcount(texts) > sys.getrefcount([]) + 2 for texts in many) < 100
 
 
@@ -149,16 +151,18 @@ def test_events_that_go_out_together_are_one_chunk() -> None:
     assert chunk(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
 
 
-def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = "") -> WireStream:
+def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = "") -> StreamingResponse:
     """The usual answer to a request, in the vendor's words."""
     served = {vendor: VENDORS[vendor]}
-    (app,) = build(load_text(f"version: 1\nname: batch\nclock: frozen\nvendors: {{{scenario}}}\n"), vendors=served).apps
+    (app,) = create_application(
+        load_text(f"version: 1\nname: batch\nclock: frozen\nvendors: {{{scenario}}}\n"), vendors=served
+    ).apps
     path, _, query = path.partition("?")
     headers = {"Content-Type": "application/json", "extra-parameters": "pass-through"}
-    request = WireRequest("POST", path, dict(parse_qsl(query)), headers, json.dumps(body).encode())
+    request = Request("POST", path, dict(parse_qsl(query)), headers, json.dumps(body).encode())
     endpoint, request.params = Router(served[vendor].endpoints).resolve("POST", path)
     call = endpoint.parse(request, app.service)
-    assert isinstance(call, Call)
+    assert isinstance(call, InferenceCall)
     return call.codec.stream(app.emulator.decide(call, UNMATCHED, _KEY, 1.7e9), request)
 
 
@@ -209,7 +213,7 @@ def test_every_vendor_joins_what_it_would_send_event_by_event(
     body = {**asked, "model": _NAMES[vendor], "stream": True, **_MORE[more]}
     events = stream_of(vendor, path, body, scenario).events
     for _ in range(3):  # it comes again, as an answer that is kept does
-        batches = events.batches() if isinstance(events, Foretold) else None
+        batches = events.batches() if isinstance(events, BatchedEvents) else None
         assert (batches is not None) is known
         if batches is not None:
             assert add_up(batches) == frame(stream_of(vendor, path, body, scenario).events)

@@ -2,7 +2,7 @@
 
 from pydantic import TypeAdapter
 
-from emulator.core.faultable import Delivery, Piece
+from emulator.core.faultable import Chunk, FaultableResponse
 from emulator.core.http import Mark
 from emulator.faults import AnyFault, Fault
 from emulator.protocols import tgi
@@ -27,11 +27,11 @@ JSON_TYPE = ("content-type", "application/json")
 FIELDS = messages.FIELDS | tgi.FIELDS
 MARKS = {4: Mark.FINISH, 5: Mark.USAGE, 6: Mark.DONE}
 
-STREAM = Delivery(
+STREAM = FaultableResponse(
     status=200,
     headers=(("content-type", "text/event-stream"), ("x-a", "b")),
     pieces=tuple(
-        Piece(due, data, tokens, mark=MARKS.get(number, Mark.PLAIN))
+        Chunk(due, data, tokens, mark=MARKS.get(number, Mark.PLAIN))
         for number, (due, data, tokens) in enumerate(EVENTS)
     ),
     streamed=True,
@@ -41,10 +41,10 @@ STREAM = Delivery(
     fields=FIELDS,
     word_error=lambda error: f"!{error.kind}:{error.message}".encode(),
 )
-WHOLE = Delivery(
+WHOLE = FaultableResponse(
     status=200,
     headers=(JSON_TYPE,),
-    pieces=tuple(Piece(3.0, text.encode(), tokens, text == TAIL, text == TAIL) for text, tokens in PARTS),
+    pieces=tuple(Chunk(3.0, text.encode(), tokens, text == TAIL, text == TAIL) for text, tokens in PARTS),
     streamed=False,
     chunked=False,
     start=3.0,

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from emulator.core.faultable import Delivery, Ending, join_writes
+from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from emulator.faults import AnyFault
 from tests.faults.deliveries import STREAM, WHOLE, make_fault
 from tests.parsed import JSON
@@ -16,12 +16,12 @@ from tests.parsed import JSON
 DOCS = (Path(__file__).parents[2] / "docs" / "faults.md").read_text(encoding="utf-8")
 
 
-def effect(before: Delivery, after: Delivery) -> str:
+def effect(before: FaultableResponse, after: FaultableResponse) -> str:
     """What a fault did to an answer, in words."""
     return ", ".join(_effects(before, after)) or "nothing"
 
 
-def _effects(before: Delivery, after: Delivery) -> Iterator[str]:
+def _effects(before: FaultableResponse, after: FaultableResponse) -> Iterator[str]:
     if after.start == inf:
         yield "no head"
     if after.status != before.status or after.headers != before.headers:
@@ -34,7 +34,7 @@ def _effects(before: Delivery, after: Delivery) -> Iterator[str]:
         yield "less than promised"
     if after.end > before.end:
         yield "later"
-    if after.ending is not Ending.COMPLETE:
+    if after.ending is not CloseMode.COMPLETE:
         yield after.ending.value
 
 

@@ -2,21 +2,21 @@
 
 import pytest
 
-from emulator.core.faultable import Delivery
-from emulator.faults import Strike, follow
+from emulator.core.faultable import FaultableResponse
+from emulator.faults import FaultSite, locate_faults
 from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
 from tests.parsed import JSON
 
 WIDE = "你".encode()
 
 
-def strike(delivery: Delivery, *faults: dict[str, JSON]) -> tuple[tuple[str, int], ...]:
+def strike(delivery: FaultableResponse, *faults: dict[str, JSON]) -> tuple[tuple[str, int], ...]:
     """Bend a delivery by each fault, and say where each is found in the bytes that are sent."""
-    strikes: tuple[Strike, ...] = ()
+    strikes: tuple[FaultSite, ...] = ()
     for given in faults:
         fault = make_fault(**given)
         bent = fault.bend(delivery)
-        strikes = follow(strikes, str(given["type"]), delivery, bent, whole_events=fault.whole_events)
+        strikes = locate_faults(strikes, str(given["type"]), delivery, bent, whole_events=fault.whole_events)
         delivery = bent
     assert all(one.at <= delivery.size for one in strikes)
     return tuple((one.fault, one.at) for one in strikes)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.core.faultable import Delivery, Ending, join_writes
+from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from tests.faults.deliveries import EVENTS, HEAD, JSON_TYPE, STREAM, WHOLE, body_until, make_fault, starts
 from tests.parsed import JSON
 
@@ -17,11 +17,11 @@ STREAMED = STREAM.body
 BODY = WHOLE.body
 
 
-def writes(delivery: Delivery) -> list[bytes]:
+def writes(delivery: FaultableResponse) -> list[bytes]:
     return [data for _, data, _ in join_writes(delivery.pieces)]
 
 
-def dues(delivery: Delivery) -> list[float]:
+def dues(delivery: FaultableResponse) -> list[float]:
     return [due for due, _, _ in join_writes(delivery.pieces)]
 
 
@@ -32,36 +32,43 @@ def event(number: int) -> bytes:
 @pytest.mark.parametrize(
     ("fields", "body", "ending", "end", "start"),
     [
-        pytest.param({"type": "disconnect"}, b"", Ending.RESET, 0.0, inf, id="reset before any byte"),
-        pytest.param({"type": "disconnect", "after_tokens": 0}, b"", Ending.RESET, 0.0, 0.0, id="reset after the head"),
+        pytest.param({"type": "disconnect"}, b"", CloseMode.RESET, 0.0, inf, id="reset before any byte"),
         pytest.param(
-            {"type": "disconnect", "after_tokens": 2}, STREAMED[: starts(3)], Ending.RESET, 2.0, 0.0, id="reset at once"
+            {"type": "disconnect", "after_tokens": 0}, b"", CloseMode.RESET, 0.0, 0.0, id="reset after the head"
+        ),
+        pytest.param(
+            {"type": "disconnect", "after_tokens": 2},
+            STREAMED[: starts(3)],
+            CloseMode.RESET,
+            2.0,
+            0.0,
+            id="reset at once",
         ),
         pytest.param(
             {"type": "disconnect", "inside": "utf8"},
             STREAMED[: STREAMED.index("你".encode()) + 1],
-            Ending.RESET,
+            CloseMode.RESET,
             2.0,
             0.0,
             id="reset inside a character",
         ),
         pytest.param(
-            {"type": "truncate", "after_tokens": 1}, STREAMED[: starts(2)], Ending.COMPLETE, 1.0, 0.0, id="clean cut"
+            {"type": "truncate", "after_tokens": 1}, STREAMED[: starts(2)], CloseMode.COMPLETE, 1.0, 0.0, id="clean cut"
         ),
         pytest.param(
             {"type": "truncate", "after_tokens": 99},
             STREAMED[: starts(4)],
-            Ending.COMPLETE,
+            CloseMode.COMPLETE,
             3.0,
             0.0,
             id="never past the finish reason",
         ),
-        pytest.param({"type": "hang"}, b"", Ending.CLOSE, inf, inf, id="no answer until the client leaves"),
-        pytest.param({"type": "hang", "for": "5s"}, b"", Ending.CLOSE, 5.0, inf, id="no answer for five seconds"),
+        pytest.param({"type": "hang"}, b"", CloseMode.CLOSE, inf, inf, id="no answer until the client leaves"),
+        pytest.param({"type": "hang", "for": "5s"}, b"", CloseMode.CLOSE, 5.0, inf, id="no answer for five seconds"),
         pytest.param(
             {"type": "hang", "for": "5s", "after_tokens": 1},
             STREAMED[: starts(2)],
-            Ending.CLOSE,
+            CloseMode.CLOSE,
             6.0,
             0.0,
             id="no further answer",
@@ -69,7 +76,7 @@ def event(number: int) -> bytes:
         pytest.param(
             {"type": "late_error", "after_tokens": 1},
             STREAMED[: starts(2)] + b"!internal:None",
-            Ending.COMPLETE,
+            CloseMode.COMPLETE,
             1.0,
             0.0,
             id="error in the vendor's words",
@@ -77,15 +84,15 @@ def event(number: int) -> bytes:
         pytest.param(
             {"type": "late_error", "kind": "timeout", "message": "late"},
             b"!timeout:late",
-            Ending.COMPLETE,
+            CloseMode.COMPLETE,
             0.0,
             0.0,
             id="error of a kind",
         ),
-        pytest.param({"type": "empty_body"}, b"", Ending.COMPLETE, 3.0, 0.0, id="nothing but a head"),
+        pytest.param({"type": "empty_body"}, b"", CloseMode.COMPLETE, 3.0, 0.0, id="nothing but a head"),
     ],
 )
-def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: Ending, end: float, start: float) -> None:
+def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: CloseMode, end: float, start: float) -> None:
     bent = make_fault(**fields).bend(STREAM)
     assert (bent.body, bent.ending, bent.end, bent.start) == (body, ending, end, start)
 
@@ -328,7 +335,7 @@ def test_extra_fields_are_in_every_object() -> None:
     ],
 )
 @pytest.mark.parametrize("delivery", [STREAM, WHOLE], ids=["in events", "in one piece"])
-def test_split_sends_the_right_bytes_in_awkward_writes(delivery: Delivery, kind: str, ends: object) -> None:
+def test_split_sends_the_right_bytes_in_awkward_writes(delivery: FaultableResponse, kind: str, ends: object) -> None:
     bent = make_fault(type="split", writes=kind).bend(delivery)
     parts = writes(bent)
     assert b"".join(parts) == delivery.body
@@ -442,7 +449,9 @@ ANY = st.sampled_from(
 
 
 @given(st.sampled_from([STREAM, WHOLE]), st.lists(ANY, max_size=5))
-def test_any_faults_in_any_order_give_an_answer_that_can_be_played(delivery: Delivery, faults: list[JSON]) -> None:
+def test_any_faults_in_any_order_give_an_answer_that_can_be_played(
+    delivery: FaultableResponse, faults: list[JSON]
+) -> None:
     for fields in faults:
         delivery = make_fault(**fields).bend(delivery)
     times = dues(delivery)

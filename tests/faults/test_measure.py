@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.http import Event, FieldNames, Mark, WireResponse, WireStream
+from emulator.core.http import Event, FieldNames, Mark, Response, StreamingResponse
 from emulator.core.json import dump_json, dump_text
-from emulator.core.plan import Choice, Plan, Span, Words
+from emulator.core.plan import Choice, Plan, Segment, Tokens
 from emulator.faults import measure
 from emulator.faults.json_edit import find_texts
 
@@ -23,10 +23,10 @@ def plan_of(*choices: tuple[str, ...], due: float = 0.0) -> Plan:
         due=due,
         choices=tuple(
             Choice(
-                Words(tokens, (0,) * len(tokens)),
+                Tokens(tokens, (0,) * len(tokens)),
                 due=[float(number) for number in range(len(tokens))],
                 finish_reason="stop",
-                spans=(Span("text", 0, len(tokens)),),
+                spans=(Segment("text", 0, len(tokens)),),
             )
             for tokens in choices
         ),
@@ -36,17 +36,17 @@ def plan_of(*choices: tuple[str, ...], due: float = 0.0) -> Plan:
 FIELDS = FieldNames(text=frozenset({"message", "text", "arguments"}))
 
 
-def whole(body: Callable[[Plan], str]) -> Callable[[Plan], WireResponse]:
-    return lambda plan: WireResponse(200, body(plan).encode())
+def whole(body: Callable[[Plan], str]) -> Callable[[Plan], Response]:
+    return lambda plan: Response(200, body(plan).encode())
 
 
-def stream(plan: Plan) -> WireStream:
+def stream(plan: Plan) -> StreamingResponse:
     """A role, an event for each token that has a text, a mark of the end in one write with the last of them."""
     events: list[Event] = [(0.0, b"role;", 0, Mark.PLAIN)]
     said = [(number, token) for number, token in enumerate(plan.choices[0].tokens, 1) if token]
     events += [(float(number), f"{token};".encode(), number, Mark.PLAIN) for number, token in said[:-1]]
     events += [(float(number), f"{token};".encode(), number, Mark.FINISH | Mark.JOINED) for number, token in said[-1:]]
-    return WireStream([*events, (9.0, b"end", 0, Mark.DONE)])
+    return StreamingResponse([*events, (9.0, b"end", 0, Mark.DONE)])
 
 
 def test_events_know_how_many_tokens_they_bring() -> None:
@@ -119,10 +119,10 @@ def test_two_choices_that_say_the_same_are_two() -> None:
 
 
 def test_an_answer_without_tokens_has_none() -> None:
-    delivery = measure(WireResponse(200, b'{"data":[1,2]}', close=True))
+    delivery = measure(Response(200, b'{"data":[1,2]}', close=True))
     assert [(piece.data, piece.tokens) for piece in delivery.pieces] == [(b'{"data":[1,2]}', 0)]
     assert delivery.close
-    assert measure(WireResponse(204)).pieces == ()
+    assert measure(Response(204)).pieces == ()
 
 
 words = st.lists(st.text(max_size=4), min_size=1, max_size=12).map(tuple)
@@ -131,13 +131,13 @@ words = st.lists(st.text(max_size=4), min_size=1, max_size=12).map(tuple)
 @given(words)
 def test_counts_rise_to_all_tokens_and_no_byte_is_lost(tokens: tuple[str, ...]) -> None:
     plan = plan_of(tokens)
-    answers: tuple[WireStream | WireResponse, ...] = (stream(plan), whole(pretty)(plan))
+    answers: tuple[StreamingResponse | Response, ...] = (stream(plan), whole(pretty)(plan))
     for answer in answers:
         delivery = measure(answer, plan=plan, fields=FIELDS)
         counts = [piece.tokens for piece in delivery.pieces]
         assert counts == sorted(counts)
         assert counts[-1] == len(tokens)
-        written = answer.body if isinstance(answer, WireResponse) else b"".join(event[1] for event in answer.events)
+        written = answer.body if isinstance(answer, Response) else b"".join(event[1] for event in answer.events)
         assert delivery.body == written
 
 

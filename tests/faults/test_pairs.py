@@ -5,8 +5,8 @@ from math import inf
 
 import pytest
 
-from emulator.core.faultable import Delivery, Ending, join_writes
-from emulator.faults import bend_all
+from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
+from emulator.faults import apply_faults
 from tests.faults.deliveries import STREAM, WHOLE, make_fault, starts
 from tests.faults.test_both import TABLE
 from tests.parsed import JSON
@@ -26,20 +26,20 @@ _SHORT: dict[str, JSON] = {"type": "hang", "for": "5s"}
 _LATER: dict[str, JSON] = {"type": "hang", "for": "5s", "after_tokens": 1}
 
 
-def _bend(delivery: Delivery, *faults: dict[str, JSON]) -> Delivery:
-    return bend_all(delivery, [make_fault(**fields) for fields in faults])
+def _bend(delivery: FaultableResponse, *faults: dict[str, JSON]) -> FaultableResponse:
+    return apply_faults(delivery, [make_fault(**fields) for fields in faults])
 
 
 @pytest.mark.parametrize("delivery", [pytest.param(STREAM, id="events"), pytest.param(WHOLE, id="one piece")])
-def test_every_pair_ends(delivery: Delivery) -> None:
+def test_every_pair_ends(delivery: FaultableResponse) -> None:
     for pair in product(_FAULTS, _FAULTS):
         bent = _bend(delivery, *pair)
         assert bent.end < inf, pair
         assert all(due < inf for due, *_ in join_writes(bent.pieces)), pair
         if bent.start == inf:
             assert not bent.pieces, pair
-            assert bent.ending is not Ending.COMPLETE, pair
-        assert bent.promised == 0 or bent.ending is not Ending.COMPLETE, pair
+            assert bent.ending is not CloseMode.COMPLETE, pair
+        assert bent.promised == 0 or bent.ending is not CloseMode.COMPLETE, pair
 
 
 @pytest.mark.parametrize("kind", [*_STRIKING, "stall", "status", "empty_body", "split"])
@@ -54,16 +54,18 @@ def test_an_answer_that_never_begins_is_bent_no_further(first: dict[str, JSON], 
 @pytest.mark.parametrize(
     ("second", "body", "ending", "end"),
     [
-        pytest.param({"type": "truncate", "at": 1.0}, 2, Ending.CLOSE, 6.0, id="an end where it hangs"),
-        pytest.param({"type": "truncate", "after_tokens": 3}, 2, Ending.CLOSE, 6.0, id="an end after that"),
-        pytest.param({"type": "truncate", "after_bytes": 5}, 0, Ending.COMPLETE, 0.0, id="an end before it hangs"),
-        pytest.param({"type": "late_error", "after_tokens": 3}, 2, Ending.CLOSE, 6.0, id="an error after that"),
-        pytest.param({"type": "disconnect", "at": 1.0}, 2, Ending.CLOSE, 6.0, id="a reset where it hangs"),
-        pytest.param({"type": "stall", "for": "9s", "at": 1.0}, 2, Ending.CLOSE, 6.0, id="silence where it hangs"),
-        pytest.param({"type": "hang", "at": 1.0}, 2, Ending.CLOSE, 6.0, id="another hang"),
+        pytest.param({"type": "truncate", "at": 1.0}, 2, CloseMode.CLOSE, 6.0, id="an end where it hangs"),
+        pytest.param({"type": "truncate", "after_tokens": 3}, 2, CloseMode.CLOSE, 6.0, id="an end after that"),
+        pytest.param({"type": "truncate", "after_bytes": 5}, 0, CloseMode.COMPLETE, 0.0, id="an end before it hangs"),
+        pytest.param({"type": "late_error", "after_tokens": 3}, 2, CloseMode.CLOSE, 6.0, id="an error after that"),
+        pytest.param({"type": "disconnect", "at": 1.0}, 2, CloseMode.CLOSE, 6.0, id="a reset where it hangs"),
+        pytest.param({"type": "stall", "for": "9s", "at": 1.0}, 2, CloseMode.CLOSE, 6.0, id="silence where it hangs"),
+        pytest.param({"type": "hang", "at": 1.0}, 2, CloseMode.CLOSE, 6.0, id="another hang"),
     ],
 )
-def test_what_a_hang_keeps_from_being_reached(second: dict[str, JSON], body: int, ending: Ending, end: float) -> None:
+def test_what_a_hang_keeps_from_being_reached(
+    second: dict[str, JSON], body: int, ending: CloseMode, end: float
+) -> None:
     bent = _bend(STREAM, _LATER, second)
     assert len(bent.body) == (starts(body) or 5)
     assert (bent.ending, bent.end) == (ending, end)

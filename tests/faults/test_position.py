@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.core.faultable import Delivery
+from emulator.core.faultable import FaultableResponse
 from emulator.faults.position import Positioned
 from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
 from tests.parsed import JSON
@@ -16,7 +16,7 @@ STREAMED = STREAM.body
 BODY = WHOLE.body
 
 
-def find(delivery: Delivery, **position: JSON) -> int:
+def find(delivery: FaultableResponse, **position: JSON) -> int:
     fault = make_fault(type="truncate", **position)
     assert isinstance(fault, Positioned)
     return fault.find(delivery)
@@ -98,7 +98,7 @@ def test_two_positions_are_one_too_many() -> None:
 
 
 @given(st.sampled_from([STREAM, WHOLE]), st.integers(0, 800), st.sampled_from(["utf8", "escape", "event"]))
-def test_a_position_inside_never_goes_back(delivery: Delivery, count: int, inside: str) -> None:
+def test_a_position_inside_never_goes_back(delivery: FaultableResponse, count: int, inside: str) -> None:
     plain = find(delivery, after_bytes=count)
     moved = find(delivery, after_bytes=count, inside=inside)
     assert plain <= moved <= delivery.size

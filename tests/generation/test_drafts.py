@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from emulator.core.plan import Choice, Logprob, PromptTokens, Usage, Words, at_once
-from emulator.generation.generate import Draft, Drafts
+from emulator.core.plan import Choice, Logprob, PromptTokens, Tokens, Usage, at_once
+from emulator.generation.generate import Content, ContentCache
 
 
-def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Draft:
+def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Content:
     weighed = None
     if alternatives is not None:
         weighed = (Logprob("a", -1.0, (("a", -1.0),) * alternatives),) * tokens
-    choice = Choice(Words(("a",) * tokens, (1,) * tokens), at_once(tokens), "stop", (), weighed)
+    choice = Choice(Tokens(("a",) * tokens, (1,) * tokens), at_once(tokens), "stop", (), weighed)
     told = (PromptTokens((), (), (Logprob("a", -1.0),) * prompt),) if prompt else ()
-    return Draft(Usage(0, tokens), (choice,), told)
+    return Content(Usage(0, tokens), (choice,), told)
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Draft
         pytest.param(_say(100, 20), True, id="some tokens with all their alternatives"),
         pytest.param(_say(200, 20), False, id="more of them"),
         pytest.param(_say(5, prompt=5000), False, id="a long prompt told beside it"),
-        pytest.param(Draft(Usage(1), vectors=np.zeros((1, 2), np.float32)), False, id="vectors"),
+        pytest.param(Content(Usage(1), vectors=np.zeros((1, 2), np.float32)), False, id="vectors"),
     ],
 )
-def test_what_takes_little_room_is_kept(draft: Draft, kept: bool) -> None:
-    drafts = Drafts()
+def test_what_takes_little_room_is_kept(draft: Content, kept: bool) -> None:
+    drafts = ContentCache()
     drafts.keep(b"a", draft)
     assert drafts.find(b"a") is (draft if kept else None)
 
@@ -40,8 +40,8 @@ def test_what_takes_little_room_is_kept(draft: Draft, kept: bool) -> None:
         pytest.param(_say(4096), 64, id="heavy ones by their weight"),
     ],
 )
-def test_the_oldest_go_first(draft: Draft, most: int) -> None:
-    drafts = Drafts()
+def test_the_oldest_go_first(draft: Content, most: int) -> None:
+    drafts = ContentCache()
     for number in range(600):
         drafts.keep(b"%d" % number, draft)
     assert [number for number in range(600) if drafts.find(b"%d" % number)] == [*range(600 - most, 600)]

@@ -2,7 +2,15 @@
 
 import pytest
 
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, EmbeddingAsk, Message, Tool, ToolCall
+from emulator.core.requests import (
+    ChatRequest,
+    CompletionRequest,
+    EmbeddingRequest,
+    InferenceRequest,
+    Message,
+    Tool,
+    ToolCall,
+)
 from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt, weigh_texts
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 
@@ -12,12 +20,12 @@ HELLO = TOKENIZER.count("Hello there")
 TURN = LLAMA.template_per_message + HELLO
 
 
-def count(ask: Ask, profile: str = "llama3") -> tuple[int, ...]:
+def count(ask: InferenceRequest, profile: str = "llama3") -> tuple[int, ...]:
     return count_prompt(ask, tokenizer_for(profile), profile)
 
 
-def chat(*messages: Message, tools: tuple[Tool, ...] = ()) -> ChatAsk:
-    return ChatAsk(messages=messages, tools=tools)
+def chat(*messages: Message, tools: tuple[Tool, ...] = ()) -> ChatRequest:
+    return ChatRequest(messages=messages, tools=tools)
 
 
 USER = Message(role="user", text="Hello there")
@@ -34,25 +42,27 @@ USER = Message(role="user", text="Hello there")
             id="media",
         ),
         pytest.param(chat(), LLAMA.template_base, id="no turn at all"),
-        pytest.param(CompletionAsk(prompts=("Hello there",)), LLAMA.per_text + HELLO, id="a raw prompt"),
+        pytest.param(CompletionRequest(prompts=("Hello there",)), LLAMA.per_text + HELLO, id="a raw prompt"),
         pytest.param(
-            CompletionAsk(prompts=("Hello there",), raw=False), LLAMA.template_base + TURN, id="a prompt in a template"
+            CompletionRequest(prompts=("Hello there",), raw=False),
+            LLAMA.template_base + TURN,
+            id="a prompt in a template",
         ),
-        pytest.param(CompletionAsk(prompts=((1, 2, 3),)), LLAMA.per_text + 3, id="token ids"),
-        pytest.param(EmbeddingAsk(inputs=("Hello there",)), LLAMA.per_text + HELLO, id="an input"),
+        pytest.param(CompletionRequest(prompts=((1, 2, 3),)), LLAMA.per_text + 3, id="token ids"),
+        pytest.param(EmbeddingRequest(inputs=("Hello there",)), LLAMA.per_text + HELLO, id="an input"),
         pytest.param(
-            EmbeddingAsk(inputs=("Hello there",), instruction="Hello there"),
+            EmbeddingRequest(inputs=("Hello there",), instruction="Hello there"),
             LLAMA.per_text + 2 * HELLO,
             id="an input behind an instruction",
         ),
     ],
 )
-def test_a_prompt_is_counted(ask: Ask, expected: int) -> None:
+def test_a_prompt_is_counted(ask: InferenceRequest, expected: int) -> None:
     assert count(ask) == (expected,)
 
 
 def test_each_prompt_has_a_count_of_its_own() -> None:
-    assert count(CompletionAsk(prompts=("Hello there", (1, 2)))) == (LLAMA.per_text + HELLO, LLAMA.per_text + 2)
+    assert count(CompletionRequest(prompts=("Hello there", (1, 2)))) == (LLAMA.per_text + HELLO, LLAMA.per_text + 2)
 
 
 def test_calls_and_tools_are_read_too() -> None:
@@ -68,7 +78,7 @@ def test_counting_again_gives_the_same() -> None:
 
 
 def test_a_bert_puts_its_marks_around_each_text() -> None:
-    assert count(EmbeddingAsk(inputs=("a", "b")), "bert") == (3, 3)
+    assert count(EmbeddingRequest(inputs=("a", "b")), "bert") == (3, 3)
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))

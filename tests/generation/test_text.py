@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import detect_language, judge_language
-from emulator.generation.text import Ids, Tokens, load_prose, recite
+from emulator.generation.text import Ids, Tokens, generate_text, load_prose
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 
 LANGUAGES = ("en_US", "de_DE", "zh_CN", "fr_FR", "ja_JP", "ko_KR", "ru_RU", "pt_BR")
-KEYS = st.integers(0, 2**32).map(lambda number: derive("key", number))
+KEYS = st.integers(0, 2**32).map(lambda number: derive_key("key", number))
 NAMES = st.sampled_from(sorted(PROFILES))
 SPOKEN = st.sampled_from(LANGUAGES)
 SENTENCE_ENDS = (".", "。", "?", "!")
@@ -25,7 +25,7 @@ def write_answer(
     tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
 ) -> tuple[Tokens, Ids, bool]:
     """Texts and ids of an answer, and whether it ended by itself; its text is that of its tokens."""
-    said = recite(tokenizer, key, language, limit, ignore_eos, opening)
+    said = generate_text(tokenizer, key, language, limit, ignore_eos, opening)
     assert said.text == "".join(said.tokens)
     assert len(said.tokens) == said.count
     return said.tokens, said.ids, said.ended
@@ -95,7 +95,7 @@ def test_ignoring_the_end_without_a_limit_stops_at_the_longest_answer() -> None:
 
 def test_natural_lengths_are_spread_around_their_median() -> None:
     tokenizer = tokenizer_for("llama3")
-    answers = (write_answer(tokenizer, derive(number), "en_US", None) for number in range(4000))
+    answers = (write_answer(tokenizer, derive_key(number), "en_US", None) for number in range(4000))
     lengths = sorted(len(tokens) for tokens, _, _ in answers)
     assert lengths[0] >= 24 - HALF
     assert lengths[-1] <= 1024 + HALF
@@ -117,7 +117,7 @@ def test_the_text_is_the_same_in_another_process(language: str) -> None:
 
 
 def test_different_keys_give_different_texts() -> None:
-    texts = {cut(tokenizer_for("llama3"), derive(number), "en_US", 64)[0] for number in range(500)}
+    texts = {cut(tokenizer_for("llama3"), derive_key(number), "en_US", 64)[0] for number in range(500)}
     assert len(texts) == 500
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.json import Object
-from emulator.core.requests import ChatAsk, Message, Tool
+from emulator.core.requests import ChatRequest, Message, Tool
 from emulator.generation.tools import answer_opening, choose_tools, write_arguments
 from tests.parsed import JSON
 
@@ -45,9 +45,9 @@ def ask(
     name: str | None = None,
     parallel: bool = False,
     after: tuple[Message, ...] = (),
-) -> ChatAsk:
+) -> ChatRequest:
     messages = (Message(role="user", text=prompt), *after)
-    return ChatAsk(messages=messages, tools=TOOLS, tool_choice=choice, tool_name=name, parallel=parallel)
+    return ChatRequest(messages=messages, tools=TOOLS, tool_choice=choice, tool_name=name, parallel=parallel)
 
 
 RESULT = Message(role="tool", text='{"temp": 21, "sky": "clear"}', tool_call_id="1")
@@ -73,7 +73,7 @@ RESULT = Message(role="tool", text='{"temp": 21, "sky": "clear"}', tool_call_id=
         pytest.param(ask("weather and flights", parallel=True), ["get_weather", "searchFlights"], id="two tools"),
     ],
 )
-def test_choice(chat: ChatAsk, names: list[str]) -> None:
+def test_choice(chat: ChatRequest, names: list[str]) -> None:
     assert [tool.name for tool in choose_tools(chat, b"k")] == names
 
 

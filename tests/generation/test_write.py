@@ -7,8 +7,17 @@ import pytest
 
 from emulator.core.json import Object, as_object
 from emulator.core.plan import Choice
-from emulator.core.requests import ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling, Tool, ToolCall
-from emulator.generation.generate import Draft, write
+from emulator.core.requests import (
+    ChatRequest,
+    CompletionRequest,
+    Deployment,
+    EmbeddingRequest,
+    Message,
+    Sampling,
+    Tool,
+    ToolCall,
+)
+from emulator.generation.generate import Content, generate
 from emulator.generation.segments import FixedReply
 from emulator.generation.tokenizer import tokenizer_for
 from tests.parsed import parse_json
@@ -22,30 +31,32 @@ WEATHER = Tool(
 )
 
 
-def chat(text: str = "Tell me about boats.") -> ChatAsk:
-    return ChatAsk(messages=(Message(role="user", text=text),))
+def chat(text: str = "Tell me about boats.") -> ChatRequest:
+    return ChatRequest(messages=(Message(role="user", text=text),))
 
 
-def talk(before: Message) -> ChatAsk:
-    return ChatAsk((before, *chat().messages))
+def talk(before: Message) -> ChatRequest:
+    return ChatRequest((before, *chat().messages))
 
 
 PARIS = replace(chat("What is the weather in Paris?"), tools=(WEATHER,))
 
 
-def draft(ask: ChatAsk | CompletionAsk | EmbeddingAsk, reply: FixedReply | None = None, seed: int = 0) -> Draft:
-    return write(ask, DEPLOYMENT, TOKENIZER, seed=seed, prompt_tokens=(5,), reply=reply)
+def draft(
+    ask: ChatRequest | CompletionRequest | EmbeddingRequest, reply: FixedReply | None = None, seed: int = 0
+) -> Content:
+    return generate(ask, DEPLOYMENT, TOKENIZER, seed=seed, prompt_tokens=(5,), reply=reply)
 
 
-def first(ask: ChatAsk | CompletionAsk, reply: FixedReply | None = None, seed: int = 0) -> Choice:
+def first(ask: ChatRequest | CompletionRequest, reply: FixedReply | None = None, seed: int = 0) -> Choice:
     return draft(ask, reply, seed).choices[0]
 
 
-def text(ask: ChatAsk, seed: int = 0) -> str:
+def text(ask: ChatRequest, seed: int = 0) -> str:
     return first(ask, seed=seed).text()
 
 
-def sampled(sampling: Sampling) -> ChatAsk:
+def sampled(sampling: Sampling) -> ChatRequest:
     return replace(chat(), sampling=sampling)
 
 
@@ -132,7 +143,7 @@ def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
         ),
     ],
 )
-def test_what_a_text_depends_on(one: ChatAsk, other: ChatAsk, same: bool) -> None:
+def test_what_a_text_depends_on(one: ChatRequest, other: ChatRequest, same: bool) -> None:
     assert (text(one) == text(other)) is same
 
 
@@ -191,7 +202,7 @@ def test_the_answer_after_a_tool_uses_its_result() -> None:
         Message(role="assistant", tool_calls=(ToolCall("call_1", "get_weather", '{"city": "Paris"}'),)),
         Message(role="tool", text="21 degrees and sunny", tool_call_id="call_1"),
     )
-    choice = first(ChatAsk(messages=turns, tools=(WEATHER,), tool_choice="auto"))
+    choice = first(ChatRequest(messages=turns, tools=(WEATHER,), tool_choice="auto"))
     assert choice.tool_calls == ()
     assert "21 degrees and sunny" in choice.text()
 
@@ -226,24 +237,27 @@ def test_logprobs_stand_beside_every_token() -> None:
 
 
 def test_prompts_are_told_token_by_token_where_asked() -> None:
-    ask = CompletionAsk(prompts=("Once upon a time",), sampling=Sampling(max_tokens=3, prompt_details=True))
+    ask = CompletionRequest(prompts=("Once upon a time",), sampling=Sampling(max_tokens=3, prompt_details=True))
     [prompt] = draft(ask).prompts
     assert TOKENIZER.decode(prompt.ids) == "".join(prompt.tokens) == "Once upon a time"
 
 
 def test_every_prompt_of_a_batch_is_answered() -> None:
-    choices = draft(CompletionAsk(prompts=("One", "Two"), sampling=Sampling(max_tokens=5, n=2))).choices
+    choices = draft(CompletionRequest(prompts=("One", "Two"), sampling=Sampling(max_tokens=5, n=2))).choices
     assert [choice.prompt for choice in choices] == [0, 0, 1, 1]
 
 
 def test_a_prompt_of_token_ids_is_answered_as_its_text() -> None:
     ids = tuple(TOKENIZER.encode("Once upon a time"))
-    assert first(CompletionAsk(prompts=(ids,))).text() == first(CompletionAsk(prompts=("Once upon a time",))).text()
+    assert (
+        first(CompletionRequest(prompts=(ids,))).text()
+        == first(CompletionRequest(prompts=("Once upon a time",))).text()
+    )
 
 
 def test_vectors_do_not_depend_on_the_batch() -> None:
-    both = draft(EmbeddingAsk(inputs=("one", "two"))).vectors
-    swapped = draft(EmbeddingAsk(inputs=("two", "one"))).vectors
+    both = draft(EmbeddingRequest(inputs=("one", "two"))).vectors
+    swapped = draft(EmbeddingRequest(inputs=("two", "one"))).vectors
     assert both is not None
     assert swapped is not None
     assert both.shape == (2, 1024)
@@ -251,8 +265,8 @@ def test_vectors_do_not_depend_on_the_batch() -> None:
 
 
 def test_an_instruction_changes_a_vector() -> None:
-    plain = draft(EmbeddingAsk(inputs=("one",))).vectors
-    instructed = draft(EmbeddingAsk(inputs=("one",), instruction="Find this:")).vectors
+    plain = draft(EmbeddingRequest(inputs=("one",))).vectors
+    instructed = draft(EmbeddingRequest(inputs=("one",), instruction="Find this:")).vectors
     assert plain is not None
     assert instructed is not None
     assert not (plain == instructed).all()
@@ -292,7 +306,7 @@ def test_fixed_usage_is_reported() -> None:
 
 
 def test_a_fixed_embedding_stands_for_every_input() -> None:
-    vectors = draft(EmbeddingAsk(inputs=("one", "two")), FixedReply(embedding=(0.5, 0.25))).vectors
+    vectors = draft(EmbeddingRequest(inputs=("one", "two")), FixedReply(embedding=(0.5, 0.25))).vectors
     assert vectors is not None
     assert vectors.tolist() == [[0.5, 0.25], [0.5, 0.25]]
 

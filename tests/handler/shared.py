@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from emulator.cluster.replica import joined
+from emulator.cluster.replica import join_cluster
 from emulator.core.vendor import Vendors
 from emulator.http.listeners import Listeners
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.storage import Loss
 from tests.handler.toy import TOY
 from tests.parsed import JSON
@@ -22,8 +22,8 @@ async def open_replica(
     stack: AsyncExitStack, url: str, scenario: str = PLAIN, vendors: Vendors = TOYS, loss: Loss = "refuse"
 ) -> Running:
     """One more of them, until the stack is closed."""
-    built = build(load_text(scenario, "shared"), vendors=vendors, state_url=url, state_loss=loss)
-    await stack.enter_async_context(joined(built.runtime, is_patient=loss == "local"))
+    built = create_application(load_text(scenario, "shared"), vendors=vendors, state_url=url, state_loss=loss)
+    await stack.enter_async_context(join_cluster(built.runtime, is_patient=loss == "local"))
     listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, **dict.fromkeys(vendors, 0)})
     stack.push_async_callback(listeners.close)

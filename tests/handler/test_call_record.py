@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.handler.call_record import Trace
+from emulator.handler.call_record import CallRecord
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.parsed import JSON
@@ -14,12 +14,12 @@ from tests.wire import Running
 RULES = "rules: [{name: fixed, reply: {text: one two three}}]\n"
 
 
-async def leave(start: Start, scenario: str = "") -> tuple[Running, Trace]:
+async def leave(start: Start, scenario: str = "") -> tuple[Running, CallRecord]:
     """A server that has answered one call, and what that left behind."""
     running = await start(RULES + scenario, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={"x-key": "key-of-mine"})
     (trace,) = running.built.journal.list_calls()
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, CallRecord)
     return running, trace
 
 
@@ -31,9 +31,9 @@ async def test_nothing_is_made_of_a_call_that_nobody_reads(start: Start) -> None
 
 
 @pytest.mark.parametrize(
-    "before", [pytest.param(Trace.read, id="read before"), pytest.param(Trace.cut, id="never read before")]
+    "before", [pytest.param(CallRecord.read, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
-async def test_figures_outlive_all_else(start: Start, before: Callable[[Trace], object]) -> None:
+async def test_figures_outlive_all_else(start: Start, before: Callable[[CallRecord], object]) -> None:
     _, trace = await leave(start)
     before(trace)
     trace.forget()
@@ -44,13 +44,13 @@ async def test_figures_outlive_all_else(start: Start, before: Callable[[Trace], 
 
 
 @pytest.mark.parametrize(
-    "before", [pytest.param(Trace.read, id="read before"), pytest.param(Trace.cut, id="never read before")]
+    "before", [pytest.param(CallRecord.read, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
-async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callable[[Trace], object]) -> None:
+async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callable[[CallRecord], object]) -> None:
     running = await start(vendors=[TOY])
     await running.ask("toy", f"/{'long' * 1000}", {})
     (trace,) = running.built.journal.list_calls()
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, CallRecord)
     before(trace)
     assert len(trace.read().path) == 4001
     trace.forget()
@@ -86,7 +86,7 @@ async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: 
     running = await start(rule + scenario, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
     (trace,) = running.built.journal.list_calls()
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, CallRecord)
     assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
 
 
@@ -96,7 +96,7 @@ async def test_many_times_lie_in_one_piece_of_memory(start: Start) -> None:
     body = {"prompt": "Hi", "max": 9, "stream": True}
     whole = await running.ask("toy", "/chat", body, headers={"x-key": "k"})
     (trace,) = running.built.journal.list_calls()
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, CallRecord)
     for times in (trace.sent.dues, trace.sent.lateness):
         assert isinstance(times, array)
         assert len(times) == len(whole.body)
@@ -107,7 +107,7 @@ async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
     (trace,) = running.built.journal.list_calls()
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, CallRecord)
     trace.sent.lateness = [0.001] * 98 + [0.5, 0.7]
     trace.forget()
     assert trace.sent.lateness == [0.7]
@@ -119,7 +119,7 @@ async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> No
     target = "/serving-endpoints/databricks-gte-large-en/invocations"
     await running.ask("databricks", target, {"input": ["a"] * 20}, headers={"Authorization": "Bearer k"})
     (call,) = running.built.journal.list_calls()
-    assert isinstance(call, Trace)
+    assert isinstance(call, CallRecord)
     assert len(call.body or b"") == 1024
     kept = call.read().kept
     assert kept is not None
@@ -135,6 +135,6 @@ async def test_documents_that_a_vendor_keeps_are_not_kept_once_more(start: Start
         answer = await running.ask("azure", "/openai/v1/responses", body, headers={"api-key": "k"})
         before = {"previous_response_id": answer.json()["id"]}
     traces = running.built.journal.list_calls()
-    assert [trace.rule for trace in traces if isinstance(trace, Trace)] == [None, "long", "long"]
-    assert all(not trace.wire.documents for trace in traces if isinstance(trace, Trace))
+    assert [trace.rule for trace in traces if isinstance(trace, CallRecord)] == [None, "long", "long"]
+    assert all(not trace.wire.documents for trace in traces if isinstance(trace, CallRecord))
     assert [verdict.failed for trace in traces for verdict in trace.read().explain()] == ["messages", None, None]

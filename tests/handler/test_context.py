@@ -1,11 +1,11 @@
 """What is known of a request on its way."""
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
-from emulator.handler.context import Exchange
+from emulator.core.http import Request
+from emulator.handler.context import RequestContext
 
 
 def test_a_name_that_no_deployment_has_is_remembered_by_its_beginning() -> None:
     refusal = EmulatedError(ErrorKind.NOT_FOUND, details={"deployment": "d" * 70_000})
-    exchange = Exchange(WireRequest("POST", "/chat"), 0.0, refusal=refusal)
+    exchange = RequestContext(Request("POST", "/chat"), 0.0, refusal=refusal)
     assert exchange.asked == ("d" * 256, "")

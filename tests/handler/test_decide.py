@@ -6,19 +6,19 @@ from typing import ClassVar, Literal
 import pytest
 
 from emulator.core.clock import FrozenClock
-from emulator.core.faultable import Delivery
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.faultable import FaultableResponse
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Plan, Usage
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.faults.base import Fault
-from emulator.handler.context import Exchange
-from emulator.handler.decide import Decider
-from emulator.handler.diagnostics import Hints
+from emulator.handler.context import RequestContext
+from emulator.handler.decide import ResponseDecider
+from emulator.handler.diagnostics import Suggestions
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.services import serve
+from emulator.runtime.services import create_service
 from emulator.scenario.matching import Match
 from emulator.scenario.models import Scenario
 from emulator.scenario.outcomes import Outcome
@@ -80,12 +80,12 @@ async def test_a_change_is_made_again_if_another_came_between() -> None:
     scenario = Scenario.model_validate({"version": 1, "name": "test"})
     clock = FrozenClock()
     emulator = Emulator(scenario, clock=clock, state=Busy(), seed=0, latency=scenario.latency)
-    service = serve(TOY, ToySettings(), scenario, clock, VendorMetrics())
-    wire = WireRequest(method="PUT", path="/note")
+    service = create_service(TOY, ToySettings(), scenario, clock, VendorMetrics())
+    wire = Request(method="PUT", path="/note")
     endpoint, _ = Router(TOY.endpoints).resolve("PUT", "/note")
-    exchange = Exchange(wire, clock.now(), parsed=endpoint.parse(wire, service))
-    answer = await Decider(TOY, service, emulator, Hints({"toy": TOY}, ["toy"], {})).decide(exchange)
-    assert isinstance(answer, WireResponse)
+    exchange = RequestContext(wire, clock.now(), parsed=endpoint.parse(wire, service))
+    answer = await ResponseDecider(TOY, service, emulator, Suggestions({"toy": TOY}, ["toy"], {})).decide(exchange)
+    assert isinstance(answer, Response)
     assert answer.body == b"3"
 
 
@@ -95,20 +95,24 @@ class Witness:
     def __init__(self) -> None:
         self.threads: list[str] = []
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         self.threads.append(threading.current_thread().name)
-        return WireResponse(200, b"", ())
+        return Response(200, b"", ())
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise NotImplementedError
 
 
 @pytest.mark.parametrize("heavy", [True, False])
 async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heavy: bool) -> None:
     app = (await start(vendors=[TOY])).built.apps[0]
-    wire, codec = WireRequest(method="POST", path="/chat"), Witness()
-    call = Call(deployment=app.service.deployments["toy"], ask=CompletionAsk(prompts=("a",)), codec=codec, heavy=heavy)
-    await Decider(TOY, app.service, app.emulator, Hints({}, [], {})).decide(Exchange(wire, 0.0, parsed=call))
+    wire, codec = Request(method="POST", path="/chat"), Witness()
+    call = InferenceCall(
+        deployment=app.service.deployments["toy"], ask=CompletionRequest(prompts=("a",)), codec=codec, heavy=heavy
+    )
+    await ResponseDecider(TOY, app.service, app.emulator, Suggestions({}, [], {})).decide(
+        RequestContext(wire, 0.0, parsed=call)
+    )
     assert (codec.threads == [threading.current_thread().name]) is not heavy
 
 
@@ -118,7 +122,7 @@ class Watched(Fault):
     type: Literal["watched"] = "watched"
     threads: ClassVar[list[str]] = []
 
-    def bend(self, delivery: Delivery) -> Delivery:
+    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
         self.threads.append(threading.current_thread().name)
         return delivery
 
@@ -144,11 +148,11 @@ async def test_what_is_much_to_bend_is_bent_beside_the_event_loop(
     start: Start, faults: list[Fault], tokens: int, size: int, aside: bool
 ) -> None:
     app = (await start(vendors=[TOY])).built.apps[0]
-    decider = Decider(TOY, app.service, app.emulator, Hints({}, [], {}))
+    decider = ResponseDecider(TOY, app.service, app.emulator, Suggestions({}, [], {}))
     plan = Plan(b"", 0.0, (), None, (), Usage(1, tokens))
     match = Match(outcome=Outcome.model_construct(faults=tuple(faults)))
-    exchange = Exchange(WireRequest(method="POST", path="/chat"), 0.0, plan=plan, match=match)
+    exchange = RequestContext(Request(method="POST", path="/chat"), 0.0, plan=plan, match=match)
     Watched.threads.clear()
-    await decider.bend(WireResponse(200, b"x" * size, ()), exchange)
+    await decider.bend(Response(200, b"x" * size, ()), exchange)
     assert (Watched.threads == [threading.current_thread().name] * len(faults)) is not aside
     assert len(Watched.threads) == len(faults)

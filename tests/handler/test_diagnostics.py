@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import as_object, as_text
 from emulator.core.requests import Deployment
-from emulator.core.vendor import Call, Endpoint
+from emulator.core.vendor import Endpoint, InferenceCall
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyService
 from tests.parsed import JSON
@@ -18,7 +18,7 @@ from tests.wire import Running
 KEY: Mapping[str, str] = {"x-key": "k"}
 
 
-def _chat(request: WireRequest, service: ToyService) -> Call | WireResponse:
+def _chat(request: Request, service: ToyService) -> InferenceCall | Response:
     """A chat whose body names the model, or whose path names the deployment."""
     name = request.params.get("name") or as_text(as_object(request.json())["model"])
     deployment = service.deployments.get(name)
@@ -26,10 +26,10 @@ def _chat(request: WireRequest, service: ToyService) -> Call | WireResponse:
         raise EmulatedError(ErrorKind.NOT_FOUND)
     if deployment.state != "ready":
         raise EmulatedError(ErrorKind.NOT_READY)
-    return WireResponse(200)
+    return Response(200)
 
 
-def _refuse_model(request: WireRequest, service: ToyService) -> Call | WireResponse:
+def _refuse_model(request: Request, service: ToyService) -> InferenceCall | Response:
     raise EmulatedError(ErrorKind.INVALID_PARAMETER, param="model")
 
 

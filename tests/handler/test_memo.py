@@ -3,24 +3,24 @@
 from dataclasses import replace
 from typing import Any
 
-from emulator.core.http import WireRequest
-from emulator.core.requests import ChatAsk, Deployment
-from emulator.core.vendor import Call
-from emulator.handler.parse import Memo
+from emulator.core.http import Request
+from emulator.core.requests import ChatRequest, Deployment
+from emulator.core.vendor import InferenceCall
+from emulator.handler.parse import ParseCache
 from tests.handler.toy import ToyCodec
 
 
-def request(**fields: Any) -> WireRequest:
-    return WireRequest(**{"method": "POST", "path": "/chat", "body": b"{}", "principal": "a", **fields})
+def request(**fields: Any) -> Request:
+    return Request(**{"method": "POST", "path": "/chat", "body": b"{}", "principal": "a", **fields})
 
 
-def call(*, repeatable: bool = True) -> Call:
+def call(*, repeatable: bool = True) -> InferenceCall:
     deployment = Deployment(vendor="toy", name="toy")
-    return Call(deployment=deployment, ask=ChatAsk(messages=()), codec=ToyCodec(), repeatable=repeatable)
+    return InferenceCall(deployment=deployment, ask=ChatRequest(messages=()), codec=ToyCodec(), repeatable=repeatable)
 
 
 def test_an_equal_request_is_known() -> None:
-    memo = Memo(("x-a",))
+    memo = ParseCache(("x-a",))
     first = request(headers={"x-a": "1", "x-b": "1"})
     memo.remember(first, b"identity", call())
     known = memo.find(request(headers={"x-a": "1", "x-b": "2"}))
@@ -29,7 +29,7 @@ def test_an_equal_request_is_known() -> None:
 
 
 def test_another_request_is_not() -> None:
-    memo = Memo(("x-a",))
+    memo = ParseCache(("x-a",))
     first = request(headers={"x-a": "1"}, query={"v": "1"})
     memo.remember(first, b"identity", call())
     changes: list[dict[str, Any]] = [
@@ -45,20 +45,20 @@ def test_another_request_is_not() -> None:
 
 
 def test_what_cannot_be_repeated_is_not_kept() -> None:
-    memo = Memo(())
+    memo = ParseCache(())
     memo.remember(request(), b"", call(repeatable=False))
     assert memo.find(request()) is None
 
 
 def test_a_large_body_is_not_kept() -> None:
-    memo = Memo(())
+    memo = ParseCache(())
     large = request(body=b"x" * 10_000)
     memo.remember(large, b"", call())
     assert memo.find(large) is None
 
 
 def test_the_oldest_is_forgotten() -> None:
-    memo = Memo(())
+    memo = ParseCache(())
     for number in range(600):
         wire = request(body=b"%d" % number)
         memo.remember(wire, b"", call())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.cost_limits import CallBounds
-from emulator.scenario.matching import Facts
+from emulator.scenario.matching import RequestAttributes
 from emulator.scenario.template import is_heavy
 from tests.conftest import Start
 from tests.handler.toy import TOY
@@ -50,7 +50,7 @@ async def test_a_filled_text_is_bounded(
     ],
 )
 def test_a_text_that_takes_long_to_fill_is_filled_beside_the_event_loop(text: str, size: int, heavy: bool) -> None:
-    facts = replace(Facts(vendor="toy"), body_bytes=size)
+    facts = replace(RequestAttributes(vendor="toy"), body_bytes=size)
     assert is_heavy(text, facts) is heavy
 
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.handler.explain import Explainer
-from emulator.http.compact_record import Slip
-from emulator.journal.record import Entry, Recorded
+from emulator.http.compact_record import CompactRecord
+from emulator.journal.record import JournalEntry, JournalItem
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.http.test_head_cache import HEAD, chat, warm
@@ -19,10 +19,10 @@ from tests.wire import Running
 KEY = {"x-key": "key-of-mine"}
 
 
-async def ask(running: Running, **fields: object) -> Entry:
+async def ask(running: Running, **fields: object) -> JournalEntry:
     """One call, and its entry as it stands when the answer has come."""
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, **fields}, headers=KEY)
-    entry: Entry = [*running.built.journal][-1]
+    entry: JournalEntry = [*running.built.journal][-1]
     return entry
 
 
@@ -47,11 +47,11 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start
     head = HEAD + ("Upgrade: h2c\r\n" if road == "long" else "")
     await warm(running, head)
     url, body = urlsplit(running.urls["databricks"]), chat(stream=stream)
-    seen: list[tuple[Entry, bool, bytes]] = []
+    seen: list[tuple[JournalEntry, bool, bytes]] = []
     with socket.create_connection((url.hostname, url.port)) as client:
         client.setblocking(False)
 
-        def look(call: Recorded) -> None:
+        def look(call: JournalItem) -> None:
             entry = call.read()
             try:
                 come = client.recv(2**20, socket.MSG_PEEK)
@@ -69,7 +69,7 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start
         while end not in received:
             received += await loop.sock_recv(client, 2**20)
     ((entry, whole, come),) = seen
-    assert isinstance(running.built.journal.list_calls()[-1], Slip) == (road == "short")
+    assert isinstance(running.built.journal.list_calls()[-1], CompactRecord) == (road == "short")
     assert (whole, entry.status, entry.finish_reason, entry.client_left) == (True, 200, "stop", False)
     assert end not in come
     assert len(come) < len(received)
@@ -184,7 +184,7 @@ async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) ->
     await warm(running, HEAD)
     await running.send("databricks", HEAD.encode(), chat())
     slip = running.built.journal.list_calls()[-1]
-    assert isinstance(slip, Slip)
+    assert isinstance(slip, CompactRecord)
     whole = slip.read()
     await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
     assert len(find_all(running)) > before

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Event, FieldNames, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.http import Event, FieldNames, Mark, Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatAsk, Deployment, Message, Sampling
-from emulator.core.vendor import Call, Change, Endpoint, Service, Vendor, VendorSettings, Write, no_habits
+from emulator.core.requests import ChatRequest, Deployment, Message, Sampling
+from emulator.core.vendor import Change, Endpoint, InferenceCall, Service, Vendor, VendorSettings, Write, no_profile
 from tests.parsed import JSON
 
 _TEXT = (("Content-Type", "text/plain"),)
@@ -30,11 +30,11 @@ class ToyCodec:
 
     breaks: bool = False
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        return WireResponse(200, plan.choices[0].text().encode(), _TEXT)
+    def render(self, plan: Plan, request: Request) -> Response:
+        return Response(200, plan.choices[0].text().encode(), _TEXT)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(self._events(plan), _TEXT)
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(self._events(plan), _TEXT)
 
     def _events(self, plan: Plan) -> Iterator[Event]:
         for number, (token, due) in enumerate(zip(plan.choices[0].tokens, plan.choices[0].due, strict=True), 1):
@@ -43,14 +43,16 @@ class ToyCodec:
             yield due, token.encode() + b"\n", number, Mark.PLAIN
 
 
-def _chat(request: WireRequest, service: ToyService) -> Call:
+def _chat(request: Request, service: ToyService) -> InferenceCall:
     try:
         body: JSON = request.json()
     except ValueError as error:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, str(error)) from None
-    ask = ChatAsk(messages=(Message(role="user", text=body["prompt"]),), sampling=Sampling(max_tokens=body.get("max")))
+    ask = ChatRequest(
+        messages=(Message(role="user", text=body["prompt"]),), sampling=Sampling(max_tokens=body.get("max"))
+    )
     deployment = service.deployments["toy"]
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=ToyCodec(breaks=body.get("context") == "break"),
@@ -59,7 +61,7 @@ def _chat(request: WireRequest, service: ToyService) -> Call:
     )
 
 
-def _echo(request: WireRequest, service: ToyService) -> WireResponse:
+def _echo(request: Request, service: ToyService) -> Response:
     seen: JSON = {
         "method": request.method,
         "path": request.path,
@@ -68,24 +70,24 @@ def _echo(request: WireRequest, service: ToyService) -> WireResponse:
         "size": len(request.body),
         "principal": request.principal,
     }
-    return WireResponse(200, dump_json(seen))
+    return Response(200, dump_json(seen))
 
 
-def _bug(request: WireRequest, service: ToyService) -> WireResponse:
+def _bug(request: Request, service: ToyService) -> Response:
     raise RuntimeError("a bug while parsing")
 
 
-def _drop(request: WireRequest, service: ToyService) -> WireResponse:
-    return WireResponse(0)
+def _drop(request: Request, service: ToyService) -> Response:
+    return Response(0)
 
 
-def _show_note(request: WireRequest, service: ToyService) -> WireResponse:
+def _show_note(request: Request, service: ToyService) -> Response:
     if "note" not in request.documents:
         raise EmulatedError(ErrorKind.NOT_FOUND)
-    return WireResponse(200, dump_json(request.documents["note"]))
+    return Response(200, dump_json(request.documents["note"]))
 
 
-def _write_note(request: WireRequest, service: ToyService) -> Change:
+def _write_note(request: Request, service: ToyService) -> Change:
     """A number more than the one before, or none any more."""
 
     def make(documents: Mapping[str, JSON]) -> Write:
@@ -93,30 +95,30 @@ def _write_note(request: WireRequest, service: ToyService) -> Change:
         if number > 3:
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, "full")
         document = None if request.method == "DELETE" else number
-        return Write(WireResponse(200, dump_json(document)), "note", document)
+        return Write(Response(200, dump_json(document)), "note", document)
 
     return Change(make)
 
 
-def _authenticate(request: WireRequest, service: ToyService) -> str:
+def _authenticate(request: Request, service: ToyService) -> str:
     principal = service.principal(request.headers.get("x-key"))
     if principal is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED)
     return principal
 
 
-def _render_error(error: EmulatedError, request: WireRequest, service: ToyService) -> WireResponse:
+def _render_error(error: EmulatedError, request: Request, service: ToyService) -> Response:
     status = error.status or _STATUS.get(error.kind, 400)
     wait = () if error.retry_after is None else (("x-retry", str(error.retry_after)),)
-    return WireResponse(status, f"{error.kind}: {error.message} {dict(error.details)}".encode(), (*_TEXT, *wait))
+    return Response(status, f"{error.kind}: {error.message} {dict(error.details)}".encode(), (*_TEXT, *wait))
 
 
-def _render_late_error(error: EmulatedError, request: WireRequest, service: ToyService) -> bytes:
+def _render_late_error(error: EmulatedError, request: Request, service: ToyService) -> bytes:
     return f"{error.kind}: {error.message}\n".encode()
 
 
 TOY = Vendor(
-    prepare=no_habits,
+    prepare=no_profile,
     render_late_error=_render_late_error,
     fields=FieldNames(),
     name="toy",

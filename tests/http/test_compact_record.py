@@ -7,7 +7,7 @@ import pytest
 
 from emulator.control.models import RequestEntry
 from emulator.core.json import Object, as_array, as_object
-from emulator.http.compact_record import Slip
+from emulator.http.compact_record import CompactRecord
 from tests.conftest import Start
 from tests.http.test_head_cache import HEAD, MODEL, chat, warm
 from tests.saved import read_details
@@ -53,7 +53,7 @@ async def ask_twice(running: Running, head: str, body: bytes) -> list[Answer]:
     """Two calls down the short road."""
     await warm(running, head)
     answers = [await running.send("databricks", head.encode(), body) for _ in range(2)]
-    assert [isinstance(call, Slip) for call in running.built.journal.list_calls()[-2:]] == [True, True]
+    assert [isinstance(call, CompactRecord) for call in running.built.journal.list_calls()[-2:]] == [True, True]
     return answers
 
 
@@ -62,7 +62,7 @@ async def test_to_list_a_call_its_answer_is_not_made_once_more(start: Start, str
     running = await start()
     await ask_twice(running, HEAD, chat("Hello", stream=stream))
     slip = running.built.journal.list_calls()[-1]
-    assert isinstance(slip, Slip)
+    assert isinstance(slip, CompactRecord)
     for path in ("/requests", "/rules", f"/requests?deployment={MODEL}"):
         await running.ask("front", f"/_emulator{path}")
     assert slip.entry is None

@@ -15,9 +15,9 @@ from aiohttp import web
 from emulator.http.certificates import keep_authority, make_context
 from emulator.http.connection import Connection
 from emulator.http.listeners import ConnectionServer, Listeners, number_ports
-from emulator.http.timeouts import Patience, Phase, TimeLimits
+from emulator.http.timeouts import ConnectionPhase, TimeoutMonitor, Timeouts
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from tests.conftest import FROZEN
 from tests.handler.shakes import trusting
 from tests.handler.toy import TOY
@@ -26,7 +26,7 @@ SECRET = b"dapi-never-to-be-told"
 HEAD = b"Host: x\r\nAuthorization: Bearer " + SECRET + b"\r\n"
 POST = b"POST /chat HTTP/1.1\r\nx-key: k\r\n" + HEAD
 _BOUND = 30  # seconds that a test waits for what must happen; it takes milliseconds
-LIMITS = TimeLimits(head=30, body=120, idle=600)
+LIMITS = Timeouts(head=30, body=120, idle=600)
 
 
 class Served:
@@ -35,7 +35,7 @@ class Served:
     def __init__(self, listeners: Listeners) -> None:
         self.listeners = listeners
         self.time = 0.0
-        self._patience = Patience(LIMITS, lambda: self.time)
+        self._patience = TimeoutMonitor(LIMITS, lambda: self.time)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         url = urlsplit(self.listeners.urls["toy"])
@@ -47,12 +47,12 @@ class Served:
         for number, part in enumerate(parts):
             writer.write(part)
             if number < len(parts) - 1:
-                await self.until(Phase.BODY)
+                await self.until(ConnectionPhase.BODY)
         answer = await reader.read()
         writer.close()
         return answer
 
-    async def until(self, phase: Phase) -> Connection:
+    async def until(self, phase: ConnectionPhase) -> Connection:
         """The one connection, once it does that."""
         async with asyncio.timeout(_BOUND):
             while True:
@@ -74,8 +74,8 @@ class Served:
 
 @asynccontextmanager
 async def serving(scenario: str = "") -> AsyncIterator[Served]:
-    built = build(load_text(FROZEN + scenario), vendors={"toy": TOY})
-    listeners = Listeners(built.runtime, built.control, limits=TimeLimits(inf, inf, inf))
+    built = create_application(load_text(FROZEN + scenario), vendors={"toy": TOY})
+    listeners = Listeners(built.runtime, built.control, limits=Timeouts(inf, inf, inf))
     await listeners.open("127.0.0.1", number_ports(["toy"], 0))
     try:
         yield Served(listeners)
@@ -168,14 +168,14 @@ async def test_what_follows_the_control_prefix_without_a_slash_is_the_vendors() 
 
 
 SLOW = [
-    pytest.param(b"", Phase.IDLE, 600, b"", id="it asks for nothing"),
-    pytest.param(POST[:30], Phase.HEAD, 30, b"HTTP/1.1 408 ", id="half a head"),
-    pytest.param(POST + b"Content-Length: 9\r\n\r\n{", Phase.BODY, 120, b"HTTP/1.1 408 ", id="half a body"),
+    pytest.param(b"", ConnectionPhase.IDLE, 600, b"", id="it asks for nothing"),
+    pytest.param(POST[:30], ConnectionPhase.HEAD, 30, b"HTTP/1.1 408 ", id="half a head"),
+    pytest.param(POST + b"Content-Length: 9\r\n\r\n{", ConnectionPhase.BODY, 120, b"HTTP/1.1 408 ", id="half a body"),
 ]
 
 
 @pytest.mark.parametrize(("data", "phase", "limit", "told"), SLOW)
-async def test_a_slow_client_ends(data: bytes, phase: Phase, limit: float, told: bytes) -> None:
+async def test_a_slow_client_ends(data: bytes, phase: ConnectionPhase, limit: float, told: bytes) -> None:
     async with serving() as served:
         reader, writer = await served.connect()
         writer.write(data)
@@ -203,7 +203,7 @@ async def test_one_that_does_not_read_its_answer_ends() -> None:
         body = b'{"prompt": "a", "max": 1000000}'
         request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
         await asyncio.get_running_loop().sock_sendall(sock, request * 16)
-        await served.until(Phase.UNREAD)
+        await served.until(ConnectionPhase.UNREAD)
         async with asyncio.timeout(_BOUND):
             while served.listeners.clients():
                 served.wait(600)
@@ -214,14 +214,14 @@ async def test_one_that_does_not_read_its_answer_ends() -> None:
 async def test_what_counts_as_doing_something() -> None:
     async with serving() as served:
         reader, writer = await served.connect()
-        connection = await served.until(Phase.IDLE)
+        connection = await served.until(ConnectionPhase.IDLE)
         assert [connection.has_moved() for _ in range(2)] == [True, False]
         writer.write(b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
-        await served.until(Phase.IDLE)
+        await served.until(ConnectionPhase.IDLE)
         assert [connection.has_moved() for _ in range(2)] == [True, False]
         writer.write(b"G")
-        await served.until(Phase.HEAD)
+        await served.until(ConnectionPhase.HEAD)
         assert [connection.has_moved() for _ in range(2)] == [True, False]
         writer.write(b"E")
         await asyncio.sleep(0)
@@ -232,24 +232,26 @@ async def test_what_counts_as_doing_something() -> None:
 async def test_the_time_of_a_head_begins_with_its_first_byte() -> None:
     async with serving() as served:
         _, writer = await served.connect()
-        await served.until(Phase.IDLE)
+        await served.until(ConnectionPhase.IDLE)
         served.wait(599)
         writer.write(b"G")
-        await served.until(Phase.HEAD)
+        await served.until(ConnectionPhase.HEAD)
         served.wait(29)
         assert len(served.listeners.clients()) == 1
         writer.close()
 
 
 WAITING = [
-    pytest.param(POST + b"Content-Length: 9\r\n\r\n{", Phase.BODY, id="half a body"),
-    pytest.param(POST + b'Content-Length: 15\r\n\r\n{"prompt": "a"}', Phase.ANSWER, id="an answer that sleeps"),
-    pytest.param(POST[:20], Phase.HEAD, id="half a head"),
+    pytest.param(POST + b"Content-Length: 9\r\n\r\n{", ConnectionPhase.BODY, id="half a body"),
+    pytest.param(
+        POST + b'Content-Length: 15\r\n\r\n{"prompt": "a"}', ConnectionPhase.ANSWER, id="an answer that sleeps"
+    ),
+    pytest.param(POST[:20], ConnectionPhase.HEAD, id="half a head"),
 ]
 
 
 @pytest.mark.parametrize(("data", "phase"), WAITING)
-async def test_what_still_waits_when_the_time_is_over_ends_at_once(data: bytes, phase: Phase) -> None:
+async def test_what_still_waits_when_the_time_is_over_ends_at_once(data: bytes, phase: ConnectionPhase) -> None:
     async with serving("latency: {ttft: 1h}\n") as served:
         reader, writer = await served.connect()
         writer.write(data)
@@ -274,7 +276,7 @@ async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
 
 async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(tmp_path: Path) -> None:
     authority = keep_authority(tmp_path)
-    built = build(load_text(FROZEN), vendors={"toy": TOY})
+    built = create_application(load_text(FROZEN), vendors={"toy": TOY})
     listeners = Listeners(built.runtime, built.control, drain=inf)
     await listeners.open("127.0.0.1", number_ports(["toy"], 0), make_context(authority, ["127.0.0.1"]))
     url = urlsplit(listeners.urls["toy"])
@@ -289,7 +291,7 @@ async def test_a_second_order_to_end_does_not_wait() -> None:
     async with serving("latency: {ttft: 1h}\n") as served:
         _, writer = await served.connect()
         writer.write(POST + b'Content-Length: 15\r\n\r\n{"prompt": "a"}')
-        await served.until(Phase.ANSWER)
+        await served.until(ConnectionPhase.ANSWER)
         ending = asyncio.create_task(served.end(drain=inf))
         await asyncio.sleep(0)
         ending.cancel()

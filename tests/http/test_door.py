@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.http.listeners import Door, Listeners
+from emulator.http.listeners import Acceptor, Listeners
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.serve.server import run
 from tests.handler.toy import TOY
 from tests.serve.test_server import LOOPS
@@ -42,7 +42,7 @@ async def turn(times: int = _TURNS) -> None:
 
 async def test_all_who_wait_come_in_at_once(listening: socket.socket) -> None:
     guests = Guests()
-    door = Door([listening], guests)
+    door = Acceptor([listening], guests)
     clients = [socket.create_connection(listening.getsockname()) for _ in range(20)]
     door.look()
     door.look()
@@ -59,7 +59,7 @@ async def test_all_who_wait_come_in_at_once(listening: socket.socket) -> None:
 
 async def test_nobody_comes_in_through_a_closed_door(listening: socket.socket) -> None:
     guests = Guests()
-    door = Door([listening], guests)
+    door = Acceptor([listening], guests)
     with socket.create_connection(listening.getsockname()):
         door.look()
         door.close()
@@ -73,7 +73,7 @@ async def test_nobody_comes_in_through_a_closed_door(listening: socket.socket) -
 @pytest.mark.parametrize("uvloop", LOOPS)
 def test_a_crowd_does_not_wait_for_a_turn_each(uvloop: bool) -> None:
     async def count() -> int:
-        built = build(load_text("version: 1\nname: door\n"), vendors={TOY.name: TOY})
+        built = create_application(load_text("version: 1\nname: door\n"), vendors={TOY.name: TOY})
         listeners = Listeners(built.runtime, built.control)
         await listeners.open("127.0.0.1", {"front": 0})
         address = urlsplit(listeners.urls["front"])

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from urllib.parse import urlsplit
 
-from emulator.http.timeouts import Phase
+from emulator.http.timeouts import ConnectionPhase
 from tests.conftest import Start, running
 from tests.http.test_head_cache import HEAD, chat, warm
 from tests.http.test_writer import frozen, until
@@ -155,7 +155,7 @@ async def test_a_slow_reader_waits_alone(start: Start) -> None:
         connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         await client.begin(body)
         frozen(served).advance(LONG)
-        await until(lambda: connection.phase is Phase.UNREAD)
+        await until(lambda: connection.phase is ConnectionPhase.UNREAD)
         assert in_flight(served) == 1
         slow = await asyncio.wait_for(read_answer(client.reader), 10)
     assert slow.body.endswith(b"data: [DONE]\n\n")

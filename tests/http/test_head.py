@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.core.http import Headers, WireRequest, WireResponse, WireStream
+from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Endpoint
-from emulator.http.response_head import check_headers, frame, word_head
+from emulator.core.vendor import Endpoint, InferenceCall
+from emulator.http.response_head import check_headers, encode_head, frame
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyCodec, ToyService
 from tests.http.test_media import INERT, PAGES
@@ -28,7 +28,7 @@ def test_what_would_end_a_line_is_a_bug(text: str, place: str) -> None:
     header = (text, "a") if place == "name" else ("x-a", text)
     for headers in ((header,), (("Content-Type", "text/plain"), header), (header, ("x-b", "b"))):
         with pytest.raises(ValueError, match="line break or NUL"):
-            word_head(TOY, 200, headers, LENGTH, 0.0)
+            encode_head(TOY, 200, headers, LENGTH, 0.0)
         with pytest.raises(ValueError, match="line break or NUL"):
             check_headers(headers)
 
@@ -36,17 +36,17 @@ def test_what_would_end_a_line_is_a_bug(text: str, place: str) -> None:
 @pytest.mark.parametrize("value", ["", "a\tb", "h\u00e9\udcff", "a: b", "\u2028\x85\x0b\x0c\x1c"])
 def test_all_else_is_sent_as_it_is(value: str) -> None:
     check_headers((("x-a", value),))
-    head = word_head(TOY, 200, (("x-a", value),), LENGTH, 0.0)
+    head = encode_head(TOY, 200, (("x-a", value),), LENGTH, 0.0)
     assert f"\r\nx-a: {value}\r\n".encode("utf-8", "surrogateescape") in head
 
 
 @pytest.mark.parametrize("framing", [LENGTH, CHUNKS, ""])
 def test_a_page_runs_nothing(framing: str) -> None:
     for kind in INERT:
-        assert GUARDS not in word_head(TOY, 200, (("Content-Type", kind),), framing, 0.0), kind
+        assert GUARDS not in encode_head(TOY, 200, (("Content-Type", kind),), framing, 0.0), kind
     for kind in PAGES:
         for name in ("Content-Type", "content-type", "CONTENT-TYPE"):
-            assert GUARDS in word_head(TOY, 200, (("x-a", "b"), (name, kind)), framing, 0.0), kind
+            assert GUARDS in encode_head(TOY, 200, (("x-a", "b"), (name, kind)), framing, 0.0), kind
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_a_page_runs_nothing(framing: str) -> None:
     ],
 )
 def test_what_is_not_known_to_be_data_runs_nothing(headers: Headers, guarded: bool) -> None:
-    assert (GUARDS in word_head(TOY, 200, headers, LENGTH, 0.0)) is guarded
+    assert (GUARDS in encode_head(TOY, 200, headers, LENGTH, 0.0)) is guarded
 
 
 @pytest.mark.parametrize(("status", "framing"), [(200, frame(200, 0)), (204, frame(204, 3)), (304, frame(304, 3))])
 def test_an_answer_without_a_body_is_no_page(status: int, framing: str) -> None:
-    assert GUARDS not in word_head(TOY, status, (), framing, 0.0)
-    assert GUARDS not in word_head(TOY, status, (("Content-Type", "text/html"),), framing, 0.0)
+    assert GUARDS not in encode_head(TOY, status, (), framing, 0.0)
+    assert GUARDS not in encode_head(TOY, status, (("Content-Type", "text/html"),), framing, 0.0)
 
 
 def test_a_vendor_that_writes_small_letters_has_them_here_too() -> None:
-    head = word_head(replace(TOY, lower_case=True), 200, (("content-type", "text/html"),), LENGTH, 0.0)
+    head = encode_head(replace(TOY, lower_case=True), 200, (("content-type", "text/html"),), LENGTH, 0.0)
     assert GUARDS.lower() in head
 
 
@@ -78,22 +78,22 @@ def test_a_vendor_that_writes_small_letters_has_them_here_too() -> None:
 class SplittingCodec(ToyCodec):
     """Its answers have a header that would be two."""
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         return replace(super().render(plan, request), headers=(("x-a", "a\r\nX-Evil: 1"),))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return replace(super().stream(plan, request), headers=(("x-a", "a\r\nX-Evil: 1"),))
 
 
-def _split_call(request: WireRequest, service: ToyService) -> Call:
+def _split_call(request: Request, service: ToyService) -> InferenceCall:
     (chat,) = [endpoint.parse for endpoint in TOY.endpoints if endpoint.path == "/chat"]
     call = chat(request, service)
-    assert isinstance(call, Call)
+    assert isinstance(call, InferenceCall)
     return replace(call, codec=SplittingCodec())
 
 
-def _split(request: WireRequest, service: ToyService) -> WireResponse:
-    return WireResponse(200, b"{}", (("Content-Type", "application/json\r\nX-Evil: 1"),))
+def _split(request: Request, service: ToyService) -> Response:
+    return Response(200, b"{}", (("Content-Type", "application/json\r\nX-Evil: 1"),))
 
 
 SPLITTING = replace(

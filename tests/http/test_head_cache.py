@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.http.compact_record import Slip
+from emulator.http.compact_record import CompactRecord
 from emulator.http.head_cache import is_bare, read_frame
-from emulator.journal.record import Entry, Kept
+from emulator.journal.record import JournalEntry, Payload
 from tests.conftest import Start
 from tests.golden import read_request
 from tests.wire import Answer, Running, read_answer
@@ -28,7 +28,7 @@ def chat(text: str = "What is a tide?", **more: object) -> bytes:
 
 def is_short(running: Running) -> bool:
     """Whether the latest call took the short road."""
-    return isinstance(running.built.journal.list_calls()[-1], Slip)
+    return isinstance(running.built.journal.list_calls()[-1], CompactRecord)
 
 
 async def warm(running: Running, head: str = HEAD, vendor: str = "databricks") -> None:
@@ -67,7 +67,7 @@ def picture(running: Running) -> dict[str, object]:
     return {**figures, **look(entry.kept, "request", "size"), "request": asked}
 
 
-def look(value: Entry | Kept, *but: str) -> dict[str, object]:
+def look(value: JournalEntry | Payload, *but: str) -> dict[str, object]:
     return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in but}
 
 
@@ -138,7 +138,7 @@ def test_the_openai_client_is_usual(live: Running) -> None:
             said = client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": f"Hi {number}"}])
             assert said.choices[0].message.content
     recorded = [call for call in live.built.journal.list_calls(None) if call.seq > before]
-    assert [isinstance(call, Slip) for call in recorded] == [False, False, True, True]
+    assert [isinstance(call, CompactRecord) for call in recorded] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(("scenario", "head", "body"), LEFT)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from emulator.core.errors import EmulatedError
-from emulator.handler.context import Exchange
+from emulator.handler.context import RequestContext
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.wire import Running
@@ -56,11 +56,11 @@ async def _ask(running: Running, vendor: str, body: dict[str, JSON] | bytes, hea
 @pytest.mark.parametrize("vendor", _CHATS)
 async def test_no_answer_leaves_a_cycle(start: Start, vendor: str, no_collector: None) -> None:
     running = await start("version: 1\nclock: instant\n")
-    before = _list(Exchange), _list(EmulatedError)  # other tests' own
+    before = _list(RequestContext), _list(EmulatedError)  # other tests' own
     for body, headers in _CASES.values():
         await _ask(running, vendor, body, headers)
     await running.ask("front", "/_emulator/health")  # whatever was under way has ended
-    exchanges, errors = _list(Exchange, before[0]), _list(EmulatedError, before[1])
+    exchanges, errors = _list(RequestContext, before[0]), _list(EmulatedError, before[1])
     assert exchanges == []
     assert not any(error.__traceback__ or error.__context__ for error in errors)
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.http.connection import Outbox
+from emulator.http.connection import WriteCoalescer
 from tests.conftest import Start
 from tests.http.test_head_cache import HEAD, chat, warm
 from tests.wire import Running, read_answer
@@ -41,7 +41,7 @@ def word(running: Running, body: bytes) -> bytes:
 
 async def test_answers_are_written_in_order_once_all_was_read() -> None:
     log: list[tuple[str, bytes]] = []
-    outbox, first, second = Outbox(), Line(log, "first"), Line(log, "second")
+    outbox, first, second = WriteCoalescer(), Line(log, "first"), Line(log, "second")
     outbox.send(first, b"1")
     outbox.send(second, b"2")
     assert not log
@@ -54,7 +54,7 @@ async def test_answers_are_written_in_order_once_all_was_read() -> None:
 
 async def test_many_answers_do_not_wait_for_each_other() -> None:
     log: list[tuple[str, bytes]] = []
-    outbox, line = Outbox(), Line(log, "line")
+    outbox, line = WriteCoalescer(), Line(log, "line")
     for number in range(100):
         outbox.send(line, b"%d" % number)
     assert len(log) >= 80
@@ -64,7 +64,7 @@ async def test_many_answers_do_not_wait_for_each_other() -> None:
 
 async def test_who_has_left_takes_no_answer_from_others() -> None:
     log: list[tuple[str, bytes]] = []
-    outbox, gone, there = Outbox(), Line(log, "gone"), Line(log, "there")
+    outbox, gone, there = WriteCoalescer(), Line(log, "gone"), Line(log, "there")
     outbox.send(gone, b"1")
     outbox.send(there, b"2")
     gone.closing = True

@@ -3,13 +3,13 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.vendor import Endpoint, Service, VendorSettings
 from emulator.http.routing import Router
 
 
-def _answer(request: WireRequest, service: Service[VendorSettings, None]) -> WireResponse:
-    return WireResponse(200)
+def _answer(request: Request, service: Service[VendorSettings, None]) -> Response:
+    return Response(200)
 
 
 def _endpoint(method: str, path: str) -> Endpoint[VendorSettings, None]:

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 from multidict import CIMultiDict
 
-from emulator.http.sessions import SessionNameError, address
+from emulator.http.sessions import SessionNameError, route_session
 
 
 def basic(password: str) -> str:
@@ -35,13 +35,13 @@ def basic(password: str) -> str:
     ],
 )
 def test_the_first_way_that_names_a_session_wins(path: str, headers: dict[str, str], session: str, left: str) -> None:
-    found = address(path, CIMultiDict(headers))
+    found = route_session(path, CIMultiDict(headers))
     assert (found.session, found.path) == (session, left)
 
 
 def test_a_port_of_ones_own_comes_last() -> None:
-    assert address("/v1", CIMultiDict(), default="own").session == "own"
-    assert address("/v1", CIMultiDict({"baggage": "emulator.session=a"}), default="own").session == "a"
+    assert route_session("/v1", CIMultiDict(), default="own").session == "own"
+    assert route_session("/v1", CIMultiDict({"baggage": "emulator.session=a"}), default="own").session == "a"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_port_of_ones_own_comes_last() -> None:
     ],
 )
 def test_the_session_is_cut_off_from_credentials(headers: dict[str, str], left: dict[str, str]) -> None:
-    assert dict(address("/", CIMultiDict(headers)).headers) == left
+    assert dict(route_session("/", CIMultiDict(headers)).headers) == left
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_the_session_is_cut_off_from_credentials(headers: dict[str, str], left: 
 )
 def test_basic_credentials_that_are_none_are_left_as_they_are(token: str) -> None:
     headers = {"Authorization": f"Basic {token}"}
-    found = address("/", CIMultiDict(headers))
+    found = route_session("/", CIMultiDict(headers))
     assert (found.session, dict(found.headers)) == ("", headers)
 
 
 def test_a_key_that_is_listed_is_whole() -> None:
-    found = address("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
+    found = route_session("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
     assert (found.session, found.headers["api-key"]) == ("", "k~a")
 
 
@@ -86,12 +86,12 @@ def test_a_key_that_is_listed_is_whole() -> None:
 def test_what_was_cut_off_a_key_is_kept_for_keys_that_are_handed_out(
     path: str, headers: dict[str, str], suffix: str
 ) -> None:
-    assert address(path, CIMultiDict(headers)).key_suffix == suffix
+    assert route_session(path, CIMultiDict(headers)).key_suffix == suffix
 
 
 def test_the_path_is_kept_for_links() -> None:
-    assert address("/_s/a/v1", CIMultiDict()).prefix == "/_s/a"
-    assert address("/v1", CIMultiDict()).prefix == ""
+    assert route_session("/_s/a/v1", CIMultiDict()).prefix == "/_s/a"
+    assert route_session("/v1", CIMultiDict()).prefix == ""
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_path_is_kept_for_links() -> None:
 )
 def test_a_name_that_cannot_be_one_is_refused(path: str, headers: dict[str, str]) -> None:
     with pytest.raises(SessionNameError, match="no session's name"):
-        address(path, CIMultiDict(headers))
+        route_session(path, CIMultiDict(headers))
 
 
 ENTRA = "Zk28Q~" + "dEf.SECRET_REST-of~AzureADClient0123"[:34]
@@ -118,13 +118,13 @@ ENTRA = "Zk28Q~" + "dEf.SECRET_REST-of~AzureADClient0123"[:34]
 def test_a_real_credential_with_a_tilde_is_never_taken_apart(name: str, written: str, length: int) -> None:
     secret = "Zk28Q~" + ("aB.~_-9" * 6)[: length - 1] + "z"
     headers = {name: written.format(secret)}
-    found = address("/", CIMultiDict(headers))
+    found = route_session("/", CIMultiDict(headers))
     assert (found.session, dict(found.headers), found.key_suffix) == ("", headers, "")
 
 
 def test_nor_is_it_as_a_password() -> None:
     headers = {"Authorization": basic(ENTRA)}
-    found = address("/", CIMultiDict(headers))
+    found = route_session("/", CIMultiDict(headers))
     assert (found.session, dict(found.headers)) == ("", headers)
 
 
@@ -138,5 +138,5 @@ def test_nor_is_it_as_a_password() -> None:
     ],
 )
 def test_other_keys_still_name_a_session(key: str, session: str, rest: str) -> None:
-    found = address("/", CIMultiDict({"api-key": key}))
+    found = route_session("/", CIMultiDict({"api-key": key}))
     assert (found.session, found.headers["api-key"]) == (session, rest)

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.clock import FrozenClock
-from emulator.http.stream_writer import Sent, pour
+from emulator.http.stream_writer import Sent, write_immediately
 from tests.conftest import Start
 
 _INSTANT = "version: 1\nname: pump\nclock: instant\n"
@@ -48,5 +48,5 @@ class _Request:
 async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
     sent, ended = Sent(), list[bool]()
     batches = iter([(b"1\r\na\r\n", 1, 1)])
-    whole = await pour(_Request(), FrozenClock(), 0.0, b"", batches, sent, lambda: ended.append(True))  # type: ignore[arg-type]  # all it asks
+    whole = await write_immediately(_Request(), FrozenClock(), 0.0, b"", batches, sent, lambda: ended.append(True))  # type: ignore[arg-type]  # all it asks
     assert (whole, ended, sent) == (False, [], Sent(dues=[], lateness=[]))

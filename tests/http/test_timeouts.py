@@ -6,18 +6,18 @@ from math import inf
 
 import pytest
 
-from emulator.http.timeouts import Patience, Phase, TimeLimits, keep_house
+from emulator.http.timeouts import ConnectionPhase, TimeoutMonitor, Timeouts, run_housekeeping
 
-LIMITS = TimeLimits(head=30, body=120, idle=600)
+LIMITS = Timeouts(head=30, body=120, idle=600)
 
 
 @dataclass
 class Client:
     """Does what it is told to, and keeps how it was ended."""
 
-    phase: Phase
+    phase: ConnectionPhase
     moved: bool = True
-    ended: list[Phase] = field(default_factory=list)
+    ended: list[ConnectionPhase] = field(default_factory=list)
     since: float = 0.0
     peer: str = "127.0.0.1"
 
@@ -25,7 +25,7 @@ class Client:
         moved, self.moved = self.moved, False
         return moved
 
-    def end(self, phase: Phase) -> None:
+    def end(self, phase: ConnectionPhase) -> None:
         self.ended.append(phase)
 
 
@@ -39,11 +39,16 @@ class Time:
 
 @pytest.mark.parametrize(
     ("phase", "limit"),
-    [(Phase.HEAD, 30.0), (Phase.BODY, 120.0), (Phase.IDLE, 600.0), (Phase.UNREAD, 600.0)],
+    [
+        (ConnectionPhase.HEAD, 30.0),
+        (ConnectionPhase.BODY, 120.0),
+        (ConnectionPhase.IDLE, 600.0),
+        (ConnectionPhase.UNREAD, 600.0),
+    ],
 )
-def test_who_takes_too_long_is_ended(phase: Phase, limit: float) -> None:
+def test_who_takes_too_long_is_ended(phase: ConnectionPhase, limit: float) -> None:
     time, client = Time(), Client(phase)
-    patience = Patience(LIMITS, time)
+    patience = TimeoutMonitor(LIMITS, time)
     patience.look([client])
     time.now += limit - 1
     patience.look([client])
@@ -54,8 +59,8 @@ def test_who_takes_too_long_is_ended(phase: Phase, limit: float) -> None:
 
 
 def test_who_does_something_begins_anew() -> None:
-    time, client = Time(), Client(Phase.IDLE)
-    patience = Patience(LIMITS, time)
+    time, client = Time(), Client(ConnectionPhase.IDLE)
+    patience = TimeoutMonitor(LIMITS, time)
     patience.look([client])
     time.now += 599
     client.moved = True
@@ -65,10 +70,10 @@ def test_who_does_something_begins_anew() -> None:
     assert not client.ended
 
 
-@pytest.mark.parametrize("limits", [LIMITS, TimeLimits(inf, inf, inf)], ids=["the usual limits", "no limits"])
-def test_whoever_waits_for_us_may_wait(limits: TimeLimits) -> None:
-    time, client = Time(), Client(Phase.ANSWER)
-    patience = Patience(limits, time)
+@pytest.mark.parametrize("limits", [LIMITS, Timeouts(inf, inf, inf)], ids=["the usual limits", "no limits"])
+def test_whoever_waits_for_us_may_wait(limits: Timeouts) -> None:
+    time, client = Time(), Client(ConnectionPhase.ANSWER)
+    patience = TimeoutMonitor(limits, time)
     for _ in range(3):
         patience.look([client])
         time.now += 1e6
@@ -81,7 +86,7 @@ async def test_chores_are_done_until_it_is_cancelled_whatever_one_does(caplog: p
     def fail() -> None:
         raise RuntimeError("a bug")
 
-    keeping = asyncio.create_task(keep_house(TimeLimits(1e-9, inf, inf), [fail, done.set]))
+    keeping = asyncio.create_task(run_housekeeping(Timeouts(1e-9, inf, inf), [fail, done.set]))
     await done.wait()
     keeping.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -15,9 +15,9 @@ from emulator.core.clock import FrozenClock
 from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
 from emulator.http.listeners import Listeners
-from emulator.http.stream_writer import Pump, Sent, run
+from emulator.http.stream_writer import Sent, StreamWriter, write_stream
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from tests.conftest import Start, running
 from tests.handler.toy import TOY
 from tests.parsed import JSON
@@ -343,7 +343,7 @@ async def test_what_there_is_not_is_a_problem(start: Start, headers: dict[str, s
 
 
 async def test_headers_can_be_heeded_not() -> None:
-    built = build(load_text("version: 1\nname: test\n"), vendors={"toy": TOY}, header_faults=False)
+    built = create_application(load_text("version: 1\nname: test\n"), vendors={"toy": TOY}, header_faults=False)
     listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
     answer = await ask(Running(built, listeners.urls), "/chat", {"prompt": "Hi", "max": 3}, x_emulator_error="oops")
@@ -370,8 +370,8 @@ async def test_events_that_are_joined_are_one_chunk_even_where_they_are_due_apar
     clock = FrozenClock()
     events: list[Event] = [(0.0, b"a", 1, Mark.JOINED), (1.0, b"b", 2, Mark.FINISH), (1.0, b"c", 2, Mark.DONE)]
     sent = Sent()
-    pump = Pump(clock, clock.now(), iter(events), sent, lambda: None, chunked=True)
-    running = asyncio.ensure_future(run(pump, Request()))  # type: ignore[arg-type]  # all it asks
+    pump = StreamWriter(clock, clock.now(), iter(events), sent, lambda: None, chunked=True)
+    running = asyncio.ensure_future(write_stream(pump, Request()))  # type: ignore[arg-type]  # all it asks
     await asyncio.sleep(0)
     assert written == []
     clock.advance(1.0)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.executor import in_turns
-from emulator.core.http import WireRequest
+from emulator.core.executor import cooperative
+from emulator.core.http import Request
 from emulator.journal.journal import _FRESH, _SPARE, WORLD, Journal
-from emulator.journal.record import Attempts, Entry, Evidence, Kept, Recorded
+from emulator.journal.record import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload
 from emulator.scenario.credentials import NO_TOKENS
-from emulator.scenario.matching import Facts, Match, Verdict
+from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 
 
 class Witness:
@@ -23,10 +23,10 @@ class Witness:
         self.held = 0
         self.tokens = NO_TOKENS
 
-    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
-        return (Verdict(entry.id),)
+    def explain(self, entry: JournalEntry) -> tuple[RuleResult, ...]:
+        return (RuleResult(entry.id),)
 
-    def read(self, entry: Entry) -> Facts | None:
+    def read(self, entry: JournalEntry) -> RequestAttributes | None:
         return None
 
 
@@ -47,11 +47,11 @@ class Call:
     def join(self, attempts: Attempts, before: str | None) -> None:
         self.number, self.retry_of = attempts.count, before
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         self.read_before = True
         return make_entry(self.id)
 
-    def glance(self) -> Entry:
+    def glance(self) -> JournalEntry:
         return make_entry(self.id)
 
     def forget(self) -> None:
@@ -59,8 +59,10 @@ class Call:
         self.explainer = None
 
 
-def make_entry(name: str, *, session: str = "", body: bytes | None = None, witness: Witness | None = None) -> Entry:
-    entry = Entry(
+def make_entry(
+    name: str, *, session: str = "", body: bytes | None = None, witness: Witness | None = None
+) -> JournalEntry:
+    entry = JournalEntry(
         id=name,
         time=0.0,
         vendor="toy",
@@ -79,11 +81,11 @@ def make_entry(name: str, *, session: str = "", body: bytes | None = None, witne
         whole=True,
     )
     if body is not None:
-        wire = WireRequest(method="POST", path="/", body=body)
-        kept = Kept(wire)
+        wire = Request(method="POST", path="/", body=body)
+        kept = Payload(wire)
         kept.measure()
         entry.keep = lambda: kept
-        entry.evidence = Evidence(witness, Match(), b"", 0)
+        entry.evidence = MatchEvidence(witness, Match(), b"", 0)
     return entry
 
 
@@ -170,7 +172,7 @@ def test_one_session_is_forgotten_alone() -> None:
 
 
 def test_each_call_is_handed_on() -> None:
-    heard: list[Recorded] = []
+    heard: list[JournalItem] = []
     journal = Journal()
     journal.listeners.append(heard.append)
     journal.add(make_entry("1"))
@@ -323,7 +325,7 @@ async def test_others_have_their_turn_while_many_calls_are_read() -> None:
 
     other = asyncio.create_task(take_turns())
     async with asyncio.timeout(10):
-        assert [call.read().id async for call in in_turns(calls)] == [call.id for call in calls]
+        assert [call.read().id async for call in cooperative(calls)] == [call.id for call in calls]
         await other
     assert {*range(100, 1000, 100)} <= {*turns}
 

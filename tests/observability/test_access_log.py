@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from emulator.journal.record import Entry
+from emulator.journal.record import JournalEntry
 from emulator.observability.access_log import AccessLog, configure_logging, wants_colour
 from tests.conftest import Start
 from tests.handler.toy import TOY
@@ -29,7 +29,7 @@ async def log(start: Start, *prompts: str, as_json: bool) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-async def write(entry: Entry, *, colour: bool = False) -> list[str]:
+async def write(entry: JournalEntry, *, colour: bool = False) -> list[str]:
     stream = io.StringIO()
     access = AccessLog(as_json=False, stream=stream, colour=colour, folds=True)
     access(entry)
@@ -37,7 +37,7 @@ async def write(entry: Entry, *, colour: bool = False) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def make_entry(**fields: object) -> Entry:
+def make_entry(**fields: object) -> JournalEntry:
     usual: dict[str, object] = {
         "id": "1",
         "time": MOMENT,
@@ -47,7 +47,7 @@ def make_entry(**fields: object) -> Entry:
         "status": 200,
         "duration": 0.9,
     }
-    return Entry(**(usual | fields))  # type: ignore[arg-type]  # tables of fields
+    return JournalEntry(**(usual | fields))  # type: ignore[arg-type]  # tables of fields
 
 
 async def test_a_line_for_people(start: Start) -> None:

@@ -1,6 +1,6 @@
 """Metrics of several processes."""
 
-from emulator.observability.metrics import add_metrics, join_metrics
+from emulator.observability.metrics import add_metrics, merge_metrics
 
 ONE = """# HELP build_info Version.
 # TYPE build_info gauge
@@ -32,7 +32,7 @@ def test_counters_and_buckets_are_added_and_what_is_the_same_is_said_once() -> N
 
 
 def test_each_sample_says_whose_it_is() -> None:
-    lines = join_metrics({"x": ONE, "y": TWO}).splitlines()
+    lines = merge_metrics({"x": ONE, "y": TWO}).splitlines()
     assert [line for line in lines if "asked_total{" in line] == [
         'asked_total{replica="x",vendor="a"} 2',
         'asked_total{replica="y",vendor="a"} 3',

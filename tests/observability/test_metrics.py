@@ -9,8 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from emulator.core.json import dump_json
-from emulator.http.compact_record import Slip
-from emulator.journal.record import Entry
+from emulator.http.compact_record import CompactRecord
+from emulator.journal.record import JournalEntry
 from emulator.observability.metrics import FAMILIES, SCHEMA, Family
 from emulator.vendors import VENDORS
 from tests.conftest import Start
@@ -99,7 +99,7 @@ async def test_calls_of_the_short_road_are_counted_as_all_others(start: Start) -
     path = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
     for _ in range(5):
         await running.ask("databricks", path, body, headers={"Authorization": "Bearer k"})
-    assert any(isinstance(call, Slip) for call in running.built.journal.list_calls())
+    assert any(isinstance(call, CompactRecord) for call in running.built.journal.list_calls())
     samples = await scrape(running)
     for name in ("request_duration", "time_to_first_token", "time_per_output_token"):
         assert sum(pick(samples, f"gen_ai_server_{name}_seconds_count").values()) == 5
@@ -188,7 +188,7 @@ rules:
 """
 
 
-def compare(samples: Samples, entries: Sequence[Entry]) -> None:
+def compare(samples: Samples, entries: Sequence[JournalEntry]) -> None:
     """What is told adds up to what the journal has."""
     assert pick(samples, "emulator_requests_total", "code") == Counter((str(e.status),) for e in entries)
     assert sum(pick(samples, "emulator_completion_tokens_total").values()) == sum(e.sent_tokens for e in entries)
@@ -249,7 +249,7 @@ async def test_they_equal_the_journal_s_sums_on_the_short_road_too(start: Start)
         for number in range(32):
             group.create_task(client(number))
     calls = running.built.journal.list_calls()
-    assert sum(isinstance(call, Slip) for call in calls) >= 100
+    assert sum(isinstance(call, CompactRecord) for call in calls) >= 100
     compare(await scrape(running), [call.read() for call in calls])
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from emulator.observability.totals import OTHER
-from emulator.observability.vendor_metrics import Sums
+from emulator.observability.vendor_metrics import LabelledTotals
 from tests.observability.test_totals import Counted
 
 
@@ -21,13 +21,13 @@ def alone(*calls: Ended) -> list[list[Ended]]:
     return [[call] for call in calls]
 
 
-def make() -> Sums:
-    sums = Sums(lambda path: f"of {path}")
+def make() -> LabelledTotals:
+    sums = LabelledTotals(lambda path: f"of {path}")
     sums.know(["m"])
     return sums
 
 
-def models(sums: Sums, session: str | None = None) -> dict[str, int]:
+def models(sums: LabelledTotals, session: str | None = None) -> dict[str, int]:
     return {model: series.count for (_, _, model, _, _), series in sums.of(session).series.items()}
 
 

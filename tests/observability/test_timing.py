@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.observability.timing import Quantiles, Timing
+from emulator.observability.timing import Quantiles, TimingReport
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.wire import Running
@@ -127,6 +127,6 @@ async def test_a_run_that_is_late_is_invalid(start: Start, caplog: pytest.LogCap
 
 
 def test_a_bound_that_is_kept_says_nothing() -> None:
-    timing = Timing()
+    timing = TimingReport()
     timing.hold(5.0)
     assert timing.invalid is None

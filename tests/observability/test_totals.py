@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from emulator.observability.totals import DURATIONS, FIRST_TOKENS, OTHER, Series, Totals
+from emulator.observability.totals import DURATIONS, FIRST_TOKENS, OTHER, MetricTotals, Series
 
 LABELS = ("chat", "toy", "m", 200, "")
 
@@ -32,7 +32,7 @@ class Counted:
 
 def _count(*durations: float) -> Series:
     """What calls of these durations add up to."""
-    totals = Totals()
+    totals = MetricTotals()
     totals.add([Counted(duration=duration) for duration in durations], LABELS)
     return totals.series[LABELS]
 
@@ -74,14 +74,14 @@ def test_buckets_are_those_of_the_conventions() -> None:
     ],
 )
 def test_first_tokens_are_those_of_streams_that_succeeded(call: Counted, firsts: int) -> None:
-    totals = Totals()
+    totals = MetricTotals()
     totals.add([call], LABELS)
     series = totals.series[LABELS]
     assert (sum(series.duration.counts), sum(series.first_token.counts)) == (1, firsts)
 
 
 def test_many_calls_of_the_same_labels_take_no_more_room_than_one() -> None:
-    totals = Totals()
+    totals = MetricTotals()
     totals.add([Counted()], LABELS)
     room = len(totals.series[LABELS].figures)
     for _ in range(1000):
@@ -92,7 +92,7 @@ def test_many_calls_of_the_same_labels_take_no_more_room_than_one() -> None:
 
 
 def test_what_other_labels_have_is_counted_beside() -> None:
-    totals = Totals()
+    totals = MetricTotals()
     other = ("chat", "toy", "n", 200, "")
     totals.add([Counted(prompt_tokens=2, sent_tokens=3, duration=2.5)], LABELS)
     totals.add([Counted(prompt_tokens=5, sent_tokens=7, stream=False)] * 2, other)
@@ -109,14 +109,14 @@ def test_histograms_of_calls_with_other_statuses_are_one() -> None:
 
 
 def test_rules_have_names_up_to_a_bound() -> None:
-    totals = Totals()
+    totals = MetricTotals()
     for number in range(1100):
         totals.add([Counted(rule=f"rule {number}")], LABELS)
     assert (len(totals.rules), totals.rules[OTHER], totals.rules["rule 1"]) == (1001, 100, 1)
 
 
 def test_labels_are_told_apart_up_to_a_bound_and_no_call_is_lost() -> None:
-    totals = Totals(most=10)
+    totals = MetricTotals(most=10)
     for number in range(400):
         totals.add([Counted()], ("chat", "toy", f"m{number}", 200 + number, ""))
     assert len(totals.series) <= 2 * 10 + 5

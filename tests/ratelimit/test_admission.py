@@ -5,12 +5,20 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
-from emulator.core.vendor import Call
-from emulator.ratelimit import Admission, Gate
+from emulator.core.http import Request
+from emulator.core.requests import (
+    ChatRequest,
+    CompletionRequest,
+    Deployment,
+    EmbeddingRequest,
+    InferenceRequest,
+    Message,
+    Sampling,
+)
+from emulator.core.vendor import InferenceCall
+from emulator.ratelimit import AdmissionController, Ticket
 from emulator.ratelimit.admission import reserve_output
-from emulator.ratelimit.concurrency import Room
+from emulator.ratelimit.concurrency import ConcurrencyLimits
 from emulator.scenario.limits import compile_limits
 from emulator.scenario.load import load_text
 from emulator.storage.memory import MemoryState
@@ -21,28 +29,30 @@ TOY = Deployment(vendor="toy", name="llama")
 
 
 def make_call(
-    ask: Ask | None = None,
+    ask: InferenceRequest | None = None,
     deployment: Deployment = TOY,
     prompt_tokens: tuple[int, ...] = (10,),
-) -> Call:
-    return Call(deployment=deployment, ask=ask or chat(20), codec=ToyCodec(), prompt_tokens=prompt_tokens)
+) -> InferenceCall:
+    return InferenceCall(deployment=deployment, ask=ask or chat(20), codec=ToyCodec(), prompt_tokens=prompt_tokens)
 
 
-def sent_by(principal: str = "search", session: str = "") -> WireRequest:
-    return WireRequest(method="POST", path="/", principal=principal, session=session)
+def sent_by(principal: str = "search", session: str = "") -> Request:
+    return Request(method="POST", path="/", principal=principal, session=session)
 
 
-def chat(max_tokens: int | None = None, n: int = 1) -> ChatAsk:
-    return ChatAsk(messages=(Message(role="user", text="Hi"),), sampling=Sampling(max_tokens=max_tokens, n=n))
+def chat(max_tokens: int | None = None, n: int = 1) -> ChatRequest:
+    return ChatRequest(messages=(Message(role="user", text="Hi"),), sampling=Sampling(max_tokens=max_tokens, n=n))
 
 
-def open_gate(*limits: str) -> Gate:
+def open_gate(*limits: str) -> AdmissionController:
     listed = "".join(f"  - {limit}\n" for limit in limits)
     scenario = load_text(f"version: 1\nlimits:\n{listed}").scenario
-    return Gate(compile_limits(scenario.limits), MemoryState())
+    return AdmissionController(compile_limits(scenario.limits), MemoryState())
 
 
-async def admit(gate: Gate, call: Call, request: WireRequest, now: float, room: Room | None = None) -> Admission:
+async def admit(
+    gate: AdmissionController, call: InferenceCall, request: Request, now: float, room: ConcurrencyLimits | None = None
+) -> Ticket:
     admission = await gate.charge(call, request, now)
     await gate.enter(admission, call, now, room)
     return admission
@@ -62,12 +72,18 @@ async def admit(gate: Gate, call: Call, request: WireRequest, now: float, room: 
         ),
         pytest.param(chat(7999), replace(TOY, max_output=8000, default_max_tokens=50), (10,), 7999, id="less is one"),
         pytest.param(
-            CompletionAsk(prompts=("a", "b"), sampling=Sampling(max_tokens=7)), TOY, (1, 1), 14, id="for each prompt"
+            CompletionRequest(prompts=("a", "b"), sampling=Sampling(max_tokens=7)),
+            TOY,
+            (1, 1),
+            14,
+            id="for each prompt",
         ),
-        pytest.param(EmbeddingAsk(inputs=("a",)), TOY, (1,), 0, id="vectors have no tokens"),
+        pytest.param(EmbeddingRequest(inputs=("a",)), TOY, (1,), 0, id="vectors have no tokens"),
     ],
 )
-def test_output_is_reserved(ask: Ask, deployment: Deployment, prompt_tokens: tuple[int, ...], reserved: int) -> None:
+def test_output_is_reserved(
+    ask: InferenceRequest, deployment: Deployment, prompt_tokens: tuple[int, ...], reserved: int
+) -> None:
     assert reserve_output(make_call(ask, deployment, prompt_tokens)) == reserved
 
 
@@ -88,7 +104,7 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
         admission = await admit(gate, make_call(prompt_tokens=(10, 2)), sent_by(), 0.0)
         assert [balance.left for balance in admission.balances] == [left]
         await gate.release(admission, sent, 0.0)
-        probe = await admit(gate, make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
+        probe = await admit(gate, make_call(EmbeddingRequest(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
         assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
 
 

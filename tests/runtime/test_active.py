@@ -7,7 +7,7 @@ import pytest
 
 from emulator.runtime.active import Apps
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 
 
 def refuse(name: str, apps: Apps) -> None:
@@ -25,7 +25,7 @@ def test_to_ask_which_are_served_mounts_none() -> None:
 
 def test_a_world_that_was_replaced_needs_no_garbage_collector() -> None:
     """Nothing in it leads back to itself: who resets often would else keep worlds until somebody looks for them."""
-    built = build(load_text("version: 1\nname: x\n"))
+    built = create_application(load_text("version: 1\nname: x\n"))
     gc.disable()
     try:
         assert set(built.runtime.active.apps.values())

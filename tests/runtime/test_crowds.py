@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.http.listeners import MOST_PORTS, MOST_PORTS_OF_ONE
-from emulator.runtime.sessions import IDLE, Room, Sessions, weigh
+from emulator.runtime.sessions import IDLE, SessionLimits, Sessions, estimate_size
 from emulator.scenario.load import load_text
 from tests.conftest import Start
 from tests.handler.shared import PLAIN, open_replicas
@@ -18,7 +18,7 @@ from tests.wire import Running
 
 LIMITED = b"version: 1\nrules: [{name: a, error: {kind: rate_limited}}]\n"
 REFUSED = 400  # how the toy says that it is too much
-FEW = Room(most=5, own=3)
+FEW = SessionLimits(most=5, own=3)
 
 
 @pytest.fixture
@@ -87,8 +87,8 @@ def make_rules(count: int) -> bytes:
 
 async def test_their_scenarios_are_weighed(toy: Running) -> None:
     text = make_rules(200)
-    weight = weigh(load_text(text, "scenario"))
-    toy.built.runtime.sessions.room = Room(weight=2 * weight + 1000)
+    weight = estimate_size(load_text(text, "scenario"))
+    toy.built.runtime.sessions.room = SessionLimits(weight=2 * weight + 1000)
     statuses = [(await control(toy, "PUT", f"/scenario?session={name}", text)).status for name in ("a", "b", "c", "a")]
     assert statuses == [200, 200, 429, 200]
     refused = await control(toy, "PUT", "/scenario?session=c", text)
@@ -99,7 +99,7 @@ async def test_their_scenarios_are_weighed(toy: Running) -> None:
 
 def test_a_scenario_weighs_more_the_more_it_says() -> None:
     least, more, text = (
-        weigh(load_text(each, "scenario"))
+        estimate_size(load_text(each, "scenario"))
         for each in (b"version: 1\n", make_rules(1000), b"version: 1\nname: " + b"x" * 8_000_000)
     )
     assert least < 64 * 1024
@@ -146,7 +146,7 @@ async def test_replicas_keep_what_was_set_up_on_one(kind: str, tmp_path: Path) -
     with running_store(kind, tmp_path) as url:
         async with open_replicas(url, PLAIN, 2) as replicas:
             for replica in replicas:
-                replica.built.runtime.sessions.room = Room(most=5, own=1)
+                replica.built.runtime.sessions.room = SessionLimits(most=5, own=1)
             assert (await control(replicas[0], "PUT", "/scenario?session=victim", LIMITED)).status == 200
             for replica in replicas:
                 await crowd(replica)

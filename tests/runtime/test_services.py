@@ -4,7 +4,7 @@ import pytest
 
 from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from tests.handler.toy import TOY
 
 MISTAKES = """\
@@ -20,14 +20,14 @@ deployments:
 
 def test_every_mistake_of_a_vendors_section_is_told_at_once() -> None:
     with pytest.raises(ScenarioError) as caught:
-        build(load_text(MISTAKES, "s.yaml"))
+        create_application(load_text(MISTAKES, "s.yaml"))
     lines = str(caught.value).split("\n")
     assert [line.split(": ")[0] for line in lines] == ["s.yaml:3:3", "s.yaml:4:14", "s.yaml:6:14", "s.yaml:7:41"]
     assert [line.rpartition("did you mean ")[2] for line in lines] == ["azure?", "profile?", "databricks?", "qwen2?"]
 
 
 def test_a_vendor_can_be_left_out() -> None:
-    built = build(load_text("version: 1\nvendors: {tgi: false}\n"))
+    built = create_application(load_text("version: 1\nvendors: {tgi: false}\n"))
     assert [app.vendor.name for app in built.apps] == ["databricks", "azure", "mindie", "openvino"]
 
 
@@ -41,7 +41,7 @@ deployments:
 
 
 def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
-    runtime = build(load_text(LOADING), vendors={"toy": TOY}).runtime
+    runtime = create_application(load_text(LOADING), vendors={"toy": TOY}).runtime
     deployments = runtime.active.apps["toy"].service.deployments
     seen = []
     for seconds in (0.0, 19.9, 0.1, 60.0):
@@ -54,7 +54,7 @@ def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
 
 
 def test_a_state_lasts_from_the_scenarios_beginning_and_anew_after_a_reset() -> None:
-    runtime = build(load_text(LOADING), vendors={"toy": TOY}).runtime
+    runtime = create_application(load_text(LOADING), vendors={"toy": TOY}).runtime
     runtime.advance(20.0)
     assert runtime.active.apps["toy"].service.deployments["toy"].state == "ready"  # mounted only now
     runtime.reset()
@@ -62,5 +62,5 @@ def test_a_state_lasts_from_the_scenarios_beginning_and_anew_after_a_reset() -> 
 
 
 def test_what_does_not_change_is_a_plain_mapping() -> None:
-    runtime = build(load_text("version: 1\n"), vendors={"toy": TOY}).runtime
+    runtime = create_application(load_text("version: 1\n"), vendors={"toy": TOY}).runtime
     assert isinstance(runtime.active.apps["toy"].service.deployments, dict)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.core.json import dump_json
-from emulator.runtime.sessions import IDLE, Room, Session, Sessions
+from emulator.runtime.sessions import IDLE, Session, SessionLimits, Sessions
 from tests.conftest import FROZEN, Start
 from tests.handler.toy import TOY
 from tests.parsed import JSON
@@ -252,7 +252,7 @@ def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
 
 def test_the_least_recently_used_go_past_the_bound() -> None:
     gone: list[str] = []
-    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, Room(most=2))
+    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, SessionLimits(most=2))
     for name in ("a", "b", "a", "c"):
         sessions.use(name)
     assert gone == ["b"]

@@ -1,8 +1,8 @@
 """Calls as rules see them."""
 
-from emulator.core.requests import ChatAsk, CompletionAsk, EmbeddingAsk, Message, Sampling, Tool
+from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, Message, Sampling, Tool
 from emulator.scenario.load import load_text
-from emulator.scenario.matching import Facts, Matcher, compile_rules
+from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
 from tests.parsed import JSON
 
 BODY: JSON = {
@@ -12,7 +12,7 @@ BODY: JSON = {
     "user": None,
     "messages": [{"role": "user", "content": "How is the weather?"}, {"role": "user", "content": [{"type": "text"}]}],
 }
-CHAT = Facts(
+CHAT = RequestAttributes(
     vendor="databricks",
     deployment="llama-70b",
     task="chat",
@@ -20,7 +20,7 @@ CHAT = Facts(
     principal="search",
     session="s1",
     stream=True,
-    ask=ChatAsk(
+    ask=ChatRequest(
         messages=(
             Message(role="system", text="You are terse."),
             Message(role="user", text="Hello", media=1),
@@ -39,16 +39,20 @@ CHAT = Facts(
     body=lambda: BODY,
     identity=b"chat",
 )
-PLAIN = Facts(vendor="tgi", task="chat", ask=ChatAsk(messages=(Message(role="assistant", text="Hi"),)))
-COMPLETION = Facts(
-    vendor="tgi", task="completions", ask=CompletionAsk(prompts=("Once upon", (1, 2), "a time"), media=0)
+PLAIN = RequestAttributes(vendor="tgi", task="chat", ask=ChatRequest(messages=(Message(role="assistant", text="Hi"),)))
+COMPLETION = RequestAttributes(
+    vendor="tgi", task="completions", ask=CompletionRequest(prompts=("Once upon", (1, 2), "a time"), media=0)
 )
-GRAMMAR = Facts(vendor="tgi", ask=CompletionAsk(prompts=("Once",), schema={"type": "object"}))
-PATTERN = Facts(vendor="tgi", ask=CompletionAsk(prompts=("Once",), schema={"type": "string"}, bare=True))
-EMBEDDING = Facts(vendor="azure", task="embeddings", ask=EmbeddingAsk(inputs=("first", "second")), prompt_tokens=2)
-TOKENS = Facts(vendor="azure", task="embeddings", ask=EmbeddingAsk(inputs=((1, 2),)))
-MODELS = Facts(vendor="azure", endpoint="/info")
+GRAMMAR = RequestAttributes(vendor="tgi", ask=CompletionRequest(prompts=("Once",), schema={"type": "object"}))
+PATTERN = RequestAttributes(
+    vendor="tgi", ask=CompletionRequest(prompts=("Once",), schema={"type": "string"}, bare=True)
+)
+EMBEDDING = RequestAttributes(
+    vendor="azure", task="embeddings", ask=EmbeddingRequest(inputs=("first", "second")), prompt_tokens=2
+)
+TOKENS = RequestAttributes(vendor="azure", task="embeddings", ask=EmbeddingRequest(inputs=((1, 2),)))
+MODELS = RequestAttributes(vendor="azure", endpoint="/info")
 
 
-def rules(text: str, seed: int = 0) -> Matcher:
+def rules(text: str, seed: int = 0) -> RuleMatcher:
     return compile_rules(load_text(f"version: 1\nseed: {seed}\nrules:\n{text}").scenario)

@@ -3,14 +3,14 @@
 import pytest
 
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
-from emulator.scenario.matchers import FACETS
-from emulator.scenario.matching import Facts
+from emulator.scenario.matchers import MATCH_FIELDS
+from emulator.scenario.matching import RequestAttributes
 from emulator.scenario.models import When
 from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PATTERN, PLAIN, TOKENS, rules
 
 
-async def holds(when: str, facts: Facts) -> bool:
+async def holds(when: str, facts: RequestAttributes) -> bool:
     matcher = rules(f"- name: r\n  when: {{{when}}}\n  pass: true")
     match = await matcher.match(facts, MemoryState())
     (verdict,) = matcher.explain(facts, match)
@@ -170,10 +170,10 @@ async def holds(when: str, facts: Facts) -> bool:
         pytest.param("vendor: databricks, principal: search, stream: true", CHAT, True, id="all facets hold"),
     ],
 )
-async def test_facet(when: str, facts: Facts, expected: bool) -> None:
+async def test_facet(when: str, facts: RequestAttributes, expected: bool) -> None:
     assert await holds(when, facts) is expected
 
 
 def test_every_facet_of_the_language_is_compared() -> None:
     written = {field.alias or name for name, field in When.model_fields.items()}
-    assert written == {*FACETS, *GROUPS, *(f"{name}.*" for name in NAMED_FACETS)}
+    assert written == {*MATCH_FIELDS, *GROUPS, *(f"{name}.*" for name in NAMED_FACETS)}

@@ -7,7 +7,7 @@ from emulator.faults.disconnect import Disconnect
 from emulator.faults.drop import Drop
 from emulator.faults.stall import Stall
 from emulator.latency import Latency
-from emulator.scenario.header_overrides import AskedError, ask_for
+from emulator.scenario.header_overrides import HeaderOverrideError, apply_header_overrides
 from emulator.scenario.outcomes import NOTHING, ErrorOutcome, Outcome, ReplyOutcome
 
 RULE = Outcome(
@@ -18,7 +18,9 @@ RULE = Outcome(
 
 
 def test_an_error_with_its_fields() -> None:
-    outcome = ask_for(NOTHING, error='rate_limited; retry_after=2s; status=503; message="a; b, c"; limit=requests')
+    outcome = apply_header_overrides(
+        NOTHING, error='rate_limited; retry_after=2s; status=503; message="a; b, c"; limit=requests'
+    )
     assert outcome.error is not None
     error = outcome.error.to_error()
     assert (error.kind, error.retry_after, error.status, error.message, error.limit) == (
@@ -39,16 +41,16 @@ def test_an_error_with_its_fields() -> None:
     ],
 )
 def test_several_faults_in_order(headers: list[str]) -> None:
-    one, two = ask_for(NOTHING, faults=headers).faults
+    one, two = apply_header_overrides(NOTHING, faults=headers).faults
     assert isinstance(one, Drop)
     assert isinstance(two, Stall)
     assert (one.field, two.for_, two.at) == (("id", "usage"), 2.0, 0.5)
 
 
 def test_an_error_or_a_fault_takes_the_place_of_the_rules() -> None:
-    bent = ask_for(RULE, faults=["empty_body"])
+    bent = apply_header_overrides(RULE, faults=["empty_body"])
     assert (bent.error, [fault.type for fault in bent.faults]) == (None, ["empty_body"])
-    refused = ask_for(RULE, error="timeout")
+    refused = apply_header_overrides(RULE, error="timeout")
     assert refused.error is not None
     assert (refused.error.kind, refused.faults) == (ErrorKind.TIMEOUT, ())
     assert refused.latency is RULE.latency
@@ -56,11 +58,11 @@ def test_an_error_or_a_fault_takes_the_place_of_the_rules() -> None:
 
 def test_a_reply_stays() -> None:
     reply = ReplyOutcome(text="a")
-    assert ask_for(Outcome(reply=reply), faults=["empty_body"]).reply is reply
+    assert apply_header_overrides(Outcome(reply=reply), faults=["empty_body"]).reply is reply
 
 
 def test_another_time_to_first_token_leaves_the_rest() -> None:
-    outcome = ask_for(RULE, ttft=" 2s ")
+    outcome = apply_header_overrides(RULE, ttft=" 2s ")
     assert outcome.latency is not None
     assert list(outcome.latency.pace(2, 0, b"")) == [2.0, 3.0]
     assert (outcome.error, outcome.faults) == (RULE.error, RULE.faults)
@@ -85,5 +87,5 @@ def test_another_time_to_first_token_leaves_the_rest() -> None:
     ],
 )
 def test_what_there_is_not_is_refused(headers: dict[str, str], detail: str) -> None:
-    with pytest.raises(AskedError, match=detail.replace("?", r"\?")):
-        ask_for(NOTHING, **headers)  # type: ignore[arg-type,unused-ignore]  # one of three keywords
+    with pytest.raises(HeaderOverrideError, match=detail.replace("?", r"\?")):
+        apply_header_overrides(NOTHING, **headers)  # type: ignore[arg-type,unused-ignore]  # one of three keywords

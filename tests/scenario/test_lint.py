@@ -11,7 +11,7 @@ from emulator.core.requests import Deployment
 from emulator.scenario.conditions import When
 from emulator.scenario.lint import lint
 from emulator.scenario.load import load_scenario, load_text
-from emulator.scenario.matchers import Facts, compile_when
+from emulator.scenario.matchers import RequestAttributes, compile_when
 from emulator.scenario.models import Limit
 from emulator.scenario.shadowing import covers, is_stricter
 from emulator.storage.memory import MemoryState
@@ -269,7 +269,7 @@ NAMES = st.lists(st.text("ab*", min_size=1, max_size=4), min_size=1, max_size=2)
 @given(NAMES, NAMES, st.text("ab", max_size=5))
 def test_cover_is_true_of_every_call(general: list[str], special: list[str], name: str) -> None:
     wide, narrow = (When.model_validate({"deployment": names}) for names in (general, special))
-    facts = Facts(vendor="v", deployment=name)
+    facts = RequestAttributes(vendor="v", deployment=name)
     (holds_wide,), (holds_narrow,) = (
         [check.holds(check.extract(facts)) for check in compile_when(when)] for when in (wide, narrow)
     )

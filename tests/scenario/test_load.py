@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario.errors import Row
-from emulator.scenario.load import find_files, find_shipped, load_library, load_paths, load_scenario, select
+from emulator.scenario.errors import Diagnostic
+from emulator.scenario.load import find_bundled, find_files, load_library, load_paths, load_scenario, select
 from emulator.scenario.models import BUILT_IN
 from emulator.scenario.parsed import ScenarioError
 from tests.scenario.texts import HEAD, write
@@ -146,7 +146,7 @@ def test_a_path_that_cannot_be_read_is_a_mistake(tmp_path: Path, path: Path) -> 
 def test_a_name_without_a_folder_is_one_of_the_shipped() -> None:
     loaded, library = load_paths([], "throttled-tenant")
     assert loaded.scenario.name == "throttled-tenant"
-    assert library.keys() == {path.stem for path in find_files(find_shipped())}
+    assert library.keys() == {path.stem for path in find_files(find_bundled())}
     assert len(library) > 10
 
 
@@ -165,7 +165,9 @@ def test_an_unknown_name_suggests_the_nearest(tmp_path: Path) -> None:
 def test_without_paths_everything_simply_answers() -> None:
     loaded, library = load_paths([])
     assert (loaded.scenario, library) == (BUILT_IN, {})
-    assert loaded.row(("vendors", "tgi"), "unknown vendor") == Row("built-in", 0, 0, "vendors.tgi", "unknown vendor")
+    assert loaded.row(("vendors", "tgi"), "unknown vendor") == Diagnostic(
+        "built-in", 0, 0, "vendors.tgi", "unknown vendor"
+    )
 
 
 def test_files_make_one_scenario(tmp_path: Path) -> None:

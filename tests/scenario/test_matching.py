@@ -5,23 +5,23 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.scenario.matching import Facts, Match, Matcher, find_nearest
+from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, find_nearest
 from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, MODELS, rules
 
 
-async def play(matcher: Matcher, calls: Sequence[Facts]) -> list[Match]:
+async def play(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> list[Match]:
     state = MemoryState()
     return [await matcher.match(call, state) for call in calls]
 
 
-async def taken(rule: str, calls: Sequence[Facts]) -> str:
+async def taken(rule: str, calls: Sequence[RequestAttributes]) -> str:
     """``x`` for each call a rule takes, ``.`` for each it does not."""
     matches = await play(rules(f"- {{name: r, pass: true, {rule}}}"), calls)
     return "".join("x" if match.rule else "." for match in matches)
 
 
-def at(*seconds: float) -> list[Facts]:
+def at(*seconds: float) -> list[RequestAttributes]:
     return [replace(CHAT, since_start=second) for second in seconds]
 
 
@@ -65,7 +65,7 @@ C = replace(CHAT, identity=b"c", principal="search", deployment="llama-8b")
         ),
     ],
 )
-async def test_times(times: str, calls: Sequence[Facts], expected: str) -> None:
+async def test_times(times: str, calls: Sequence[RequestAttributes], expected: str) -> None:
     assert await taken(f"times: {{{times}}}", calls) == expected
 
 
@@ -73,7 +73,7 @@ async def test_calls_whose_when_fails_are_not_counted() -> None:
     assert await taken("when: {principal: search}, times: {nth: 2}", [A, B, C]) == "..x"
 
 
-async def names(text: str, calls: Sequence[Facts]) -> list[str | None]:
+async def names(text: str, calls: Sequence[RequestAttributes]) -> list[str | None]:
     return [None if match.rule is None else match.rule.name for match in await play(rules(text), calls)]
 
 
@@ -124,7 +124,7 @@ def describe(match: Match) -> str:
         pytest.param("", [A, replace(A, session="s2"), A], ["overloaded", "overloaded", "hi"], id="sessions apart"),
     ],
 )
-async def test_sequence(rule: str, calls: Sequence[Facts], expected: list[str]) -> None:
+async def test_sequence(rule: str, calls: Sequence[RequestAttributes], expected: list[str]) -> None:
     matches = await play(rules(f"- {{name: r, sequence: {STEPS}, {rule}}}"), calls)
     assert [describe(match) for match in matches] == expected
 
@@ -132,7 +132,7 @@ async def test_sequence(rule: str, calls: Sequence[Facts], expected: list[str]) 
 # Chance
 
 
-def attempts(count: int) -> list[Facts]:
+def attempts(count: int) -> list[RequestAttributes]:
     return [replace(CHAT, attempt=index) for index in range(count)]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.json import Object
-from emulator.scenario.errors import Row
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.load import load_text
 from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ScenarioError
@@ -216,7 +216,7 @@ documents = st.recursive(
 @settings(max_examples=25, deadline=None)
 @given(data=st.dictionaries(st.sampled_from(TOP), documents))
 def test_whatever_is_wrong_is_a_row_with_a_location(data: Object) -> None:
-    rows: Sequence[Row] = ()
+    rows: Sequence[Diagnostic] = ()
     try:
         load_text(json.dumps({**data, "version": 1}), "a.yaml")
     except ScenarioError as error:
@@ -226,7 +226,7 @@ def test_whatever_is_wrong_is_a_row_with_a_location(data: Object) -> None:
 
 
 def test_rows_are_data_too() -> None:
-    row = Row("a.yaml", 1, 2, "seed", "wrong", "right")
+    row = Diagnostic("a.yaml", 1, 2, "seed", "wrong", "right")
     assert json.loads(json.dumps(row.as_json())) == {
         "file": "a.yaml",
         "line": 1,

@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from emulator.scenario.load import load_text
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.parsed import ParsedScenario
 
 LATER = "version: 1\nvendors:\n  tgi: {profil: x}\nrules:\n- {name: a, pass: true}\n"
 
@@ -15,7 +15,7 @@ class Settings(BaseModel):
     profile: str = "real"
 
 
-def find_settings_error(loaded: LoadedScenario) -> ValidationError:
+def find_settings_error(loaded: ParsedScenario) -> ValidationError:
     with pytest.raises(ValidationError) as caught:
         Settings.model_validate(loaded.scenario.vendors["tgi"])
     return caught.value

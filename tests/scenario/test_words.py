@@ -9,7 +9,7 @@ from emulator.core.errors import ErrorKind
 from emulator.core.json import Object, as_object
 from emulator.core.requests import Deployment
 from emulator.scenario.conditions import NAMED_FACETS
-from emulator.scenario.errors import MEANT, nearest
+from emulator.scenario.errors import ALIASES, find_nearest_name
 from emulator.scenario.models import schema_json
 from emulator.vendors import VENDORS
 from tests.scenario.texts import rows_of
@@ -77,7 +77,7 @@ def test_a_limit_for_a_time_has_a_window() -> None:
     ],
 )
 def test_vendors_are_known_by_their_short_names(name: str, vendor: str) -> None:
-    assert nearest(name, VENDORS) == vendor
+    assert find_nearest_name(name, VENDORS) == vendor
 
 
 def test_what_is_suggested_is_a_name_of_the_language() -> None:
@@ -87,7 +87,7 @@ def test_what_is_suggested_is_a_name_of_the_language() -> None:
     names |= {*ErrorKind, "hang", "garbage", "disconnect", "drip", "late_error"}
     names |= {*VENDORS} | {field.name for field in fields(Deployment)}
     names |= {f"{facet}.<name>" for facet in NAMED_FACETS}
-    assert {word for meant in MEANT.values() for word in meant} <= names
+    assert {word for meant in ALIASES.values() for word in meant} <= names
 
 
 def keys_of(part: Object) -> Iterable[str]:

@@ -4,13 +4,13 @@ import pytest
 
 from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
-from emulator.scenario.worker_limits import refuse_counted
+from emulator.scenario.worker_limits import validate_for_workers
 
 
 def find(text: str) -> list[str]:
     loaded = load_text("version: 1\n" + text)
     try:
-        refuse_counted(loaded, loaded.scenario)
+        validate_for_workers(loaded, loaded.scenario)
     except ScenarioError as error:
         return [row.path for row in error.rows]
     return []

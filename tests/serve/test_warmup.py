@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yarl._url
 
-from emulator.core.cache import forget_all
-from emulator.serve.warmup import Garbage, _collect
+from emulator.core.cache import clear_all
+from emulator.serve.warmup import CollectionPolicy, _collect
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) 
         return 0
 
     gave: list[int] = []
-    Garbage(lambda: busy, lambda: count, collect, lambda: gave.append(1)).tidy()
+    CollectionPolicy(lambda: busy, lambda: count, collect, lambda: gave.append(1)).tidy()
     assert (len(looked), len(gave)) == (looks, 0 if busy else looks)
 
 
@@ -47,7 +47,7 @@ def test_a_scenario_that_was_replaced_is_looked_for_once_nobody_waits(session: s
         return 0
 
     forgot: list[int] = []
-    garbage = Garbage(lambda: next(busy), lambda: 1, collect, lambda: None, lambda: forgot.append(1))
+    garbage = CollectionPolicy(lambda: next(busy), lambda: 1, collect, lambda: None, lambda: forgot.append(1))
     garbage.expect(session)
     garbage.expect("b")
     garbage.tidy()
@@ -63,7 +63,7 @@ def test_what_is_free_below_what_stays_is_given_back() -> None:
     stays = [held.pop() for _ in range(20)]
     before = measure()
     del held
-    Garbage(lambda: False, lambda: 15, lambda: 0).tidy()
+    CollectionPolicy(lambda: False, lambda: 15, lambda: 0).tidy()
     assert before - measure() > 50 * 2**20
     assert len(stays) == 20
 
@@ -80,7 +80,7 @@ def test_where_much_stays_much_may_come() -> None:
         looked.append(1)
         return 1_500_000
 
-    garbage = Garbage(lambda: True, lambda: next(counts), collect)
+    garbage = CollectionPolicy(lambda: True, lambda: next(counts), collect)
     for looks in (1, 1, 2):
         garbage.tidy()
         assert len(looked) == looks
@@ -113,5 +113,5 @@ def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
 def test_urls_are_forgotten_too() -> None:
     yarl.URL.build(path="/a", query_string="key=secret", encoded=True)
     assert yarl._url.build_pre_encoded_url.cache_info().currsize
-    forget_all()
+    clear_all()
     assert not yarl._url.build_pre_encoded_url.cache_info().currsize

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_paths, load_text
-from emulator.serve.application import Built, build
+from emulator.serve.application import Application, create_application
 from emulator.serve.watch import Watcher, read_stamps
 from tests.handler.toy import TOY
 
@@ -28,7 +28,7 @@ class Folder:
         loaded, library = load_paths([path], name)
         if while_loading is not None:
             while_loading()
-        self.built: Built = build(loaded, library=library, vendors={"toy": TOY})
+        self.built: Application = create_application(loaded, library=library, vendors={"toy": TOY})
         self.followed = 0
         self.watcher = Watcher(self.built.runtime, [path], name, self._follow, before)
 

@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 
 from emulator.core.storage import State
-from emulator.storage import Room, open_store
+from emulator.storage import StorageLimits, open_store
 from tests.storage.servers import KINDS, find_server, running
 
-SMALL = Room(counters=10, accounts=3, documents=2000, sessions=5)
+SMALL = StorageLimits(counters=10, accounts=3, documents=2000, sessions=5)
 NewState = Callable[[], AbstractAsyncContextManager[State]]
 
 

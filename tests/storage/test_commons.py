@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.core.bus import Commons, Posted, World
+from emulator.core.bus import ClusterBus, ClusterSnapshot, PendingChange
 from emulator.storage import open_store
 from emulator.storage.ipc import serve_hub
 from tests.storage.servers import KINDS, find_server, running
@@ -29,14 +29,14 @@ def server_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture
-async def two(server_url: str, tmp_path: Path) -> AsyncIterator[list[Commons]]:
+async def two(server_url: str, tmp_path: Path) -> AsyncIterator[list[ClusterBus]]:
     """The same as two processes reach it; both have entered."""
     async with AsyncExitStack() as stack:
         url = f"{server_url}?prefix=commons{next(PREFIXES)}"
         if server_url == "hub":
             await stack.enter_async_context(serve_hub(tmp_path / "hub"))
             url = f"hub://{tmp_path / 'hub'}"
-        found: list[Commons] = []
+        found: list[ClusterBus] = []
         for _ in range(2):
             store = open_store(url)
             stack.push_async_callback(store.close)
@@ -50,13 +50,13 @@ async def two(server_url: str, tmp_path: Path) -> AsyncIterator[list[Commons]]:
         yield found
 
 
-async def hear(commons: Commons) -> object:
+async def hear(commons: ClusterBus) -> object:
     while (heard := await commons.hear()) is None:
         pass
     return heard[1]
 
 
-async def test_all_hear_of_changes_in_one_order(two: list[Commons]) -> None:
+async def test_all_hear_of_changes_in_one_order(two: list[ClusterBus]) -> None:
     posted = await asyncio.gather(*(two[n % 2].post({"n": n}) for n in range(20)))
     heard = [[await hear(commons) for _ in range(20)] for commons in two]
     assert heard[0] == heard[1]
@@ -64,23 +64,23 @@ async def test_all_hear_of_changes_in_one_order(two: list[Commons]) -> None:
     assert all(each.replicas == {commons.replica for commons in two} for each in posted)
 
 
-async def test_replies_are_collected_from_those_who_live(two: list[Commons]) -> None:
+async def test_replies_are_collected_from_those_who_live(two: list[ClusterBus]) -> None:
     posted = await two[0].post("what?")
     for number, commons in enumerate(two):
         await commons.reply(posted.number, {"n": number})
     assert await two[0].collect(posted, 5.0) == {two[0].replica: {"n": 0}, two[1].replica: {"n": 1}}
 
 
-async def test_who_says_nothing_is_not_waited_for_without_end(two: list[Commons]) -> None:
+async def test_who_says_nothing_is_not_waited_for_without_end(two: list[ClusterBus]) -> None:
     posted = await two[0].post("what?")
     await two[1].reply(posted.number, 1)
     assert await two[0].collect(posted, 0.05) == {two[1].replica: 1}
     again = await two[0].post("what?")
     await two[1].reply(again.number, 2)
-    assert await two[0].collect(Posted(again.number, frozenset({two[1].replica})), 5.0) == {two[1].replica: 2}
+    assert await two[0].collect(PendingChange(again.number, frozenset({two[1].replica})), 5.0) == {two[1].replica: 2}
 
 
-async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two: list[Commons]) -> None:
+async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two: list[ClusterBus]) -> None:
     silent = frozenset({two[1].replica})
     posted = await two[0].post("what?")
     await two[0].reply(posted.number, 1)
@@ -92,19 +92,19 @@ async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two
     assert await two[0].collect(again, 60.0, silent) == {two[0].replica: 2, two[1].replica: 2}
 
 
-async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: list[Commons]) -> None:
+async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: list[ClusterBus]) -> None:
     first = await two[0].change("a", {"op": 1}, {"stands": 1}, 0)
     assert first is not None
     assert await two[1].change("a", {"op": 2}, {"stands": 2}, 0) is None
     second = await two[1].change("a", {"op": 2}, {"stands": 2}, first.number)
     assert second is not None
     _, worlds = await two[0].enter(again=True)
-    assert worlds == {"a": World(second.number, {"stands": 2})}
+    assert worlds == {"a": ClusterSnapshot(second.number, {"stands": 2})}
     assert await two[0].change("a", {"op": 3}, None, second.number) is not None
     assert (await two[0].enter(again=True))[1] == {}
 
 
-async def test_calls_have_one_order_over_all_sessions(two: list[Commons]) -> None:
+async def test_calls_have_one_order_over_all_sessions(two: list[ClusterBus]) -> None:
     first = await two[0].append("a", [b"one", b"two"], 10, "1")
     assert await two[1].append("b", [b"three"], 10, "1") == first + 2
     assert await two[1].read(0) == [(first, b"one"), (first + 1, b"two"), (first + 2, b"three")]
@@ -112,7 +112,7 @@ async def test_calls_have_one_order_over_all_sessions(two: list[Commons]) -> Non
     assert await two[0].read(first + 2) == []
 
 
-async def test_calls_whose_answer_was_lost_are_entered_once(server_url: str, two: list[Commons]) -> None:
+async def test_calls_whose_answer_was_lost_are_entered_once(server_url: str, two: list[ClusterBus]) -> None:
     if server_url == "hub":
         pytest.skip("the supervisor loses no answer")
     first = await two[0].append("a", [b"one", b"two"], 10, "7")
@@ -122,7 +122,7 @@ async def test_calls_whose_answer_was_lost_are_entered_once(server_url: str, two
     assert [text for _, text in await two[0].read(0)] == [b"one", b"two", b"of another", b"three"]
 
 
-async def test_many_calls_are_read_in_order_part_by_part(two: list[Commons]) -> None:
+async def test_many_calls_are_read_in_order_part_by_part(two: list[ClusterBus]) -> None:
     for number in range(8):
         await two[number % 2].append(
             "ab"[number % 2], [b"%d %d" % (number, n) for n in range(200)], 10_000, f"{number}"
@@ -136,12 +136,12 @@ async def test_many_calls_are_read_in_order_part_by_part(two: list[Commons]) -> 
     assert [number for number, _ in found] == sorted({number for number, _ in found})
 
 
-async def test_a_session_keeps_its_latest(two: list[Commons]) -> None:
+async def test_a_session_keeps_its_latest(two: list[ClusterBus]) -> None:
     await two[0].append("a", [b"%d" % n for n in range(5)], 3, "1")
     assert [text for _, text in await two[0].read(0)] == [b"2", b"3", b"4"]
 
 
-async def test_a_journal_is_cleared_up_to_a_number_or_whole(two: list[Commons]) -> None:
+async def test_a_journal_is_cleared_up_to_a_number_or_whole(two: list[ClusterBus]) -> None:
     first = await two[0].append("a", [b"1", b"2", b"3"], 10, "1")
     await two[0].append("b", [b"4"], 10, "2")
     await two[1].clear("a", first + 1)

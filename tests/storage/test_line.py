@@ -9,7 +9,7 @@ import pytest
 
 from emulator.core.storage import StoreLostError
 from emulator.serve.server import has_uvloop, run
-from emulator.storage.redis.pipeline import Line, Refused, Reply, digest_of, read_reply, write_command
+from emulator.storage.redis.pipeline import Pipeline, RedisReplyError, Reply, digest_of, read_reply, write_command
 from tests.storage.servers import KINDS, find_server, running
 
 Answer = Callable[[bytes], bytes | None]
@@ -37,7 +37,7 @@ def test_a_reply_is_read_once_it_is_whole(data: bytes, reply: Reply) -> None:
 def test_what_is_wrong_is_no_answer() -> None:
     found = read_reply(b"-ERR no\r\n", 0)
     assert found is not None
-    assert isinstance(found[0], Refused)
+    assert isinstance(found[0], RedisReplyError)
     assert str(found[0]) == "ERR no"
 
 
@@ -69,7 +69,7 @@ async def listening(
 
 
 @asynccontextmanager
-async def answering(answer: Answer) -> AsyncIterator[Line]:
+async def answering(answer: Answer) -> AsyncIterator[Pipeline]:
     """A line to a server that answers each command, one of fewer than 1000 bytes; ``None``: it hangs up."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -81,7 +81,7 @@ async def answering(answer: Answer) -> AsyncIterator[Line]:
         writer.close()
 
     async with listening(serve) as port:
-        line = Line(urlsplit(f"redis://127.0.0.1:{port}"), 0.2)
+        line = Pipeline(urlsplit(f"redis://127.0.0.1:{port}"), 0.2)
         try:
             yield line
         finally:
@@ -146,7 +146,7 @@ async def test_a_server_that_cannot_is_away_and_a_wrong_command_is_wrong() -> No
     async with answering(lambda data: next(replies)) as line:
         with pytest.raises(StoreLostError, match="LOADING"):
             await line.ask("a")
-        with pytest.raises(Refused, match="attempt to index"):
+        with pytest.raises(RedisReplyError, match="attempt to index"):
             await line.ask("a")
 
 
@@ -177,7 +177,7 @@ async def test_a_server_that_is_far_away_is_begun_with_in_one_turn() -> None:
         writer.close()
 
     async with listening(serve) as port:
-        line = Line(urlsplit(f"redis://127.0.0.1:{port}"), 20.0, [f"return {number}" for number in range(12)])
+        line = Pipeline(urlsplit(f"redis://127.0.0.1:{port}"), 20.0, [f"return {number}" for number in range(12)])
         await line.reach()
         assert seen == 12
         await line.close()
@@ -198,7 +198,7 @@ async def test_a_connection_that_is_refused_is_closed() -> None:
         writer.close()
 
     async with listening(refuse) as port:
-        line = Line(urlsplit(f"redis://:no@127.0.0.1:{port}"), 5.0)
+        line = Pipeline(urlsplit(f"redis://:no@127.0.0.1:{port}"), 5.0)
         for _ in range(3):
             with pytest.raises(StoreLostError, match="WRONGPASS"):
                 await line.ask("a")
@@ -222,7 +222,7 @@ async def test_credentials_may_be_half(who: str, asked: list[str]) -> None:
         return b"+OK\r\n" * data.count(b"*")
 
     async with answering(answer) as line:
-        half = Line(line._url._replace(netloc=who + line._url.netloc), 1.0)
+        half = Pipeline(line._url._replace(netloc=who + line._url.netloc), 1.0)
         assert await half.ask("PING") == "OK"
         await half.close()
     assert seen[0] == write_command(asked)
@@ -236,7 +236,7 @@ async def test_credentials_and_database_come_first() -> None:
         return b"+OK\r\n" * data.count(b"*")
 
     async with answering(answer) as line:
-        secured = Line(line._url._replace(netloc=line._url.netloc.replace("127", "me:p%40ss@127"), path="/3"), 1.0)
+        secured = Pipeline(line._url._replace(netloc=line._url.netloc.replace("127", "me:p%40ss@127"), path="/3"), 1.0)
         assert await secured.ask("PING") == "OK"
         await secured.close()
     assert b"".join(seen) == b"".join(map(write_command, (["AUTH", "me", "p@ss"], ["SELECT", "3"], ["PING"])))
@@ -249,7 +249,7 @@ async def test_a_script_that_the_server_does_not_know_is_told_whole(
     if find_server(kind) is None:
         pytest.skip(f"{KINDS[kind]} is not installed")
     with running(kind, tmp_path_factory.mktemp(kind)) as url:
-        line = Line(urlsplit(url), 5.0)
+        line = Pipeline(urlsplit(url), 5.0)
         script = "return { KEYS[1], ARGV[1] }"
         for _ in range(2):
             assert await line.run(script, digest_of(script), "k", ["v"]) == ["k", "v"]

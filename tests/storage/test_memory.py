@@ -1,11 +1,11 @@
 """What only the store of one process does."""
 
-from emulator.storage.documents import Room
+from emulator.storage.documents import StorageLimits
 from emulator.storage.memory import MemoryState
 
 
 async def test_many_sessions_have_no_more_counters_than_one() -> None:
-    state = MemoryState(Room(counters=10))
+    state = MemoryState(StorageLimits(counters=10))
     for number in range(100):
         await state.count(str(number), "attempt", b"")
     assert sum(map(len, state._sessions.values())) == 10

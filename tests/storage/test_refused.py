@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.storage.redis.pipeline import is_mistake
+from emulator.storage.redis.pipeline import is_command_error
 
 _AT = "script: 6e102ce9, on @user_script:1."
 
@@ -30,7 +30,7 @@ _AT = "script: 6e102ce9, on @user_script:1."
     ],
 )
 def test_what_a_server_cannot_do_is_no_mistake_of_ours(text: str) -> None:
-    assert not is_mistake(text)
+    assert not is_command_error(text)
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_what_a_server_cannot_do_is_no_mistake_of_ours(text: str) -> None:
     ],
 )
 def test_what_a_script_does_wrong_is_ours(text: str) -> None:
-    assert is_mistake(text)
+    assert is_command_error(text)

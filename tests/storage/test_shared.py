@@ -14,10 +14,10 @@ from redis.asyncio import Redis
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Charge, Quota, Unit
 from emulator.core.storage import Store, StoreLostError
-from emulator.storage import Room, open_store
-from emulator.storage.redis.pipeline import Line, Reply
+from emulator.storage import StorageLimits, open_store
+from emulator.storage.redis.pipeline import Pipeline, Reply
 from emulator.storage.redis.store import open_redis
-from emulator.storage.resilient import Guarded, Loss
+from emulator.storage.resilient import Loss, ResilientStore
 from tests.storage.servers import KINDS, find_server, free_port, running
 
 MINUTE = Quota(name="minute", unit="requests", amount=60, window=60.0)
@@ -62,7 +62,7 @@ async def test_a_world_began_when_the_first_process_says(three: list[Store]) -> 
 class Moved:
     """The way to a server whose clock is so many seconds ahead."""
 
-    def __init__(self, line: Line, ahead: float) -> None:
+    def __init__(self, line: Pipeline, ahead: float) -> None:
         self._line = line
         self.ahead = ahead
 
@@ -89,7 +89,7 @@ async def test_a_machine_whose_clock_is_far_from_the_stores_takes_no_part(
     server_url: str, ahead: float, skew: float | None
 ) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=skew{ahead}"))
-    store.line = cast(Line, Moved(store.line, ahead))
+    store.line = cast(Pipeline, Moved(store.line, ahead))
     if skew is None:
         with pytest.raises(StoreLostError, match="apart, 1 s are allowed"):
             await store.begin("world", 1.0)
@@ -106,8 +106,8 @@ async def test_clocks_are_compared_again_and_again(
 ) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=moved-{loss}"))
     moved = Moved(store.line, 0.0)
-    store.line = cast(Line, moved)
-    guard = Guarded(store, loss)
+    store.line = cast(Pipeline, moved)
+    guard = ResilientStore(store, loss)
     state = guard.open("world")
     await guard.begin("world", 1.0)
     assert [await state.count("", "rule", b"a") for _ in range(3)] == [0, 1, 2]
@@ -153,7 +153,7 @@ async def test_a_store_that_cannot_is_away_until_it_can(
         pytest.skip("redis-server is not installed")
     with running("redis", tmp_path) as url:
         store = open_redis(urlsplit(url))
-        guard = Guarded(store, "refuse")
+        guard = ResilientStore(store, "refuse")
         state = guard.open("world")
         await guard.begin("world", 1.0)
         async with Redis.from_url(url) as server:
@@ -401,7 +401,7 @@ async def test_what_processes_share_lasts_as_long_as_one_of_them_lives(server_ur
 
 
 async def test_what_was_forgotten_for_want_of_room_leaves_no_key_after_a_reset(server_url: str) -> None:
-    room = Room(counters=10, accounts=2, documents=1000, sessions=3)
+    room = StorageLimits(counters=10, accounts=2, documents=1000, sessions=3)
     store = open_redis(urlsplit(f"{server_url}?prefix=room"), room)
     state, text = store.open("world"), "x" * 300
     minutes = Quota(name="m", unit="requests", amount=9, window=60.0, strategy="sliding", per="principal")

@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator, Sequence
 
 from emulator.control import models
 from emulator.control.handlers.requests import show_short, show_whole
-from emulator.control.handlers.scenario import Actions
+from emulator.control.handlers.scenario import Handlers
 from emulator.control.report_page import BETWEEN, TOGETHER, Report, close_page, dump_rest, dump_short, escape, pack
 from emulator.control.target import Target
-from emulator.core.executor import aside, in_turns
+from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json
-from emulator.journal.record import Recorded
+from emulator.journal.record import JournalItem
 
 
-class ReportActions(Actions):
+class ReportHandlers(Handlers):
     """What the control plane does, and the report of it."""
 
     async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> AsyncIterator[str]:
@@ -23,12 +23,12 @@ class ReportActions(Actions):
 
 async def write_report(target: Target, asked: models.ReportAsked) -> AsyncIterator[str]:
     """The calls that are kept, and the scenario, limits and times as they are now; in pieces."""
-    answers = await _collect(Actions(target), asked.session or "")
+    answers = await _collect(Handlers(target), asked.session or "")
     report = Report(asked.title, asked.outcome, dict(target.urls), answers)
     return write_page(report, target.journal.list_calls(asked.session))
 
 
-async def _collect(actions: Actions, session: str) -> dict[str, JSON]:
+async def _collect(actions: Handlers, session: str) -> dict[str, JSON]:
     """What each view of the page shows, by the route that it would ask."""
     nothing, of = models.NoQuery(), models.SessionQuery(session=session)
     shown = {
@@ -42,21 +42,21 @@ async def _collect(actions: Actions, session: str) -> dict[str, JSON]:
     return {path: parse_json(models.dump_model(model)) for path, model in shown.items()}
 
 
-async def write_page(report: Report, calls: Sequence[Recorded]) -> AsyncIterator[str]:
+async def write_page(report: Report, calls: Sequence[JournalItem]) -> AsyncIterator[str]:
     """The page of these calls, in pieces: whole it takes several times the room of what the journal keeps."""
     for part in report.open_page():
         yield part
     comma = ""
-    async for call in in_turns(calls):
+    async for call in cooperative(calls):
         yield comma + escape(dump_short(show_short(call)))
         comma = ","
     yield BETWEEN
     some: list[str] = []
-    async for call in in_turns(calls):
+    async for call in cooperative(calls):
         some.append(dump_rest(show_whole(call.read())))
         if len(some) == TOGETHER:
-            yield await aside(pack, some)
+            yield await run_in_thread(pack, some)
             some = []
     if some:
-        yield await aside(pack, some)
+        yield await run_in_thread(pack, some)
     yield close_page()

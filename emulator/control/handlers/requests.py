@@ -11,14 +11,14 @@ from emulator.control.problem import ProblemError
 from emulator.control.serialize import show_request, show_response
 from emulator.control.target import Target
 from emulator.control.verify import Verification
-from emulator.core.executor import in_turns
+from emulator.core.executor import cooperative
 from emulator.core.units import parse_duration
-from emulator.journal.record import Entry, Recorded, describe
-from emulator.journal.watcher import News
-from emulator.scenario.matching import Verdict
+from emulator.journal.record import JournalEntry, JournalItem, describe
+from emulator.journal.watcher import JournalWatcher
+from emulator.scenario.matching import RuleResult
 
 
-class RequestActions:
+class RequestHandlers:
     """One method a route: its query, its body, the name that ends its path."""
 
     def __init__(self, target: Target) -> None:
@@ -36,17 +36,17 @@ class RequestActions:
         some = found[-query.limit :] if query.since is None else found[: query.limit]
         return _write_each(some, len(found), _show_whole if query.detail == "true" else show_short)
 
-    async def _find(self, matches: Filter, since: int | None) -> list[Recorded]:
+    async def _find(self, matches: Filter, since: int | None) -> list[JournalItem]:
         journal = self._target.journal
         calls = journal.list_calls() if since is None else journal.since(since)
-        return [call async for call in in_turns(calls) if matches(call)]
+        return [call async for call in cooperative(calls) if matches(call)]
 
-    async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Recorded]:
+    async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[JournalItem]:
         """What is new and matches, as soon as there is anything; nothing once the time is over."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         since = self._target.journal.latest if since is None else since
-        with News(self._target) as news:
+        with JournalWatcher(self._target) as news:
             while not (found := await self._find(matches, since)):
                 left = end - loop.time()
                 if left <= 0 or news.over:
@@ -69,27 +69,27 @@ class RequestActions:
 
 
 async def _write_each(
-    calls: Sequence[Recorded], total: int, show: Callable[[Recorded], models.RequestEntry]
+    calls: Sequence[JournalItem], total: int, show: Callable[[JournalItem], models.RequestEntry]
 ) -> AsyncIterator[str]:
     yield '{"requests":['
     comma = ""
-    async for call in in_turns(calls):
+    async for call in cooperative(calls):
         yield comma + models.dump_model(show(call))
         comma = ","
     yield f'],"total":{total}}}'
 
 
-def show_short(call: Recorded) -> models.RequestEntry:
+def show_short(call: JournalItem) -> models.RequestEntry:
     """Its figures and what became of it; it is read only to tell of a rule that came near."""
     entry = call.glance()
     return models.RequestEntry.model_validate(entry if entry.gist is not None else call.read())
 
 
-def _show_whole(call: Recorded) -> models.RequestEntry:
+def _show_whole(call: JournalItem) -> models.RequestEntry:
     return show_whole(call.read())
 
 
-def show_whole(entry: Entry) -> models.RequestDetail:
+def show_whole(entry: JournalEntry) -> models.RequestDetail:
     """One call, and all that is kept of it."""
     kept = entry.kept
     return models.RequestDetail(
@@ -101,7 +101,7 @@ def show_whole(entry: Entry) -> models.RequestDetail:
     )
 
 
-def _show(verdict: Verdict) -> models.RuleVerdict:
+def _show(verdict: RuleResult) -> models.RuleVerdict:
     return models.RuleVerdict(
         rule=verdict.rule,
         takes=verdict.failed is None,

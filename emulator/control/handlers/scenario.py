@@ -4,35 +4,35 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, ParamSpec, TypeVar
 
 from emulator.control import models
-from emulator.control.credentials import hide_keys, restore_keys, show_text
-from emulator.control.handlers.requests import RequestActions
-from emulator.control.handlers.status import LookActions
+from emulator.control.credentials import mask_keys, restore_keys, show_text
+from emulator.control.handlers.requests import RequestHandlers
+from emulator.control.handlers.status import StatusHandlers
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError, show_file
 from emulator.core.clock import Clock, InstantClock, RealClock
-from emulator.core.cost_limits import LIGHT
-from emulator.core.executor import aside, at_ease
+from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.executor import run_in_thread, run_parsing
 from emulator.core.json import JSON, as_array
 from emulator.core.text import escape
 from emulator.core.units import LAST, parse_duration, write_date
 from emulator.observability.timing import Errors, Quantiles
-from emulator.scenario.credentials import list_tokens
-from emulator.scenario.errors import nearest
-from emulator.scenario.load import load_shipped
-from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.credentials import list_credentials
+from emulator.scenario.errors import find_nearest_name
+from emulator.scenario.load import load_bundled
+from emulator.scenario.parsed import ParsedScenario
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Actions(RequestActions, LookActions):
+class Handlers(RequestHandlers, StatusHandlers):
     """All of them."""
 
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
         active = self._target.of(query.session)
         loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
-        long = len(loaded.text or "") > LIGHT
-        document, text = await aside(_show, loaded) if long else _show(loaded)
+        long = len(loaded.text or "") > INLINE_BYTES
+        document, text = await run_in_thread(_show, loaded) if long else _show(loaded)
         return models.ScenarioState(
             name=scenario.name,
             description=scenario.description,
@@ -50,7 +50,7 @@ class Actions(RequestActions, LookActions):
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
         if query.name is None:
-            sent = await at_ease(body, self._target.load, body)
+            sent = await run_parsing(body, self._target.load, body)
             loaded = restore_keys(sent, self._target.of(query.session).loaded)
         else:
             loaded = self._select(query.name)
@@ -58,16 +58,16 @@ class Actions(RequestActions, LookActions):
         return await self.get_scenario(query, b"", "")
 
     @property
-    def _library(self) -> Mapping[str, LoadedScenario]:
+    def _library(self) -> Mapping[str, ParsedScenario]:
         """What there is to switch within; where the server was given nothing, what comes with the emulator."""
-        return self._target.library or load_shipped()
+        return self._target.library or load_bundled()
 
-    def _select(self, name: str) -> LoadedScenario:
+    def _select(self, name: str) -> ParsedScenario:
         library = self._library
         by_title = {loaded.scenario.name: loaded for loaded in library.values()}
         found = library.get(name) or by_title.get(name)
         if found is None:
-            hint = nearest(name, [*library, *by_title])
+            hint = find_nearest_name(name, [*library, *by_title])
             detail = f"The library has no scenario {name!r}" + (f"; did you mean {hint}?" if hint else ".")
             raise ProblemError(404, "No such scenario", detail)
         return found
@@ -171,8 +171,8 @@ def _join(one: models.SessionState | None, other: models.SessionState) -> models
     return other.model_copy(update={"calls": one.calls + other.calls, "idle_seconds": idle})
 
 
-def _show(loaded: LoadedScenario) -> tuple[JSON, str]:
-    return list_tokens(loaded.scenario).cut_value(hide_keys(loaded.data)), show_text(loaded)
+def _show(loaded: ParsedScenario) -> tuple[JSON, str]:
+    return list_credentials(loaded.scenario).cut_value(mask_keys(loaded.data)), show_text(loaded)
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

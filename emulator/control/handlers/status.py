@@ -15,13 +15,13 @@ from emulator.control import models
 from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
 from emulator.core.errors import EmulatedError
-from emulator.core.executor import aside, at_ease, in_turns
+from emulator.core.executor import cooperative, run_in_thread, run_parsing
 from emulator.core.quota import Level
 from emulator.core.storage import StoreLostError
-from emulator.journal.record import Entry
+from emulator.journal.record import JournalEntry
 from emulator.observability.metrics import Page, render_metrics
 from emulator.scenario.locations import KeyPath, Location
-from emulator.scenario.matching import Verdict, find_nearest
+from emulator.scenario.matching import RuleResult, find_nearest
 from emulator.scenario.source import Document
 
 _LATEST = 100  # calls whose rules are asked once more
@@ -29,7 +29,7 @@ _STATM = Path("/proc/self/statm")
 _PAGE = 4096  # bytes, on the systems that have the file
 
 
-class LookActions:
+class StatusHandlers:
     """One method a route: its query, its body, the name that ends its path."""
 
     def __init__(self, target: Target) -> None:
@@ -43,7 +43,7 @@ class LookActions:
         levels: list[Level] = []
         with suppress(StoreLostError):  # that is told, too
             levels = await self._find_levels(query.session or "")
-        await aside(import_module, "prometheus_client")
+        await run_in_thread(import_module, "prometheus_client")
         return render_metrics(Page(self._target.metrics, levels, query.session, self._target.store.health))
 
     async def _find_levels(self, session: str) -> list[Level]:
@@ -66,7 +66,7 @@ class LookActions:
         calls = self._target.journal.list_calls(query.session)
         hits: Counter[str | None] = Counter()
         last: dict[str | None, str] = {}
-        async for call in in_turns(calls):
+        async for call in cooperative(calls):
             rule = call.glance().rule
             hits[rule] += 1
             last[rule] = call.id
@@ -123,7 +123,7 @@ class LookActions:
 
     async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
         check = self._target.check
-        findings = await at_ease(body, check, body)
+        findings = await run_parsing(body, check, body)
         rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MOST_MISTAKES]]
         errors = [row for severity, row in rows if severity == "error"]
         warnings = [row for severity, row in rows if severity == "warning"]
@@ -132,7 +132,7 @@ class LookActions:
     async def parse(self, query: models.NoQuery, body: bytes, name: str) -> models.Parsed:
         from emulator.scenario.yaml_reader import parse_document  # YAML is slow to import
 
-        return show_document(await at_ease(body, parse_document, body, ""))
+        return show_document(await run_parsing(body, parse_document, body, ""))
 
 
 def show_document(document: Document) -> models.Parsed:
@@ -165,12 +165,12 @@ def _by_name(level: Level) -> tuple[int, str, str]:
     return len(level.quota.name), level.quota.name, level.scope
 
 
-def _name_nearest(verdicts: tuple[Verdict, ...]) -> str | None:
+def _name_nearest(verdicts: tuple[RuleResult, ...]) -> str | None:
     nearest = find_nearest(verdicts)
     return None if nearest is None else nearest.rule
 
 
-def _find_draws(asked: list[tuple[Entry, tuple[Verdict, ...]]]) -> dict[str, float]:
+def _find_draws(asked: list[tuple[JournalEntry, tuple[RuleResult, ...]]]) -> dict[str, float]:
     """The latest draw of each rule; ``asked``: the latest call first."""
     draws: dict[str, float] = {}
     for _, verdicts in asked:

@@ -9,7 +9,7 @@ _SHOWN = 4  # characters of a credential
 _SHORT = 12  # characters; of what has fewer, four would be too much of it
 
 
-class CutCredential(str):
+class MaskedCredential(str):
     """What is shown of a value that holds a credential; it is equal to the whole, which it no longer knows.
 
     The whole is known again by its hash, which Python draws anew in every process; it leaves none.
@@ -18,15 +18,15 @@ class CutCredential(str):
     __slots__ = ("_seal",)
     _seal: int
 
-    def __new__(cls, whole: str, shown: str) -> CutCredential:
-        if isinstance(whole, CutCredential):
+    def __new__(cls, whole: str, shown: str) -> MaskedCredential:
+        if isinstance(whole, MaskedCredential):
             return whole
-        cut = super().__new__(cls, shown)
-        cut._seal = hash(whole)
-        return cut
+        mask = super().__new__(cls, shown)
+        mask._seal = hash(whole)
+        return mask
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, CutCredential):
+        if isinstance(other, MaskedCredential):
             return self._seal == other._seal
         return isinstance(other, str) and self._seal == hash(other)
 
@@ -37,34 +37,34 @@ class CutCredential(str):
         return self._seal
 
 
-class SealedCredential(str):
+class CredentialDigest(str):
     """The first characters of a credential that is known by its digests alone, so that it may be kept and sent."""
 
     __slots__ = ("digest", "folded")
     digest: str
     folded: str
 
-    def __new__(cls, shown: str, digest: str, folded: str) -> SealedCredential:
+    def __new__(cls, shown: str, digest: str, folded: str) -> CredentialDigest:
         sealed = super().__new__(cls, shown)
         sealed.digest, sealed.folded = digest, folded
         return sealed
 
 
-def seal(token: str) -> SealedCredential:
+def digest_credential(token: str) -> CredentialDigest:
     """A credential as its digests; one that is sealed stays as it is."""
-    if isinstance(token, SealedCredential):
+    if isinstance(token, CredentialDigest):
         return token
-    return SealedCredential(cut(token), _digest(token), _digest(token.lower()))
+    return CredentialDigest(mask(token), _digest(token), _digest(token.lower()))
 
 
 def fingerprint(token: str) -> str:
     """32 hex digits that tell a credential from others, sealed or not."""
-    return token.digest if isinstance(token, SealedCredential) else _digest(token)
+    return token.digest if isinstance(token, CredentialDigest) else _digest(token)
 
 
-def is_folded(token: str, given: str) -> bool:
+def matches_folded(token: str, given: str) -> bool:
     """What was given is the credential, in whatever case."""
-    if isinstance(token, SealedCredential):
+    if isinstance(token, CredentialDigest):
         return token.folded == _digest(given.lower())
     return token.lower() == given.lower()
 
@@ -90,15 +90,15 @@ class _Keyring(Mapping[str, str]):
         return len(self._tokens)
 
 
-def make_keyring(owners: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+def build_credential_map(owners: Iterable[tuple[str, str]]) -> Mapping[str, str]:
     """Whom credentials stand for, found by the whole credential also where only its digest is known."""
     owners = list(owners)
-    return _Keyring(owners) if any(isinstance(token, SealedCredential) for token, _ in owners) else dict(owners)
+    return _Keyring(owners) if any(isinstance(token, CredentialDigest) for token, _ in owners) else dict(owners)
 
 
-def cut(secret: str) -> str:
+def mask(secret: str) -> str:
     """``dapi-search-1`` → ``dapi…``: enough to tell it by; of a short one nothing. What is cut stays as it is."""
-    if isinstance(secret, SealedCredential):
+    if isinstance(secret, CredentialDigest):
         return str(secret)
     if len(secret) < _SHORT:
         return secret if secret.endswith("…") and len(secret) <= _SHOWN + 1 else "…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from emulator.core.cache import remember
+from emulator.core.cache import lru
 
 Place = Literal["header", "field", "member", "variable"]
 """Where a value stands. ``field``: in a query, a form, multipart or a URL. ``variable``: in an environment."""
@@ -67,7 +67,7 @@ def is_secret_name(place: Place, name: str) -> bool:
     return _is_remembered(place, name) if len(name) <= _LONGEST else _is_named(place, name)
 
 
-@remember(4096)
+@lru(4096)
 def _is_remembered(place: Place, name: str) -> bool:
     return _is_named(place, name)
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, unquote, unquote_plus
 
-from emulator.core.http import WireRequest
-from emulator.core.redaction.credentials import CutCredential, cut
+from emulator.core.http import Request
+from emulator.core.redaction.credentials import MaskedCredential, mask
 from emulator.core.redaction.document import redact_document
 from emulator.core.redaction.names import Place, is_secret_name, list_words
 
@@ -31,7 +31,7 @@ def redact(place: Place, name: str, value: str) -> str:
 
     A credential by its name is cut whole but for a known scheme; of any other value the parts that are credentials.
     """
-    if not value or isinstance(value, CutCredential):
+    if not value or isinstance(value, MaskedCredential):
         return value
     if is_secret_name(place, name):
         return redact_secret(name, value)
@@ -52,23 +52,23 @@ def redact_secret(name: str, value: str) -> str:
         return value
     found = _SCHEME.fullmatch(value)
     if found is None or found[1].lower() not in _SCHEMES:
-        return cut(value)
+        return mask(value)
     scheme, rest = found[1], found[2]
     if scheme.lower() == "basic":
         return f"{scheme} …"  # four characters of base64 are three of a name or a password
     parts = _PART.findall(rest) if "=" in rest else []
-    return f"{scheme} {', '.join(f'{name}={_cut_quoted(part)}' for name, part in parts) if parts else cut(rest)}"
+    return f"{scheme} {', '.join(f'{name}={_cut_quoted(part)}' for name, part in parts) if parts else mask(rest)}"
 
 
 def _redact_cookie(cookie: str, attributes: frozenset[str]) -> str:
     name, equals, value = cookie.partition("=")
     if not equals:
-        return cookie if cookie.strip().lower() in ("", "secure", "httponly", "partitioned") else f" {cut(cookie)}"
+        return cookie if cookie.strip().lower() in ("", "secure", "httponly", "partitioned") else f" {mask(cookie)}"
     return cookie if name.strip().lower() in attributes else f"{name}={_cut_quoted(value)}"
 
 
 def _cut_quoted(value: str) -> str:
-    return f'"{cut(value.strip(chr(34)))}"' if value[:1] == '"' else cut(value)
+    return f'"{mask(value.strip(chr(34)))}"' if value[:1] == '"' else mask(value)
 
 
 def redact_text(text: str, depth: int = 0) -> str:
@@ -86,7 +86,7 @@ def redact_text(text: str, depth: int = 0) -> str:
         if not value:
             return found[0]
         if is_secret_name("field", unquote_plus(name)):
-            return f"{name}={cut(unquote(value))}"
+            return f"{name}={mask(unquote(value))}"
         if "%" in value and depth < _DEEPEST:
             plain = unquote(value)
             shown = redact_text(plain, depth + 1)
@@ -97,7 +97,7 @@ def redact_text(text: str, depth: int = 0) -> str:
     return _PAIR.sub(redact_parameter, text) if ";" in text else text
 
 
-def cut_head(wire: WireRequest) -> None:
+def cut_head(wire: Request) -> None:
     """Leave whole no header and nothing in a query whose name says that it is a credential: what is cheap to find."""
     headers = _cut_named("header", wire.headers)
     if headers:
@@ -108,7 +108,7 @@ def cut_head(wire: WireRequest) -> None:
 
 def _cut_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: CutCredential(value, redact_secret(name, value))
+        name: MaskedCredential(value, redact_secret(name, value))
         for name in values
         if is_secret_name(place, name) and (value := values[name])
     }
@@ -124,7 +124,7 @@ def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> M
     return changed
 
 
-def redact_request(wire: WireRequest) -> None:
+def redact_request(wire: Request) -> None:
     """Leave no credential of a request's headers and query whole; each is still equal to the whole."""
     headers = _redact_all("header", wire.headers)
     if headers:
@@ -141,5 +141,5 @@ def _redact_all(place: Place, values: Mapping[str, str]) -> dict[str, str]:
             value = values[name]
             shown = redact(place, name, value)
             if shown is not value and shown != value:
-                changed[name] = CutCredential(value, shown)
+                changed[name] = MaskedCredential(value, shown)
     return changed

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from emulator.core.json import JSON
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.generation.budget import Budget, Exhausted, Unsatisfiable
 from emulator.generation.json_schema.build import Builder
 from emulator.generation.json_schema.invalid import Invalid, break_one
@@ -46,7 +46,7 @@ def generate_invalid(schema: JSON, key: bytes) -> Invalid:
     with _refusing():
         budget, root = Budget(_STEPS), root_node(schema)
         for attempt, mode in enumerate(_BROKEN):
-            builder, instance = _build(root, derive(key, attempt), mode, budget)
+            builder, instance = _build(root, derive_key(key, attempt), mode, budget)
             try:
                 return break_one(builder, instance, key)
             except Unsatisfiable:
@@ -75,7 +75,7 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder,
         checker.assert_formats = assert_formats
         builder = Builder(root, STYLES[mode], budget, checker)
         try:
-            value = builder.solve((root,), Position(derive(key, mode)))
+            value = builder.solve((root,), Position(derive_key(key, mode)))
         except Unsatisfiable as error:
             reason = str(error)
             continue

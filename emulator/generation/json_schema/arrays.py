@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.core.rng import derive, draw_integer
+from emulator.core.rng import derive_key, draw_integer
 from emulator.generation.budget import Unsatisfiable
 from emulator.generation.json_schema.equality import identity
 from emulator.generation.json_schema.keywords import positional, speaks_of_rest
@@ -108,7 +108,7 @@ def _count(solver: Solver, shape: Shape, place: Position, low: int, high: int | 
     solver.budget.fill(2 * low)
     if not style.items or solver.frugal(place):
         return low
-    if style.extreme and high is not None and high <= 64 and derive(place.key, "full")[0] % 2:
+    if style.extreme and high is not None and high <= 64 and derive_key(place.key, "full")[0] % 2:
         return high
     count = max(low, _longest(shape), low + draw_integer(place.key, style.items + 1, "items"))
     if low == 0 and count == 0 and style.hints:

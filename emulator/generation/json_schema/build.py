@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 
 from emulator.core.json import JSON, as_array
-from emulator.core.rng import derive, draw_integer, draw_uniform
+from emulator.core.rng import derive_key, draw_integer, draw_uniform
 from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.arrays import write_array
 from emulator.generation.json_schema.heights import Heights
@@ -82,7 +82,7 @@ def _dependent(name: str, below: Node, key: bytes) -> list[Option]:
     """Leave the property out, or have it and meet the schema."""
     absent = (below._replace(schema={"properties": {name: False}}),)
     present = (below._replace(schema={"required": [name]}), below)
-    return [present, absent] if derive(key, name)[0] % 2 else [absent, present]
+    return [present, absent] if derive_key(key, name)[0] % 2 else [absent, present]
 
 
 _FEW = 4  # failures after which branches are kept apart
@@ -137,7 +137,7 @@ class Builder:
             return
         index = next((i for i, choice in enumerate(shape.choices) if choice.keyword == "not"), 0)
         choice = shape.choices[index]
-        found = options(choice, derive(place.key, len(shape.seen)), strict)
+        found = options(choice, derive_key(place.key, len(shape.seen)), strict)
         if len(found) > 1 and self.frugal(place):
             found.sort(key=self.heights.of)
         for option in found:
@@ -165,7 +165,11 @@ class Builder:
             attempts = (_RETRIES + 16 * bool(shape.exclusions)) if shape.delicate else 1
             for attempt in range(attempts):
                 room = self.budget.size
-                at = place._replace(key=derive(place.key, attempt), spare=attempt == attempts - 1) if attempt else place
+                at = (
+                    place._replace(key=derive_key(place.key, attempt), spare=attempt == attempts - 1)
+                    if attempt
+                    else place
+                )
                 grown = max(0, attempt - _RETRIES) // 2 if attempt % 2 else 0
                 wanted = shape.larger(grown) if grown else shape
                 try:
@@ -206,7 +210,7 @@ class Builder:
             kinds.sort(key=lambda kind: kind in ("object", "array") if deep else -_evidence(shape, kind))
         elif len(kinds) > 2 or (len(kinds) == 2 and "null" in kinds):
             spoken = [kind for kind in kinds if kind != "null"]
-            if derive(place.key, "type")[0] < 26:
+            if derive_key(place.key, "type")[0] < 26:
                 return ["null"] * ("null" in kinds) + spoken
         if {"integer", "fraction"} <= set(kinds) and not shape.multiples and kinds[0] == "integer":
             kinds.remove("fraction")
@@ -222,7 +226,7 @@ class Builder:
         if kind == "null":
             return None
         if kind == "boolean":
-            return derive(place.key, "boolean")[0] % 2 == 0
+            return derive_key(place.key, "boolean")[0] % 2 == 0
         value = self._write_string(shape, place) if kind == "string" else self._write_number(kind, shape, place)
         if value is None:
             raise Unsatisfiable(_refusal(place))

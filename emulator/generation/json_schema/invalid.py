@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.build import Builder
 from emulator.generation.json_schema.keywords import is_additional, named, positional, required_names
@@ -119,7 +119,7 @@ def break_one(builder: Builder, instance: JSON, key: bytes) -> Invalid:
     checker, root = builder.checker, builder.root
     spots = islice(_spots(builder, Spot(root, instance, ())), _MOST_SPOTS)
     rules = [(spot, keyword) for spot in spots for keyword, _ in rules_of(spot.node)]
-    rules.sort(key=lambda rule: (rule[1] == "format", derive(key, rule[1], *rule[0].path)))
+    rules.sort(key=lambda rule: (rule[1] == "format", derive_key(key, rule[1], *rule[0].path)))
     for spot, keyword in rules:
         for value in _broken(builder, spot, keyword, key):
             changed = _replaced(instance, spot.path, value)
@@ -153,7 +153,7 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
         yield from _misnamed(builder, spot, value, key)
     others = Node({name: below for name, below in schema.items() if name != keyword}, spot.node.path)
     for index, option in enumerate(islice(breaches(spot.node, keyword), _OPTIONS)):
-        place = Position(derive(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
+        place = Position(derive_key(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
         try:
             yield builder.solve((others, *option), place)
         except Unsatisfiable:
@@ -164,7 +164,7 @@ def _misnamed(builder: Builder, spot: Spot, value: Object, key: bytes) -> Iterat
     """The object with one more name, which is not allowed."""
     wrong: Object = {"type": "string", "not": spot.node.keywords["propertyNames"]}
     try:
-        name = builder.solve((spot.node._replace(schema=wrong),), Position(derive(key, "name"), len(spot.path)))
+        name = builder.solve((spot.node._replace(schema=wrong),), Position(derive_key(key, "name"), len(spot.path)))
     except Unsatisfiable:
         return
     yield {**value, as_text(name): next(iter(value.values()), "value")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, as_text
-from emulator.core.rng import derive, draw_uniform
+from emulator.core.rng import derive_key, draw_uniform
 from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.keywords import named
 from emulator.generation.json_schema.merge import absorb
@@ -112,7 +112,7 @@ def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[st
     names = [name for name in _declared(shape) if name not in chosen]
     share = solver.style.optional
     if solver.style.extreme:
-        share = float(derive(place.key, "all")[0] % 2)
+        share = float(derive_key(place.key, "all")[0] % 2)
     elif not solver.style.hostile:
         share = min(share, 8 / max(1, len(names)))
     share = min(share, _MOST / max(1, len(names)))

@@ -10,7 +10,7 @@ from math import ceil, floor
 from typing import Literal, NamedTuple, Protocol
 
 from emulator.core.json import JSON, Object
-from emulator.core.rng import derive
+from emulator.core.rng import derive_key
 from emulator.generation.budget import Budget
 from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.validator import Checker
@@ -235,7 +235,7 @@ class Position(NamedTuple):
     spare: bool = False
 
     def below(self, step: str | int, name: str) -> Position:
-        return Position(derive(self.key, step), self.depth + 1, name, self.spare)
+        return Position(derive_key(self.key, step), self.depth + 1, name, self.spare)
 
 
 class Solver(Protocol):

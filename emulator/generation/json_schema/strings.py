@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from emulator.core.json import as_text
-from emulator.core.rng import derive, draw_integer
+from emulator.core.rng import derive_key, draw_integer
 from emulator.generation.budget import Budget, Unsatisfiable
 from emulator.generation.json_schema.formats import conforms
 from emulator.generation.json_schema.keywords import listed_values
@@ -14,7 +14,7 @@ from emulator.generation.json_schema.shape import Shape, Style
 from emulator.generation.json_schema.values import FORMAT_PATTERNS, format_text, plain_word, text_for
 from emulator.generation.regex.match import matches
 from emulator.generation.regex.parse import parse_pattern
-from emulator.generation.regex.sample import Walk, shortest
+from emulator.generation.regex.sample import PatternSampler, shortest
 from emulator.generation.regex.search import find_text
 
 _STRETCHES = (1.0, 1.0, 0.0, 0.5, 2.0, 4.0, 0.0, 8.0)
@@ -94,17 +94,17 @@ def _candidates(shape: Shape, name: str, key: bytes, style: Style, budget: Budge
         yield _HOSTILE[draw_integer(key, len(_HOSTILE), "hostile")]
     if style.extreme:
         low, high = shape.length
-        yield "x" * (high if high is not None and high <= 4096 and derive(key, "end")[0] % 2 else low)
+        yield "x" * (high if high is not None and high <= 4096 and derive_key(key, "end")[0] % 2 else low)
     if not style.hints:
         yield "x" * shape.length.low
     for attempt in range(4):
-        yield text_for(name, derive(key, attempt) if attempt else key)
+        yield text_for(name, derive_key(key, attempt) if attempt else key)
 
 
 def _of_formats(shape: Shape, key: bytes) -> Iterator[str]:
     for name in shape.formats:
         for attempt in range(8):
-            text = format_text(name, derive(key, name, attempt))
+            text = format_text(name, derive_key(key, name, attempt))
             if text is not None:
                 yield _lengthened(name, text, shape.length.low)
 
@@ -125,7 +125,7 @@ def _of_patterns(shape: Shape, key: bytes, budget: Budget) -> Iterator[str]:
         if shortest(tree) > (budget.size if shape.length.high is None else shape.length.high):
             raise Unsatisfiable(f"no text of {pattern!r} is short enough")
         for attempt, stretch in enumerate(_STRETCHES * 2):
-            text = Walk(random_of(derive(key, pattern, attempt)), budget, stretch).text(tree)
+            text = PatternSampler(random_of(derive_key(key, pattern, attempt)), budget, stretch).text(tree)
             if attempt == 0 and not pattern.endswith("$"):
                 yield text + plain_word(key)
             yield text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from emulator.core.cache import remember
+from emulator.core.cache import lru
 from emulator.core.json import JSON
 from emulator.core.rng import draw_hex, draw_integer, draw_uuid
 from emulator.generation.budget import load
@@ -35,7 +35,7 @@ def seeded(key: bytes) -> Faker:
     return faker
 
 
-@remember(4096)
+@lru(4096)
 def words_of(name: str) -> tuple[str, ...]:
     """``billingCity`` and ``billing_city`` are both ``("billing", "city")``."""
     return tuple(word.lower() for word in _WORDS.findall(name))

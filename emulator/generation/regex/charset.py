@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
-from emulator.core.cache import Roomy, remember
+from emulator.core.cache import SizedCache, lru
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -110,10 +110,10 @@ def _find_readable(ranges: Ranges) -> tuple[Ranges, ...]:
     return parts or ((ranges,) if ranges else ())
 
 
-_READ = Roomy(_find_readable, lambda ranges, parts: 5 + len(ranges), _ROOM)
+_READ = SizedCache(_find_readable, lambda ranges, parts: 5 + len(ranges), _ROOM)
 
 
-@remember(256)
+@lru(256)
 def unicode_property(name: str) -> Ranges | None:
     """``\\p{name}``: a general category, or one of the common scripts; ``None`` if it is neither."""
     name = name.removeprefix("General_Category=").removeprefix("gc=")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from emulator.core.cache import Roomy
+from emulator.core.cache import SizedCache
 from emulator.generation.budget import Budget, Exhausted
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import (
@@ -233,7 +233,7 @@ def _make(pattern: str) -> Machine:
     return Machine(parse_pattern(pattern), anywhere=True)
 
 
-_MACHINES = Roomy(_make, lambda pattern, machine: len(machine.code), _ROOM)
+_MACHINES = SizedCache(_make, lambda pattern, machine: len(machine.code), _ROOM)
 
 
 def machine_of(pattern: str) -> Machine:
@@ -294,7 +294,7 @@ def _weigh(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
     return len(compiled[0].pattern)
 
 
-_COMPILED = Roomy(_compile, _weigh, _ROOM_MATCHING)
+_COMPILED = SizedCache(_compile, _weigh, _ROOM_MATCHING)
 
 
 def _risk(part: Part) -> int:

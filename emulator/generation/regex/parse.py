@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.core.cache import Roomy
+from emulator.core.cache import SizedCache
 from emulator.generation.regex import charset
 from emulator.generation.regex.charset import Ranges
 
@@ -105,7 +105,7 @@ def _read(pattern: str) -> Part:
     return part
 
 
-_TREES = Roomy(_read, lambda pattern, tree: 20 + len(pattern), _ROOM)
+_TREES = SizedCache(_read, lambda pattern, tree: 20 + len(pattern), _ROOM)
 
 
 def parse_pattern(pattern: str) -> Part:

@@ -11,7 +11,7 @@ from emulator.generation.regex.parse import Backreference, Chars, Choice, Group,
 _PLAIN = 12  # characters a reader expects of a repeat of readable characters
 
 
-class Walk:
+class PatternSampler:
     """One text of a pattern.
 
     What an anchor or a look-around asks is not heeded here: the text is checked afterwards.

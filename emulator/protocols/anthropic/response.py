@@ -7,28 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event
 from emulator.core.json import JSON, Object, dump_json, parse_json
-from emulator.core.plan import Choice, Plan, SpanKind, Usage
+from emulator.core.plan import Choice, Plan, SegmentKind, Usage
 from emulator.core.rng import draw_alphanumeric
 from emulator.protocols.choice_events import (
     DONE,
     FINISH,
     PLAIN,
     USAGE,
-    CallOpened,
-    Opened,
-    Run,
+    ChoiceStarted,
+    TextRun,
+    ToolCallStarted,
     begins,
+    collect_message,
     ends,
-    gather,
-    speak,
-    walk,
+    iterate_choice,
+    token_events,
 )
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
-_DELTAS: dict[SpanKind, tuple[str, str]] = {
+_DELTAS: dict[SegmentKind, tuple[str, str]] = {
     "reasoning": ("thinking_delta", "thinking"),
     "text": ("text_delta", "text"),
     "refusal": ("text_delta", "text"),
@@ -39,7 +39,7 @@ _DELTAS: dict[SpanKind, tuple[str, str]] = {
 def shape_message(plan: Plan, model: str) -> Object:
     """The whole answer."""
     choice = plan.choices[0]
-    said = gather(choice)
+    said = collect_message(choice)
     content: list[JSON] = []
     if said.reasoning:
         content.append({"type": "thinking", "thinking": said.reasoning, "signature": _sign(plan)})
@@ -70,12 +70,12 @@ def stream_message(plan: Plan, model: str) -> Iterator[Event]:
     yield ends(plan), _frame("message_stop", {"type": "message_stop"}), 0, DONE
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Open:
     """The content block that is being written."""
 
     number: int
-    kind: SpanKind | None = None
+    kind: SegmentKind | None = None
 
 
 class _Blocks:
@@ -87,19 +87,19 @@ class _Blocks:
         self._open = _Open(-1)
 
     def stream(self) -> Iterator[Event]:
-        for step in walk(self._choice):
-            if isinstance(step, CallOpened):
+        for step in iterate_choice(self._choice):
+            if isinstance(step, ToolCallStarted):
                 name = step.id or _draw_call(self._plan, step.number)
                 block: Object = {"type": "tool_use", "id": name, "name": step.name, "input": {}}
                 yield from self._begin("tool_call", block, step.due, step.tokens)
-            elif isinstance(step, Run):
+            elif isinstance(step, TextRun):
                 yield from self._run(step)
-            elif not isinstance(step, Opened):
+            elif not isinstance(step, ChoiceStarted):
                 if self._open.number < 0:
                     yield from self._begin("text", {"type": "text", "text": ""}, step.due, step.tokens)
                 yield from self._end(step.due, step.tokens)
 
-    def _run(self, run: Run) -> Iterator[Event]:
+    def _run(self, run: TextRun) -> Iterator[Event]:
         choice = self._choice
         due = choice.due[run.start] if run.start < len(choice.due) else ends(self._plan)
         if run.kind == "reasoning" and self._open.kind != "reasoning":
@@ -110,13 +110,13 @@ class _Blocks:
         kind, member = _DELTAS[run.kind]
         before = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{' % self._number
         before += b'"type":"%b","%b":' % (kind.encode(), member.encode())
-        yield from speak(choice, run, before, b"}}\n\n")
+        yield from token_events(choice, run, before, b"}}\n\n")
 
     @property
     def _number(self) -> int:
         return self._open.number
 
-    def _begin(self, kind: SpanKind, block: Object, due: float, tokens: int) -> Iterator[Event]:
+    def _begin(self, kind: SegmentKind, block: Object, due: float, tokens: int) -> Iterator[Event]:
         yield from self._end(due, tokens)
         self._open = _Open(self._number + 1, kind)
         start: Object = {"type": "content_block_start", "index": self._number, "content_block": block}

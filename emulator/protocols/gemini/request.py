@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text, dump_text
 from emulator.core.requests import Message, Sampling, Tool, ToolCall
@@ -204,7 +204,7 @@ _KNOBS: tuple[tuple[str, JSON], ...] = (
 )  # fmt: skip
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """What may be called: how freely, and which functions; empty: all."""
 

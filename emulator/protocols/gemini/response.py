@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event
 from emulator.core.json import JSON, Object, dump_json, parse_json
-from emulator.core.plan import Choice, Logprob, Plan, Span, Usage
+from emulator.core.plan import Choice, Logprob, Plan, Segment, Usage
 from emulator.core.rng import draw_alphanumeric
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, ends, interleave, last_due
@@ -33,7 +33,7 @@ STATUSES = {
 """What Google calls a status; all others are ``INTERNAL``."""
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Style:
     """How answers are worded.
 
@@ -120,7 +120,7 @@ def _list_parts(choice: Choice, number: int, style: Style, *, whole: bool) -> _P
             yield from _speak(choice, span, number, style) if whole else _tell(choice, span)
 
 
-def _speak(choice: Choice, span: Span, number: int, style: Style) -> _Parts:
+def _speak(choice: Choice, span: Segment, number: int, style: Style) -> _Parts:
     text = "".join(choice.tokens[span.start : span.end])
     part: Object = {"text": text, "thought": True} if span.kind == "reasoning" else {"text": text}
     if style.signatures and span.kind != "reasoning" and span is choice.spans[-1]:
@@ -128,14 +128,14 @@ def _speak(choice: Choice, span: Span, number: int, style: Style) -> _Parts:
     yield span.end, part, None
 
 
-def _tell(choice: Choice, span: Span) -> _Parts:
+def _tell(choice: Choice, span: Segment) -> _Parts:
     after = b',"thought":true}' if span.kind == "reasoning" else b"}"
     for end, token in enumerate(choice.tokens[span.start : span.end], span.start + 1):
         if token:
             yield end, {}, b'{"text":%b%b' % (quote(token), after)
 
 
-def _shape_call(choice: Choice, span: Span) -> Object:
+def _shape_call(choice: Choice, span: Segment) -> Object:
     """Arguments that are no JSON, as a scenario may fix them, stay text."""
     text = "".join(choice.tokens[span.start : span.end])
     try:

@@ -10,9 +10,9 @@ import re
 from dataclasses import replace
 from typing import TypeVar
 
-from emulator.core.cache import Memory
-from emulator.core.cost_limits import LIGHT
-from emulator.core.http import WireRequest
+from emulator.core.cache import Cache
+from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.http import Request
 from emulator.core.json import Object
 from emulator.core.requests import Message, Sampling
 
@@ -28,9 +28,9 @@ V = TypeVar("V")
 Texts = tuple[Message, ...]
 
 
-def read_body(request: WireRequest, most: int = LIGHT) -> Object | None:
+def read_body(request: Request, most: int = INLINE_BYTES) -> Object | None:
     """The members of a short body, if it has no others than :data:`FIELDS`."""
-    if len(request.body) > min(most, LIGHT):
+    if len(request.body) > min(most, INLINE_BYTES):
         return None
     try:
         body = request.json()
@@ -72,7 +72,7 @@ def has_each_key_once(text: bytes, count: int) -> bool:
     return keys == count and (keys == text.count(b":") or _SPACED.search(text) is None)
 
 
-class Samplings(Memory[int | None, Sampling]):
+class Samplings(Cache[int | None, Sampling]):
     """How tokens are chosen where nothing is said but how many there may be; forgets all once it knows too many."""
 
     def __init__(self, usual: Sampling) -> None:
@@ -89,7 +89,7 @@ class Samplings(Memory[int | None, Sampling]):
 SAMPLINGS = Samplings(Sampling())
 
 
-class Kept(Memory[K, V]):
+class FastParserCache(Cache[K, V]):
     """What was found out once; forgets all once it knows too much."""
 
     def keep(self, key: K, value: V) -> V:

@@ -6,13 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from typing import Literal
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark
 from emulator.core.json import JSON, Object, dump_json
-from emulator.core.plan import Choice, Plan, SpanKind, Usage
+from emulator.core.plan import Choice, Plan, SegmentKind, Usage
 from emulator.core.rng import draw_hex, draw_opaque
 from emulator.encoding.sse import DONE, frame, quote
-from emulator.protocols.choice_events import FINISH, PLAIN, CallOpened, Run, first_due, last_due, walk
+from emulator.protocols.choice_events import (
+    FINISH,
+    PLAIN,
+    TextRun,
+    ToolCallStarted,
+    first_due,
+    iterate_choice,
+    last_due,
+)
 from emulator.protocols.openai.messages import shape_logprob
 
 Status = Literal["queued", "in_progress", "completed", "incomplete"]
@@ -22,7 +30,7 @@ OWN_FIELDS = frozenset(
 """The fields of a response that repeat nothing of its request."""
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseOptions:
     """What a response repeats of its request, and how it is sent.
 
@@ -54,12 +62,12 @@ class ResponseOptions:
     filtered: Object = field(default_factory=dict)
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Item:
     """One item of ``output``: the tokens it has, ``tokens[start:end]``, and of a call the tool and a fixed id."""
 
     number: int
-    kind: SpanKind
+    kind: SegmentKind
     start: int
     end: int
     name: str = ""
@@ -69,11 +77,11 @@ class Item:
 def list_items(choice: Choice) -> list[Item]:
     """The output items of a choice; neighbouring texts are one message."""
     items: list[Item] = []
-    call: CallOpened | None = None
-    for step in walk(choice):
-        if isinstance(step, CallOpened):
+    call: ToolCallStarted | None = None
+    for step in iterate_choice(choice):
+        if isinstance(step, ToolCallStarted):
             call = step
-        elif isinstance(step, Run):
+        elif isinstance(step, TextRun):
             if step.kind == "tool_call" and call is not None:
                 items.append(Item(len(items), step.kind, step.start, step.end, call.name, call.id))
             elif items and items[-1].kind == step.kind == "text":

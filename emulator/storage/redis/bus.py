@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
-from emulator.core.bus import MOMENT, MOST_READ, Posted, World
+from emulator.core.bus import MOST_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.storage import StoreLostError
-from emulator.storage.redis.pipeline import Line, digest_of
-from emulator.storage.redis.server import LEASE, Apart, Ways, ask, read_text
+from emulator.storage.redis.pipeline import Pipeline, digest_of
+from emulator.storage.redis.server import LEASE, BlockingConnection, Connections, ask, read_text
 
 _SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear": ()}
 """And what each begins with."""
@@ -22,8 +22,8 @@ _UNCHANGED = "-"
 _ALL = "9e15"  # no number is higher
 
 
-class RedisCommons:
-    """Implements :class:`emulator.core.bus.Commons`.
+class RedisBus:
+    """Implements :class:`emulator.core.bus.ClusterBus`.
 
     ``missed`` is set when others took this process for dead, and told it nothing for a while.
 
@@ -35,7 +35,7 @@ class RedisCommons:
 
     outlives = True
 
-    def __init__(self, ways: Ways, line: Line, prefix: str, owner: str) -> None:
+    def __init__(self, ways: Connections, line: Pipeline, prefix: str, owner: str) -> None:
         self._ways = ways
         self._line = line
         self._prefix = prefix
@@ -52,22 +52,22 @@ class RedisCommons:
     def now(self) -> float:
         return time.time() - self.skew
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self.missed = False
         birth, *pairs = await self._run(
             "enter", self._owner, str(int(LEASE * 1000)), "1" if again else "0", os.urandom(8).hex()
         )
         worlds = zip(pairs[::2], map(_split, pairs[1::2]), strict=True)
-        return birth, {session: World(version, parse_json(text)) for session, (version, text) in worlds}
+        return birth, {session: ClusterSnapshot(version, parse_json(text)) for session, (version, text) in worlds}
 
-    async def post(self, change: JSON) -> Posted:
+    async def post(self, change: JSON) -> PendingChange:
         number, *owners = await self._post(dump_text(change), "", "", _UNCHANGED)
-        return Posted(int(number), frozenset(owners))
+        return PendingChange(int(number), frozenset(owners))
 
-    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
         text = "" if document is None else dump_text(document)
         answer = await self._post(dump_text(change), session, text, str(before))
-        return Posted(int(answer[0]), frozenset(answer[1:])) if answer else None
+        return PendingChange(int(answer[0]), frozenset(answer[1:])) if answer else None
 
     async def _post(self, *words: str) -> list[str]:
         """As many as there are at once go over one connection."""
@@ -87,11 +87,11 @@ class RedisCommons:
         await ask(self._scripts["reply"](keys=[self._replies(number)], args=[text]))
 
     async def collect(
-        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         replies: dict[str, JSON] = {}
         async with self._apart() as server:
-            for asked, seconds in ((posted.replicas - silent, patience), (posted.replicas & silent, MOMENT)):
+            for asked, seconds in ((posted.replicas - silent, patience), (posted.replicas & silent, REPLY_TIMEOUT)):
                 ends = time.monotonic() + seconds
                 while not asked <= replies.keys() and (left := ends - time.monotonic()) > 0:
                     found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
@@ -101,7 +101,7 @@ class RedisCommons:
         return replies
 
     @asynccontextmanager
-    async def _apart(self) -> AsyncIterator[Apart]:
+    async def _apart(self) -> AsyncIterator[BlockingConnection]:
         """The server over one connection, which is closed afterwards: so many at once are seldom wanted again."""
         server = self._ways.waiting.client()
         try:

@@ -16,11 +16,11 @@ from emulator.core.storage import StoreLostError
 _UNABLE = re.compile(r"[A-Z]{3,} |The user executing the script|.*user_script: ?\d+: ?-")
 
 
-class Refused(Exception):
+class RedisReplyError(Exception):
     """What the server says in place of an answer."""
 
 
-def is_mistake(text: str) -> bool:
+def is_command_error(text: str) -> bool:
     """Whether a refusal is for what was asked; else the server cannot do it now: it is full, read only, locked…
 
     Source: redis 7.0, ``script.c`` and ``acl.c``; redis 6, ``scripting.c``, where the refusal of a command within a
@@ -36,7 +36,7 @@ Reply = str | int | list[str] | None
 _PORT = 6379
 
 
-class Line:
+class Pipeline:
     """Connects when it is first asked, and again after it was cut off.
 
     Args:
@@ -61,8 +61,8 @@ class Line:
         wire = await self.reach()
         try:
             return await wire.send(words)
-        except Refused as error:
-            if is_mistake(str(error)):
+        except RedisReplyError as error:
+            if is_command_error(str(error)):
                 raise
             raise StoreLostError(str(error)) from None
 
@@ -70,7 +70,7 @@ class Line:
         """What a script returns that takes one key."""
         try:
             answer = await self.ask("EVALSHA", digest, "1", key, *words)
-        except Refused as error:
+        except RedisReplyError as error:
             if not str(error).startswith("NOSCRIPT"):
                 raise
             answer = await self.ask("EVAL", script, "1", key, *words)
@@ -130,7 +130,7 @@ class Line:
                 await self._begin(wire)
         except BaseException as error:
             wire.cut("it was not begun")
-            if isinstance(error, OSError | TimeoutError | Refused):
+            if isinstance(error, OSError | TimeoutError | RedisReplyError):
                 raise StoreLostError(str(error) or "it does not answer") from None
             raise
         return wire
@@ -197,14 +197,14 @@ class _Wire(asyncio.Protocol):
             self.cut("what it answers is none of this protocol")
         self._data = data[at:]
 
-    def _answer(self, reply: Reply | Refused) -> None:
+    def _answer(self, reply: Reply | RedisReplyError) -> None:
         if not self._waiting:
             self.cut(f"it says unasked: {reply}")  # as one does that has too many clients
             return
         _, future = self._waiting.popleft()
         if future.done():
             return
-        if isinstance(reply, Refused):
+        if isinstance(reply, RedisReplyError):
             future.set_exception(reply)
         else:
             future.set_result(reply)
@@ -251,7 +251,7 @@ def write_command(words: Sequence[str]) -> bytes:
     return b"".join(parts)
 
 
-def read_reply(data: bytes, at: int) -> tuple[Reply | Refused, int] | None:
+def read_reply(data: bytes, at: int) -> tuple[Reply | RedisReplyError, int] | None:
     """A reply that begins there, and where the next begins; ``None``: it is not whole. Numbers in lists are texts.
 
     Source: the same; RESP 2, lists without lists.
@@ -269,7 +269,7 @@ def read_reply(data: bytes, at: int) -> tuple[Reply | Refused, int] | None:
         case 42:  # *
             return _read_list(data, after, int(text))
         case 45:  # -
-            return Refused(text.decode()), after
+            return RedisReplyError(text.decode()), after
         case 58:  # :
             return int(text), after
         case 43:  # +

@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import NamedTuple, Protocol, TypeVar
 
 from emulator.core.storage import StoreLostError
-from emulator.storage.documents import Room
-from emulator.storage.redis.pipeline import is_mistake
+from emulator.storage.documents import StorageLimits
+from emulator.storage.redis.pipeline import is_command_error
 
 T = TypeVar("T")
 LEASE = 10.0  # real seconds after which a process that says nothing is taken to be dead
@@ -32,13 +32,13 @@ class Connection(Protocol):
     async def disconnect(self) -> None: ...
 
 
-class Apart(Protocol):
+class BlockingConnection(Protocol):
     """A server over one connection."""
 
     @property
     def connection(self) -> Connection | None: ...
 
-    def initialize(self) -> Awaitable[Apart]: ...
+    def initialize(self) -> Awaitable[BlockingConnection]: ...
 
     def blpop(self, keys: Sequence[str], timeout: float) -> Awaitable[Sequence[str] | None]: ...
 
@@ -51,7 +51,7 @@ class Server(Protocol):
     @property
     def connection_pool(self) -> Pool: ...
 
-    def client(self) -> Apart: ...
+    def client(self) -> BlockingConnection: ...
 
     def register_script(self, script: str) -> Script: ...
 
@@ -70,7 +70,7 @@ class Server(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Ways(NamedTuple):
+class Connections(NamedTuple):
     """The server over connections of their own, so that nobody keeps more open than are used.
 
     Fields:
@@ -90,7 +90,7 @@ def read_text(*names: str) -> str:
     return "\n".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names)
 
 
-def write_bounds(room: Room) -> str:
+def write_bounds(room: StorageLimits) -> str:
     """How much there may be, as the scripts call it."""
     names = {"COUNTERS": room.counters, "SHARES": room.accounts, "BYTES": room.documents, "SESSIONS": room.sessions}
     return "".join(f"local MOST_{name} = {most}\n" for name, most in names.items())
@@ -109,6 +109,6 @@ async def ask(question: Awaitable[T]) -> T:
     except OSError as error:
         raise StoreLostError(str(error)) from None
     except RedisError as error:
-        if type(error) is ResponseError and is_mistake(str(error)):  # of kinds that it knows it cuts off the code
+        if type(error) is ResponseError and is_command_error(str(error)):  # of kinds that it knows it cuts off the code
             raise
         raise StoreLostError(str(error)) from None

@@ -17,11 +17,11 @@ from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
-from emulator.core.storage import ApartError, DocumentsError, Health, StoreLostError
-from emulator.storage.documents import USUAL, Room
-from emulator.storage.redis.bus import RedisCommons
-from emulator.storage.redis.pipeline import Line, digest_of
-from emulator.storage.redis.server import LEASE, Server, Ways, ask, read_text, write_bounds
+from emulator.core.storage import DocumentsError, Health, IsolatedReplicaError, StoreLostError
+from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
+from emulator.storage.redis.bus import RedisBus
+from emulator.storage.redis.pipeline import Pipeline, digest_of
+from emulator.storage.redis.server import LEASE, Connections, Server, ask, read_text, write_bounds
 
 _RENEWED = 600.0  # real seconds, of a day
 _MOST_RENEWALS = 20_000
@@ -151,7 +151,7 @@ Costs = Sequence[int] | None
 """Of a ticket whose settling by these changes nothing, even if its process dies before; ``None``: of another."""
 
 
-def open_redis(url: SplitResult, room: Room = USUAL) -> RedisStore:
+def open_redis(url: SplitResult, room: StorageLimits = DEFAULT_LIMITS) -> RedisStore:
     """``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
 
     Raises:
@@ -172,8 +172,8 @@ def open_redis(url: SplitResult, room: Room = USUAL) -> RedisStore:
 
     bounds = write_bounds(room)
     texts = {name: bounds + read_text(*begins, name) for name, begins in _SCRIPTS.items()}
-    ways = Ways(asking=connect(1), hearing=connect(1), waiting=connect(_WAITING))
-    return RedisStore(ways, Line(url, _PATIENCE, [*texts.values()]), texts, prefix)
+    ways = Connections(asking=connect(1), hearing=connect(1), waiting=connect(_WAITING))
+    return RedisStore(ways, Pipeline(url, _PATIENCE, [*texts.values()]), texts, prefix)
 
 
 class RedisStore:
@@ -190,7 +190,7 @@ class RedisStore:
 
     counts_for_all = True
 
-    def __init__(self, ways: Ways, line: Line, scripts: Mapping[str, str], prefix: str) -> None:
+    def __init__(self, ways: Connections, line: Pipeline, scripts: Mapping[str, str], prefix: str) -> None:
         self.server = ways.asking
         self._ways = ways
         self.line = line
@@ -203,7 +203,7 @@ class RedisStore:
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
         self._began: dict[str, str] = {}
-        self.commons = RedisCommons(ways, line, prefix, self.owner)
+        self.commons = RedisBus(ways, line, prefix, self.owner)
         self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:
@@ -277,7 +277,9 @@ class RedisStore:
         skew = asked + doubt - int(seconds) - int(micros) / 1e6
         self.health.skew = skew
         if abs(skew) - doubt > MOST_SKEW:
-            raise ApartError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
+            raise IsolatedReplicaError(
+                f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed"
+            )
         self.commons.skew = skew
 
     async def _bury(self, owner: str) -> None:

@@ -42,11 +42,11 @@ class Prompted(WireModel):
     prompt: Annotated[Texts, PlainValidator(_read_texts)]
 
 
-class CompletionRequest(SamplingFields, Prompted):
+class CompletionBody(SamplingFields, Prompted):
     """``POST /completions``."""
 
 
-class StrictCompletionRequest(CompletionRequest):
+class StrictCompletionBody(CompletionBody):
     model_config = ConfigDict(strict=True)
 
 
@@ -84,11 +84,11 @@ class EmbeddingOptions(WireModel):
         return "float" if self.encoding_format is None else self.encoding_format.value
 
 
-class EmbeddingRequest(EmbeddingOptions, Embedded):
+class EmbeddingBody(EmbeddingOptions, Embedded):
     """``POST /embeddings``."""
 
 
-class StrictEmbeddingRequest(EmbeddingRequest):
+class StrictEmbeddingBody(EmbeddingBody):
     model_config = ConfigDict(strict=True)
 
 

@@ -2,37 +2,37 @@
 
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
-from emulator.core.http import Event, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from emulator.core.rng import draw_alphanumeric, draw_hex
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
 from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, Run, interleave, last_due, speak
-from emulator.vendors.azure.bodies import CompletionRequest, StrictCompletionRequest, check_tokens, read_texts
+from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, TextRun, interleave, last_due, token_events
+from emulator.vendors.azure.bodies import CompletionBody, StrictCompletionBody, check_tokens, read_texts
 from emulator.vendors.azure.chat.shapes import count_usage, shape_harms, shape_prompt_results
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.profile import AzureService, Habits
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import admit, read_extras
 from emulator.vendors.azure.sampling import check_penalties, find_beyond_range, limit_tokens, read_sampling
 
 DEFAULT_TOKENS = 256
-_KNOWN = frozenset(CompletionRequest.model_fields)
+_KNOWN = frozenset(CompletionBody.model_fields)
 _NATIVE = frozenset(CompletionExtras.model_fields)
 _FINISH_WITH_USAGE = FINISH | USAGE
 
 
-def parse_completions(request: WireRequest, service: AzureService) -> Call:
+def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     """One prompt or several; the longest of them decides how much room is left for each answer."""
     query = admit(request, service, "completions")
     settings, deployment, habits = query.settings, query.deployment, query.habits
-    wire = validate(StrictCompletionRequest if settings.strict_types else CompletionRequest, query.body)
+    wire = validate(StrictCompletionBody if settings.strict_types else CompletionBody, query.body)
     if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
     handed_on = read_extras(query, _KNOWN, _NATIVE)
@@ -40,43 +40,43 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
     check_penalties(wire, habits)
     prompts = read_texts(wire.prompt)
     check_tokens(prompts, "prompt", service, deployment)
-    prompt_tokens = service.count_prompt(CompletionAsk(prompts=prompts), deployment)
+    prompt_tokens = service.count_prompt(CompletionRequest(prompts=prompts), deployment)
     default = DEFAULT_TOKENS if deployment.default_max_tokens is None else deployment.default_max_tokens
     limit = limit_tokens(wire.max_tokens, default, deployment, max(prompt_tokens), settings)
-    return Call(
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),
-        codec=CompletionCodec(habits, usage=not habits.openai or extras.include_usage),
+        ask=CompletionRequest(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),
+        codec=CompletionsCodec(habits, usage=not habits.openai or extras.include_usage),
         stream=bool(wire.stream),
         prompt_tokens=prompt_tokens,
         repeatable=True,
     )
 
 
-@record(frozen=True, slots=True)
-class CompletionCodec:
+@fast_dataclass(frozen=True, slots=True)
+class CompletionsCodec:
     """Streamed and in one piece the same keys; ``usage``: a stream ends with token counts."""
 
-    habits: Habits
+    habits: DeploymentProfile
     usage: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         if self.habits.openai:
             body = dump_json(_shape_openai(plan, self.habits))
-            return WireResponse(200, body, answer_headers(plan, request, self.habits))
+            return Response(200, body, answer_headers(plan, request, self.habits))
         choices = [
             _shape(choice, index, "" if choice.finish_reason == "content_filter" else choice.text())
             for index, choice in enumerate(plan.choices)
         ]
         shape: Object = {**_head(plan, self.habits), "choices": choices, **_tail(plan), "usage": count_usage(plan)}
-        return WireResponse(200, dump_json(shape), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(shape), answer_headers(plan, request, self.habits))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = answer_headers(plan, request, self.habits, stream=True)
-        return WireStream(_stream_choices(plan, self.habits, self.usage), headers)
+        return StreamingResponse(_stream_choices(plan, self.habits, self.usage), headers)
 
 
-def _shape_openai(plan: Plan, habits: Habits) -> Object:
+def _shape_openai(plan: Plan, habits: DeploymentProfile) -> Object:
     """As Azure OpenAI answers: keys in alphabetical order, and what the content filter saw."""
     choices: list[Object] = [
         {
@@ -99,7 +99,7 @@ def _shape_openai(plan: Plan, habits: Habits) -> Object:
     }
 
 
-def _head(plan: Plan, habits: Habits) -> Object:
+def _head(plan: Plan, habits: DeploymentProfile) -> Object:
     answer_id = f"cmpl-{draw_alphanumeric(plan.key, 29, 'cmpl')}" if habits.openai else draw_hex(plan.key, "cmpl")
     return {"id": answer_id, "model": habits.model}
 
@@ -131,7 +131,7 @@ def _shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
     }
 
 
-def _stream_choices(plan: Plan, habits: Habits, usage: bool) -> Iterator[Event]:
+def _stream_choices(plan: Plan, habits: DeploymentProfile, usage: bool) -> Iterator[Event]:
     before = b'data: %b,"choices":[{"index":' % dump_json(_head(plan, habits))[:-1]
     after = b"}],%b" % dump_json(_tail(plan))[1:-1]
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
@@ -153,7 +153,7 @@ def _stream_choice(
 ) -> Iterator[Event]:
     opening = b'%b%d,"finish_reason":null,"text":' % (before, index)
     if choice.logprobs is None:
-        yield from speak(choice, Run("text", 0, len(choice.tokens)), opening, after + b"}\n\n")
+        yield from token_events(choice, TextRun("text", 0, len(choice.tokens)), opening, after + b"}\n\n")
     else:
         yield from _speak_with_logprobs(choice, opening, after)
     closing = b'%b%d,"finish_reason":%b,"text":""%b%b}\n\n' % (before, index, quote(choice.finish_reason), after, usage)

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.settings import AzureSettings
@@ -16,7 +16,7 @@ from emulator.vendors.azure.settings import AzureSettings
 _JSON_TYPE = re.compile(r"application/([\w.+-]+\+)?json\s*(;|$)", re.IGNORECASE)
 
 
-def read_body(request: WireRequest, settings: AzureSettings) -> JSON:
+def read_body(request: Request, settings: AzureSettings) -> JSON:
     """The body as JSON; what a client labels otherwise is a text to the service.
 
     Raises:
@@ -31,7 +31,7 @@ def read_body(request: WireRequest, settings: AzureSettings) -> JSON:
     return body if settings.profile in ("foundry", "aoai") or _is_json(request) else _read_text(request)
 
 
-def _read_as_container(request: WireRequest) -> JSON:
+def _read_as_container(request: Request) -> JSON:
     """As FastAPI: an empty body and a broken one are violations of the schema."""
     if not request.body:
         raise refusals.breaks_schema([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
@@ -43,12 +43,12 @@ def _read_as_container(request: WireRequest) -> JSON:
         raise refusals.breaks_json(request.body, str(error)) from None
 
 
-def _is_json(request: WireRequest) -> bool:
+def _is_json(request: Request) -> bool:
     content_type = request.headers.get("Content-Type", "application/json")
     return content_type == "application/json" or _JSON_TYPE.match(content_type) is not None
 
 
-def _read_text(request: WireRequest) -> str:
+def _read_text(request: Request) -> str:
     return request.body.decode("utf-8", "replace")
 
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Headers, WireRequest, WireResponse, WireStream
+from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.json import JSON, as_array, as_number, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import EmbeddingAsk
+from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.encoding import floats
 from emulator.vendors.azure.bodies import (
+    EmbeddingBody,
     EmbeddingOptions,
-    EmbeddingRequest,
     ImageEmbeddingRequest,
-    StrictEmbeddingRequest,
+    StrictEmbeddingBody,
     StrictImageEmbeddingRequest,
     check_tokens,
     read_texts,
@@ -31,9 +31,9 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.models import model_name
-from emulator.vendors.azure.profile import AzureService, Habits
-from emulator.vendors.azure.request import Query, admit, read_extras
-from emulator.vendors.azure.url_kind import read_surface
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
+from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
+from emulator.vendors.azure.url_kind import classify_url
 
 if TYPE_CHECKING:
     from emulator.encoding.floats import Rows
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MAX_INPUTS = 1024
 MAX_OPENAI_INPUTS = 2048  # learn.microsoft.com, "Azure OpenAI quotas and limits"
 PICTURE_TOKENS = 1000  # as recorded of a Cohere endpoint
-_KNOWN = frozenset(EmbeddingRequest.model_fields)
+_KNOWN = frozenset(EmbeddingBody.model_fields)
 _NATIVE = frozenset({"user"})
 
 DUMPS: Mapping[str, Callable[[Rows], list[bytes]]] = {
@@ -54,30 +54,30 @@ DUMPS: Mapping[str, Callable[[Rows], list[bytes]]] = {
 }
 
 
-def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
+def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
     """Texts or token ids to vectors; what a text is for changes its vector but not its token count."""
     query = admit(request, service, "embeddings")
     deployment = query.deployment
-    wire = validate(StrictEmbeddingRequest if query.settings.strict_types else EmbeddingRequest, query.body)
+    wire = validate(StrictEmbeddingBody if query.settings.strict_types else EmbeddingBody, query.body)
     _check_user(read_extras(query, _KNOWN, _NATIVE).get("user"), query.habits)
     inputs = read_texts(wire.input)
     check_vectors(wire, len(inputs), query)
     check_tokens(inputs, "input", service, deployment)
-    prompt_tokens = service.count_prompt(EmbeddingAsk(inputs=inputs), deployment)
+    prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=inputs), deployment)
     if deployment.context is not None and max(prompt_tokens) > deployment.context:
         raise refusals.context_exceeded(deployment.context, max(prompt_tokens), model_name(deployment))
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=read_ask(wire, inputs),
-        codec=EmbeddingCodec(query.habits, wire.encoding, _count_characters(inputs)),
+        codec=EmbeddingsCodec(query.habits, wire.encoding, _count_characters(inputs)),
         repeatable=True,
         prompt_tokens=prompt_tokens,
     )
 
 
-def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
+def parse_image_embeddings(request: Request, service: AzureService) -> InferenceCall:
     """Pictures to vectors: each counts :data:`PICTURE_TOKENS` and the text beside it."""
-    if read_surface(request).settings(service.settings).profile in ("managed", "aoai"):
+    if classify_url(request).settings(service.settings).profile in ("managed", "aoai"):
         raise refusals.no_such_path(request.path)
     query = admit(request, service, "embeddings")
     deployment = query.deployment
@@ -90,22 +90,22 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
         if not picture.image.startswith(("http://", "https://")):
             check_data({"image": picture.image}, ("input", position), query.habits)
     texts = tuple([picture.text or "" for picture in wire.input])
-    counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
-    return Call(
+    counts = service.count_prompt(EmbeddingRequest(inputs=texts), deployment)
+    return InferenceCall(
         deployment=deployment,
         ask=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
-        codec=EmbeddingCodec(query.habits, wire.encoding, _count_characters(texts), images=len(texts)),
+        codec=EmbeddingsCodec(query.habits, wire.encoding, _count_characters(texts), images=len(texts)),
         repeatable=True,
         prompt_tokens=tuple([PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)]),
     )
 
 
-def read_ask(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) -> EmbeddingAsk:
+def read_ask(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) -> EmbeddingRequest:
     purpose = "" if wire.input_type in (None, "text") else f"{wire.input_type}: "
-    return EmbeddingAsk(inputs=inputs, dimensions=wire.dimensions, instruction=purpose)
+    return EmbeddingRequest(inputs=inputs, dimensions=wire.dimensions, instruction=purpose)
 
 
-def check_vectors(wire: EmbeddingOptions, count: int, query: Query) -> None:
+def check_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> None:
     """Refuse more inputs, another size or another encoding than the model has.
 
     Raises:
@@ -133,7 +133,7 @@ def _refuse_count(count: int, most: float) -> EmulatedError:
     return refusals.contradicts(f"Invalid 'input': array too long. {text}", "input", "array_above_max_length")
 
 
-def _refuse_size(query: Query, dimensions: int | None) -> EmulatedError:
+def _refuse_size(query: ParsedRequest, dimensions: int | None) -> EmulatedError:
     """Source: openai/openai-python issue threads."""
     text = (
         f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {query.deployment.dimensions}."
@@ -143,12 +143,12 @@ def _refuse_size(query: Query, dimensions: int | None) -> EmulatedError:
     return refusals.contradicts(text, None)
 
 
-def _check_user(user: JSON, habits: Habits) -> None:
+def _check_user(user: JSON, habits: DeploymentProfile) -> None:
     if habits.openai and user is not None and not isinstance(user, str):
         raise refusals.breaks_schema([{"type": "string_type", "loc": ("user",), "msg": "", "input": user}])
 
 
-def _has_size(query: Query, dimensions: int | None) -> bool:
+def _has_size(query: ParsedRequest, dimensions: int | None) -> bool:
     most = query.deployment.dimensions
     return dimensions in (None, most) or (query.habits.supports("dimensions") and (dimensions or 0) < most)
 
@@ -157,8 +157,8 @@ def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:
     return sum([len(text) for text in inputs if isinstance(text, str)])
 
 
-@record(frozen=True, slots=True)
-class EmbeddingCodec:
+@fast_dataclass(frozen=True, slots=True)
+class EmbeddingsCodec:
     """Vectors in the encoding that was asked for.
 
     Fields:
@@ -166,12 +166,12 @@ class EmbeddingCodec:
         images: how many pictures were asked about; ``None``: it was texts.
     """
 
-    habits: Habits
+    habits: DeploymentProfile
     encoding: str
     characters: int
     images: int | None = None
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         assert plan.vectors is not None
         openai = self.habits.openai and self.images is None
         opening = b'{"object":"embedding","index":%d,' if openai else b'{"index":%d,"object":"embedding",'
@@ -183,9 +183,9 @@ class EmbeddingCodec:
         tail = dump_json({"model": self.habits.model, "usage": self._count_usage(plan, openai)})
         parts[-1] = b"}],%b" % tail[1:]
         headers = (*answer_headers(plan, request, self.habits), *self._count_headers(plan))
-        return WireResponse(200, b"".join(parts), headers)
+        return Response(200, b"".join(parts), headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise AssertionError("embeddings are never streamed")
 
     def _count_usage(self, plan: Plan, openai: bool) -> dict[str, int]:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from emulator.core.json import Object
 from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 
 Number = Annotated[Integer, Field(ge=1, le=128)]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -69,7 +69,7 @@ class StrictCompletionExtras(CompletionExtras):
 NO_EXTRAS = ChatExtras()
 
 
-def check_parameters(fields: Object, habits: Habits, places: Mapping[str, str] | None = None) -> list[str]:
+def check_parameters(fields: Object, habits: DeploymentProfile, places: Mapping[str, str] | None = None) -> list[str]:
     """Refuse what the model does not take.
 
     Args:

@@ -5,12 +5,12 @@ Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScr
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from emulator.core.http import Headers, WireRequest
+from emulator.core.http import Headers, Request
 from emulator.core.json import JSON, as_array, as_integer, as_text
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
-from emulator.core.rng import form_uuid, prepare
-from emulator.vendors.azure.profile import Habits
+from emulator.core.rng import format_uuid, prepare_key
+from emulator.vendors.azure.profile import DeploymentProfile
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
@@ -21,17 +21,17 @@ _GATEWAY = (
     ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"),
     ("X-Content-Type-Options", "nosniff"),
 )
-_derive_name, _derive_answer = prepare(..., "apim"), prepare(..., "request")
+_derive_name, _derive_answer = prepare_key(..., "apim"), prepare_key(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
 
 
-def echo_request_id(request: WireRequest) -> Headers:
+def echo_request_id(request: Request) -> Headers:
     """The client's own request id, given back if it is text that a header may hold."""
     given = request.all_headers.get("x-ms-client-request-id")
     return (("x-ms-client-request-id", given),) if given and given.isascii() and given.isprintable() else ()
 
 
-def answer_headers(plan: Plan, request: WireRequest, habits: Habits, *, stream: bool = False) -> Headers:
+def answer_headers(plan: Plan, request: Request, habits: DeploymentProfile, *, stream: bool = False) -> Headers:
     """Headers of a successful answer."""
     kind = STREAM_TYPE if stream else JSON_TYPE
     profile = habits.profile
@@ -47,7 +47,7 @@ def answer_headers(plan: Plan, request: WireRequest, habits: Habits, *, stream: 
     return (kind, *_serverless_headers(plan, habits, stream), *echo_request_id(request))
 
 
-def _count_usual(plan: Plan, habits: Habits) -> Mapping[str, str]:
+def _count_usual(plan: Plan, habits: DeploymentProfile) -> Mapping[str, str]:
     """What would be left of the usual quotas after this call alone; the services always say so."""
     if habits.quota is None:
         return {}
@@ -104,18 +104,18 @@ def _count_quota(unit: str, amount: int, left: int) -> Mapping[str, str]:
     return {f"x-ratelimit-limit-{name}": str(amount), f"x-ratelimit-remaining-{name}": str(left)}
 
 
-def gateway_headers(request: WireRequest) -> Headers:
+def gateway_headers(request: Request) -> Headers:
     """What Azure's API gateway adds to every answer of a Foundry or OpenAI resource."""
     return (
-        ("apim-request-id", form_uuid(_derive_name(request.key))),
+        ("apim-request-id", format_uuid(_derive_name(request.key))),
         *_GATEWAY,
     )
 
 
-def _serverless_headers(plan: Plan, habits: Habits, stream: bool) -> Headers:
+def _serverless_headers(plan: Plan, habits: DeploymentProfile, stream: bool) -> Headers:
     group, session, context = habits.identity
     counts = () if stream else _count_headers(plan.usage)
-    request_id = ("X-Request-ID", form_uuid(_derive_answer(plan.key)))
+    request_id = ("X-Request-ID", format_uuid(_derive_answer(plan.key)))
     return (group, session, *counts, context, request_id, ("x-ms-rai-invoked", "true"))
 
 

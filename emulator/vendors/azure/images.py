@@ -11,15 +11,15 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Event, WireRequest, WireResponse, WireStream
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import EmbeddingAsk
-from emulator.core.rng import derive, draw_integer, draw_uuid
+from emulator.core.requests import EmbeddingRequest
+from emulator.core.rng import derive_key, draw_integer, draw_uuid
 from emulator.core.text import read_whole
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import PAINTERS, draw_png
 from emulator.encoding.sse import frame
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
@@ -27,8 +27,8 @@ from emulator.vendors.azure.chat.shapes import HARMS, UNSEEN
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.profile import AzureService, Habits
-from emulator.vendors.azure.request import Query, admit, read_extras
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
+from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
 
 _LARGEST = 4096  # pixels of a side
 _DIMENSIONS = 1  # of the vectors that nobody sees
@@ -95,7 +95,7 @@ class DraftImageRequest(ImageRequest):
     seed: Integer | None = None
 
 
-def parse_images(request: WireRequest, service: AzureService) -> Call:
+def parse_images(request: Request, service: AzureService) -> InferenceCall:
     """Pictures of a prompt."""
     query = admit(request, service, "images")
     openai = query.settings.profile == "aoai"
@@ -105,11 +105,11 @@ def parse_images(request: WireRequest, service: AzureService) -> Call:
         raise refusals.unrecognized([name for name in query.fields if name not in known])
     _check(wire, query)
     count = wire.n or 1
-    prompt_tokens = service.count_prompt(EmbeddingAsk(inputs=(wire.prompt,)), query.deployment)
-    return Call(
+    prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=(wire.prompt,)), query.deployment)
+    return InferenceCall(
         deployment=query.deployment,
         heavy=True,
-        ask=EmbeddingAsk(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
+        ask=EmbeddingRequest(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
         codec=ImageCodec(
             habits=query.habits,
             wire=wire,
@@ -122,7 +122,7 @@ def parse_images(request: WireRequest, service: AzureService) -> Call:
     )
 
 
-def _check(wire: ImageRequest, query: Query) -> None:
+def _check(wire: ImageRequest, query: ParsedRequest) -> None:
     if isinstance(wire, OpenAIImageRequest):
         of_dalle = query.habits.model.startswith("dall-e")
         given = next((name for name in _OF_GPT if of_dalle and getattr(wire, name) is not None), None)
@@ -140,22 +140,22 @@ def _check(wire: ImageRequest, query: Query) -> None:
             raise refusals.contradicts(text, "n", "invalid_value")
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImageCodec:
     """Words pictures, which are drawn from the key of the answer alone."""
 
-    habits: Habits
+    habits: DeploymentProfile
     wire: ImageRequest
     size: tuple[int, int]
     count: int
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body = self._shape_openai(plan, request) if isinstance(self.wire, OpenAIImageRequest) else self._shape(plan)
-        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = answer_headers(plan, request, self.habits, stream=True)
-        return WireStream(self._stream(plan), headers)
+        return StreamingResponse(self._stream(plan), headers)
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
         """Pictures on the way, then the whole one."""
@@ -175,14 +175,14 @@ class ImageCodec:
         return b"event: %b\n" % name.encode() + frame(event)
 
     def _draw(self, plan: Plan, number: int) -> str:
-        return b64encode(PAINTERS[self._form](derive(plan.key, "picture", number), *self.size)).decode()
+        return b64encode(PAINTERS[self._form](derive_key(plan.key, "picture", number), *self.size)).decode()
 
     @property
     def _form(self) -> str:
         form = getattr(self.wire, "output_format", None) or "png"
         return "jpeg" if form == "jpg" else str(form)
 
-    def _shape_openai(self, plan: Plan, request: WireRequest) -> Object:
+    def _shape_openai(self, plan: Plan, request: Request) -> Object:
         wire = self.wire
         assert isinstance(wire, OpenAIImageRequest)
         seen: Object = {**_SEEN} if self.habits.filtered else {}
@@ -195,7 +195,7 @@ class ImageCodec:
         else:
             width, height = self.size
             place = f"{request.base_url}/openai/generated/{width}x{height}"
-            keys = [derive(plan.key, "picture", number).hex() for number in range(self.count)]
+            keys = [derive_key(plan.key, "picture", number).hex() for number in range(self.count)]
             drawn = [{**revised, "url": f"{place}/{key}.png"} for key in keys]
         return {"created": int(plan.created), "data": drawn}
 
@@ -230,11 +230,11 @@ class ImageCodec:
         }
 
 
-def fetch_image(request: WireRequest, service: AzureService) -> WireResponse:
+def fetch_image(request: Request, service: AzureService) -> Response:
     """``GET /openai/generated/{size}/{key}.png``: where the URL of an answer leads."""
     try:
         width, height = _read_size(request.params["size"])
         key = bytes.fromhex(request.params["key"])
     except ValueError:
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path}) from None
-    return WireResponse(200, draw_png(key, width, height), (("Content-Type", "image/png"),))
+    return Response(200, draw_png(key, width, height), (("Content-Type", "image/png"),))

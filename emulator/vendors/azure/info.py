@@ -2,19 +2,19 @@
 
 import json
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.models import describe
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_api_version, check_ready, find_any
-from emulator.vendors.azure.url_kind import INFERENCE, read_surface
+from emulator.vendors.azure.url_kind import INFERENCE, classify_url
 
 
-def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
+def parse_info(request: Request, service: AzureService) -> Response:
     """``GET /info``: which model a client speaks to; resources with many models have none."""
-    surface = read_surface(request)
+    surface = classify_url(request)
     settings = surface.settings(service.settings)
     if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE):
         raise refusals.no_such_path(request.path)
@@ -22,20 +22,20 @@ def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
     deployment = check_ready(find_any(request, service))
     info = describe(deployment, service.habits[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
-    return WireResponse(200, body, (JSON_TYPE, *echo_request_id(request)))
+    return Response(200, body, (JSON_TYPE, *echo_request_id(request)))
 
 
-def parse_health(request: WireRequest, service: AzureService) -> WireResponse:
+def parse_health(request: Request, service: AzureService) -> Response:
     """``GET /`` and ``GET /health`` of a managed endpoint's container.
 
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py; the body of ``/health`` is ``unverified``.
     """
     if _profile_at(request, service) != "managed":
         raise refusals.no_such_path(request.path)
-    return WireResponse(200, b'"healthy"', (JSON_TYPE,))
+    return Response(200, b'"healthy"', (JSON_TYPE,))
 
 
-def parse_swagger(request: WireRequest, service: AzureService) -> WireResponse:
+def parse_swagger(request: Request, service: AzureService) -> Response:
     """``GET /swagger.json``: the routes, without their schemas."""
     if _profile_at(request, service) not in ("maas", "managed"):
         raise refusals.no_such_path(request.path)
@@ -46,11 +46,11 @@ def parse_swagger(request: WireRequest, service: AzureService) -> WireResponse:
         "/info": {"get": _describe("Returns information about the deployed model.")},
     }
     document: JSON = {"openapi": "3.0.1", "info": {"title": "Model Inference", "version": "1.0"}, "paths": paths}
-    return WireResponse(200, dump_json(document), (JSON_TYPE,))
+    return Response(200, dump_json(document), (JSON_TYPE,))
 
 
-def _profile_at(request: WireRequest, service: AzureService) -> str:
-    return read_surface(request).settings(service.settings).profile
+def _profile_at(request: Request, service: AzureService) -> str:
+    return classify_url(request).settings(service.settings).profile
 
 
 def _describe(summary: str) -> JSON:

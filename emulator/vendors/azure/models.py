@@ -31,7 +31,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, parse_json
 from emulator.core.requests import Deployment, Task
 from emulator.vendors.azure.settings import AzureSettings
@@ -46,7 +46,7 @@ _MODEL_TYPES: Mapping[Task, str] = {
 _UNKNOWN: Object = {"provider": "Custom"}
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Catalogue:
     """What ``models.json`` says.
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from emulator import __version__
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
-from emulator.core.rng import derive, draw_hex, draw_uuid
+from emulator.core.rng import derive_key, draw_hex, draw_uuid
 from emulator.core.vendor import Service
 from emulator.vendors.azure.models import is_openai, model_name, read_parameters, read_traits
 from emulator.vendors.azure.settings import AzureSettings, Profile
@@ -17,8 +17,8 @@ _QUOTA = (1000, 400_000)
 _QUOTAS = {"DeepSeek": (5000, 5_000_000)}
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Habits:
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeploymentProfile:
     """A deployment as requests meet it.
 
     Fields:
@@ -61,24 +61,24 @@ class Habits:
         return self.traits.get(feature) is not False
 
 
-ByProfile = Mapping[Profile, Habits]
+ByProfile = Mapping[Profile, DeploymentProfile]
 AzureService = Service[AzureSettings, ByProfile]
 
 
-def prepare(deployment: Deployment, settings: AzureSettings) -> ByProfile:
+def profile_deployment(deployment: Deployment, settings: AzureSettings) -> ByProfile:
     """The habits of one deployment in every dialect that a path can speak."""
     spoken = (settings, settings.openai, settings.inference, settings.foundry, settings.endpoint)
     return {each.profile: _prepare(deployment, each) for each in {each.profile: each for each in spoken}.values()}
 
 
-def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
+def _prepare(deployment: Deployment, settings: AzureSettings) -> DeploymentProfile:
     traits = read_traits(deployment)
     openai = is_openai(traits, settings)
     name = model_name(deployment)
     default = deployment.default_max_tokens
-    return Habits(
+    return DeploymentProfile(
         model=name,
-        fingerprint=f"fp_{draw_hex(derive('fingerprint', __version__, name), digits=10)}",
+        fingerprint=f"fp_{draw_hex(derive_key('fingerprint', __version__, name), digits=10)}",
         profile=settings.profile,
         identity=_identify(name),
         default_tokens=settings.default_max_tokens if default is None else default,
@@ -98,7 +98,7 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
 
 
 def _identify(model: str) -> Headers:
-    key = derive("deployment", model)
+    key = derive_key("deployment", model)
     return (
         ("azureml-model-group", model),
         ("azureml-model-session", f"dep-{draw_hex(key, digits=8)}"),

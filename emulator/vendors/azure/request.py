@@ -4,18 +4,18 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 
-from emulator.core.cache import remember
-from emulator.core.dataclass import record
+from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.requests import Deployment, Task
 from emulator.protocols.auth import bearer_token
 from emulator.vendors.azure.decoder import read_body
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.profile import AzureService, Habits
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, Surface, read_surface
+from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, UrlKind, classify_url
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
 _OPTIONS = {
@@ -27,7 +27,7 @@ _OPTIONS = {
 }
 
 
-def authenticate(request: WireRequest, service: AzureService) -> str:
+def authenticate(request: Request, service: AzureService) -> str:
     """The principal of the bearer token or the ``api-key``; clients send both, and one that is right suffices.
 
     Raises:
@@ -40,8 +40,8 @@ def authenticate(request: WireRequest, service: AzureService) -> str:
     raise EmulatedError(ErrorKind.UNAUTHENTICATED)
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Query:
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ParsedRequest:
     """A request that is for a deployment.
 
     Fields:
@@ -50,12 +50,12 @@ class Query:
         body: any JSON; not checked yet.
     """
 
-    request: WireRequest
+    request: Request
     service: AzureService
-    surface: Surface
+    surface: UrlKind
     settings: AzureSettings
     deployment: Deployment
-    habits: Habits
+    habits: DeploymentProfile
     body: JSON
 
     @property
@@ -64,7 +64,7 @@ class Query:
         return as_object(self.body)
 
 
-def check_api_version(request: WireRequest, surface: Surface, settings: AzureSettings) -> None:
+def check_api_version(request: Request, surface: UrlKind, settings: AzureSettings) -> None:
     """Refuse a missing, malformed or unknown ``api-version``, as far as the settings ask for one.
 
     Source: Azure OpenAI v1 API, which has no dated versions: nothing is asked under ``/openai/v1/``.
@@ -79,20 +79,20 @@ def check_api_version(request: WireRequest, surface: Surface, settings: AzureSet
         raise refusals.wrong_api_version(given)
 
 
-@remember(256)
+@lru(256)
 def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
 def check_place(
-    request: WireRequest, service: AzureService, kinds: Collection[Kind] = RESPONSES
-) -> tuple[Surface, AzureSettings]:
+    request: Request, service: AzureService, kinds: Collection[Kind] = RESPONSES
+) -> tuple[UrlKind, AzureSettings]:
     """Where a request arrives, and the settings there.
 
     Raises:
         EmulatedError: nothing of the kind is there, or not in this version.
     """
-    surface = read_surface(request)
+    surface = classify_url(request)
     settings = surface.settings(service.settings)
     if not surface.has_route(request, kinds):
         raise refusals.no_such_path(request.path)
@@ -101,12 +101,12 @@ def check_place(
 
 
 def admit(
-    request: WireRequest,
+    request: Request,
     service: AzureService,
     task: Task,
     kinds: Collection[Kind] = INFERENCE,
     route: str = "",
-) -> Query:
+) -> ParsedRequest:
     """Who answers, and the body: routing first, as far as path and headers tell, then what is sent.
 
     A deployment is named by the path, the deployment header or the model; else the first that serves the route.
@@ -128,7 +128,7 @@ def admit(
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
         habits = service.habits[deployment.name][settings.profile]
         _check_route(deployment, habits, task, route)
-    return Query(
+    return ParsedRequest(
         request=request,
         service=service,
         surface=surface,
@@ -144,9 +144,9 @@ def _find_first(service: AzureService, task: Task) -> Deployment:
     return next((d for d in deployments if d.task == task), None) or next(iter(deployments))
 
 
-def find_any(request: WireRequest, service: AzureService) -> Deployment:
+def find_any(request: Request, service: AzureService) -> Deployment:
     """Who answers on a route that every model has; a model may be named by the query or, by some clients, a body."""
-    deployment = _find_addressed(request, read_surface(request), service)
+    deployment = _find_addressed(request, classify_url(request), service)
     if deployment is None:
         body: JSON = {"model": request.query.get("model")}
         if request.body:
@@ -157,7 +157,7 @@ def find_any(request: WireRequest, service: AzureService) -> Deployment:
     return deployment or next(iter(service.deployments.values()))
 
 
-def _find_addressed(request: WireRequest, surface: Surface, service: AzureService) -> Deployment | None:
+def _find_addressed(request: Request, surface: UrlKind, service: AzureService) -> Deployment | None:
     """The deployment that path or header name; the path wins, and an endpoint of its own has no other."""
     given = request.headers.get("azureml-model-deployment")
     name = surface.deployment or given
@@ -172,7 +172,7 @@ def _find_addressed(request: WireRequest, surface: Surface, service: AzureServic
 
 
 def _find_model(
-    request: WireRequest, surface: Surface, settings: AzureSettings, service: AzureService, body: JSON
+    request: Request, surface: UrlKind, settings: AzureSettings, service: AzureService, body: JSON
 ) -> Deployment | None:
     """The deployment that the body's ``model`` names; a model nobody has matters only where there are many."""
     model = _read_model(request, body)
@@ -192,7 +192,7 @@ def _find_model(
     return deployment
 
 
-def _read_model(request: WireRequest, body: JSON) -> str | None:
+def _read_model(request: Request, body: JSON) -> str | None:
     """The model by its name, ``""`` without one; ``None``: what is there breaks the schema."""
     model = body.get("model") if isinstance(body, dict) else None
     if (model is not None and not isinstance(model, str)) or not isinstance(body, dict):
@@ -200,7 +200,7 @@ def _read_model(request: WireRequest, body: JSON) -> str | None:
     return model or request.headers.get("x-ms-model-mesh-model-name", "")
 
 
-def find_named(request: WireRequest, service: AzureService) -> Deployment | None:
+def find_named(request: Request, service: AzureService) -> Deployment | None:
     """The deployment that a request names by header or model, whatever else is wrong with it."""
     name = request.headers.get("azureml-model-deployment")
     with suppress(ValueError):
@@ -217,7 +217,7 @@ def look_up(service: AzureService, name: str) -> Deployment | None:
     return next((d for d in service.deployments.values() if d.name.casefold() == folded), None)
 
 
-def _check_route(deployment: Deployment, habits: Habits, task: Task, route: str) -> None:
+def _check_route(deployment: Deployment, habits: DeploymentProfile, task: Task, route: str) -> None:
     if deployment.task != task or (habits.api and habits.api != route):
         raise refusals.wrong_route(route or task, deployment.task, deployment.name)
     check_ready(deployment)
@@ -236,7 +236,7 @@ def check_ready(deployment: Deployment) -> Deployment:
     return deployment
 
 
-def read_extras(query: Query, known: Collection[str], native: Collection[str]) -> Object:
+def read_extras(query: ParsedRequest, known: Collection[str], native: Collection[str]) -> Object:
     """The parameters outside the API that are handed on to the model, as ``extra-parameters`` says.
 
     Args:
@@ -280,6 +280,6 @@ def _read_option(given: str | None, settings: AzureSettings) -> str:
     return _OPTIONS[given]
 
 
-def _is_raw(request: WireRequest, settings: AzureSettings) -> bool:
+def _is_raw(request: Request, settings: AzureSettings) -> bool:
     """A managed endpoint's own vLLM routes, which check no extra parameters."""
     return settings.profile == "managed" and request.path.startswith(("/v1/", "/endpoints/")) and "/v1/" in request.path

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from emulator.core.http import WireRequest
-from emulator.core.vendor import Endpoint, Parsed, ShortCut, Vendor
+from emulator.core.http import Request
+from emulator.core.vendor import Endpoint, FastParser, Parsed, Vendor
 from emulator.protocols.openai import messages
-from emulator.vendors.azure.chat.fast_parse import read_plain
+from emulator.vendors.azure.chat.fast_parse import fast_parse
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.chat.stored import (
     delete_stored,
@@ -26,7 +26,7 @@ from emulator.vendors.azure.management.project import list_deployments as list_o
 from emulator.vendors.azure.models import list_deployments
 from emulator.vendors.azure.passthrough.anthropic import count_tokens, parse_messages
 from emulator.vendors.azure.passthrough.rerank import parse_rerank
-from emulator.vendors.azure.profile import AzureService, ByProfile, prepare
+from emulator.vendors.azure.profile import AzureService, ByProfile, profile_deployment
 from emulator.vendors.azure.request import authenticate
 from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.responses.stored import cancel, delete, list_input, retrieve
@@ -34,7 +34,7 @@ from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.url_kind import name_provider
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
-Parse = Callable[[WireRequest, AzureService], Parsed]
+Parse = Callable[[Request, AzureService], Parsed]
 
 
 def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
@@ -47,7 +47,7 @@ VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
     endpoints=(
-        *_everywhere("POST", "/chat/completions", ShortCut(read_plain, parse_chat)),
+        *_everywhere("POST", "/chat/completions", FastParser(fast_parse, parse_chat)),
         *_everywhere("POST", "/completions", parse_completions),
         *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
         *_everywhere("POST", "/embeddings", parse_embeddings),
@@ -107,7 +107,7 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    prepare=prepare,
+    prepare=profile_deployment,
     fields=messages.FIELDS,
     reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
     provider=name_provider,

@@ -14,7 +14,7 @@ from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import SharedExtras
 from emulator.vendors.azure.models import model_name
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.settings import AzureSettings
 
 Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -51,7 +51,7 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
     ]
 
 
-def check_penalties(wire: SamplingFields, habits: Habits) -> None:
+def check_penalties(wire: SamplingFields, habits: DeploymentProfile) -> None:
     """Refuse penalties to a model that has none.
 
     Raises:
@@ -67,7 +67,7 @@ def check_penalties(wire: SamplingFields, habits: Habits) -> None:
             raise refusals.not_supported((name,), value)
 
 
-def check_output(requested: int | None, deployment: Deployment, habits: Habits) -> None:
+def check_output(requested: int | None, deployment: Deployment, habits: DeploymentProfile) -> None:
     """Refuse more tokens than one of OpenAI's models can give; others give what they can.
 
     Source: charmbracelet/catwalk issue 41.

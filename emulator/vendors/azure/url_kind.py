@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-from emulator.core.cache import remember
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest
+from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request
 from emulator.vendors.azure.settings import AzureSettings
 
 Kind = Literal["root", "models", "endpoint", "deployment", "v1", "dated", "project", "anthropic"]
@@ -34,8 +34,8 @@ _BASES = (
 _KINDS: tuple[Kind, ...] = ("endpoint", "deployment", "v1", "dated", "anthropic", "project", "models")
 
 
-@record(frozen=True, slots=True)
-class Surface:
+@fast_dataclass(frozen=True, slots=True)
+class UrlKind:
     """Where a request arrives.
 
     Fields:
@@ -57,7 +57,7 @@ class Surface:
         """It asks for an ``api-version`` with a date."""
         return self.kind not in ("v1", "anthropic")
 
-    def has_route(self, request: WireRequest, kinds: Collection[Kind]) -> bool:
+    def has_route(self, request: Request, kinds: Collection[Kind]) -> bool:
         """A route of services of these kinds stands right below the base; at the root anything may stand before it."""
         if self.kind == "root":
             return "root" in kinds
@@ -77,10 +77,10 @@ class Surface:
         return settings.endpoint if self.kind == "endpoint" else settings.foundry
 
 
-_ROOT = Surface()
+_ROOT = UrlKind()
 
 
-def read_surface(request: WireRequest) -> Surface:
+def classify_url(request: Request) -> UrlKind:
     """Where a request arrives; before the path of a resource may stand a gateway's own."""
     return _read(request.path)
 
@@ -90,10 +90,10 @@ def name_provider(path: str) -> str:
     return "azure.ai.openai" if _read(path).is_openai else "azure.ai.inference"
 
 
-@remember(1024)
-def _read(path: str) -> Surface:
+@lru(1024)
+def _read(path: str) -> UrlKind:
     for kind, pattern in zip(_KINDS, _BASES, strict=True):
         found = pattern.fullmatch(path)
         if found is not None:
-            return Surface(kind, found["base"], found.groupdict().get("deployment") or "")
+            return UrlKind(kind, found["base"], found.groupdict().get("deployment") or "")
     return _ROOT

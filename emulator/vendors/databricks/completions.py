@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, quote
 from emulator.protocols.choice_events import (
     FINISH,
     PLAIN,
-    Closed,
-    Opened,
-    Run,
-    gather,
+    ChoiceFinished,
+    ChoiceStarted,
+    TextRun,
+    collect_message,
     interleave,
+    iterate_choice,
     last_due,
-    speak,
-    walk,
+    token_events,
 )
 from emulator.vendors.databricks.chat.fields import COMMON, TOLERATED
 from emulator.vendors.databricks.chat.shapes import dump_counts, dump_usage, shape_usage
@@ -44,7 +44,7 @@ from emulator.vendors.databricks.decoder import (
 )
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
-from emulator.vendors.databricks.request import Query, find_by_model
+from emulator.vendors.databricks.request import ParsedRequest, find_by_model
 from emulator.vendors.databricks.sampling import (
     check_output_limit,
     check_sampling,
@@ -76,12 +76,12 @@ STRICT_FIELDS = Struct(_STRICT_FIELDS)
 FIELDS = Struct({**_STRICT_FIELDS, **TOLERATED})
 
 
-def parse_completions(request: WireRequest, service: DatabricksService) -> Call:
+def parse_completions(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/completions``."""
     return read_completions(find_by_model(request, service))
 
 
-def read_completions(query: Query) -> Call:
+def read_completions(query: ParsedRequest) -> InferenceCall:
     """Validate and read a completions request.
 
     Raises:
@@ -100,9 +100,9 @@ def read_completions(query: Query) -> Call:
     raw = bool(query.get("use_raw_prompt", False))
     prompts, counts = _fit(query, prompts, raw, truncate)
     limit = limit_output(query, wanted, max(counts))
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
-        ask=CompletionAsk(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
+        ask=CompletionRequest(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
         codec=CompletionsCodec(
             query.settings,
             query.habits.style,
@@ -117,7 +117,7 @@ def read_completions(query: Query) -> Call:
     )
 
 
-def _read_prompts(query: Query) -> tuple[str, ...]:
+def _read_prompts(query: ParsedRequest) -> tuple[str, ...]:
     if query.get("prompt") in (None, []):
         raise refusal("Missing required Completions parameter: 'prompt'", "prompt")
     prompts = _list_prompts(query)
@@ -129,7 +129,7 @@ def _read_prompts(query: Query) -> tuple[str, ...]:
     return prompts
 
 
-def _list_prompts(query: Query) -> tuple[str, ...]:
+def _list_prompts(query: ParsedRequest) -> tuple[str, ...]:
     """``prompt`` as the list it may be; the decoder lets a ``null`` in it pass."""
     prompts = query.list_texts("prompt")
     if prompts is None:
@@ -137,7 +137,7 @@ def _list_prompts(query: Query) -> tuple[str, ...]:
     return prompts
 
 
-def _read_behavior(query: Query) -> bool:
+def _read_behavior(query: ParsedRequest) -> bool:
     """Whether what does not fit the context is cut; only pay-per-token endpoints are asked that."""
     behavior = query.get("error_behavior")
     if behavior is None:
@@ -150,19 +150,21 @@ def _read_behavior(query: Query) -> bool:
     return behavior == "truncate"
 
 
-def _fit(query: Query, prompts: tuple[str, ...], raw: bool, truncate: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _fit(
+    query: ParsedRequest, prompts: tuple[str, ...], raw: bool, truncate: bool
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The prompts and their tokens, cut to the context if that is wished.
 
     Where a prompt is cut is unverified: its beginning stays, with room for one token of answer.
     """
-    counts = count(query, CompletionAsk(prompts=prompts, raw=raw))
+    counts = count(query, CompletionRequest(prompts=prompts, raw=raw))
     context = query.deployment.context
     if context is None:
         return prompts, counts
     if not truncate:
         _check_fit(query, max(counts), context)
         return prompts, counts
-    overhead = count(query, CompletionAsk(prompts=("",), raw=raw))[0]
+    overhead = count(query, CompletionRequest(prompts=("",), raw=raw))[0]
     tokenizer = query.service.tokenizer(query.deployment)
     room = max(0, context - 1 - overhead)
     cut = tuple(
@@ -172,7 +174,7 @@ def _fit(query: Query, prompts: tuple[str, ...], raw: bool, truncate: bool) -> t
     return cut, tuple(min(number, context - 1) for number in counts)
 
 
-def _check_fit(query: Query, longest: int, context: int) -> None:
+def _check_fit(query: ParsedRequest, longest: int, context: int) -> None:
     if longest > context:
         raise length_refusal(query, longest, "prompt")
     wanted = query.get_integer("max_tokens") or 0
@@ -184,7 +186,7 @@ def _check_fit(query: Query, longest: int, context: int) -> None:
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "max_tokens")  # wording unverified
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class CompletionsCodec:
     """Words completions plans; ``index`` is the position of the prompt, also with several answers to each.
 
@@ -200,7 +202,7 @@ class CompletionsCodec:
     echo: tuple[str, ...]
     suffix: str
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body: Object = {
             "id": f"cmpl_{draw_uuid(plan.key, 'completion')}",
             "object": "text_completion",
@@ -209,13 +211,13 @@ class CompletionsCodec:
             "choices": [self._shape_choice(choice) for choice in plan.choices],
             "usage": shape_usage(plan.usage, self.style),
         }
-        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+        return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(self._events(plan), answer_headers(request, self.settings, self.served, stream=True))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(self._events(plan), answer_headers(request, self.settings, self.served, stream=True))
 
     def _shape_choice(self, choice: Choice) -> Object:
-        said = gather(choice)
+        said = collect_message(choice)
         text = f"{self._echo(choice)}{said.text}{said.refusal}{self.suffix}"
         return {"index": choice.prompt, "text": text, "finish_reason": choice.finish_reason, "logprobs": None}
 
@@ -243,12 +245,12 @@ class CompletionsCodec:
     def _pieces(self, choice: Choice) -> Iterator[Event]:
         """What the chunks say of one choice."""
         before = b'{"index":%d,"text":' % choice.prompt
-        for step in walk(choice):
-            if isinstance(step, Run):
-                yield from speak(choice, step, before, _OPEN)
-            elif isinstance(step, Opened) and (echo := self._echo(choice)):
+        for step in iterate_choice(choice):
+            if isinstance(step, TextRun):
+                yield from token_events(choice, step, before, _OPEN)
+            elif isinstance(step, ChoiceStarted) and (echo := self._echo(choice)):
                 yield step.due, before + quote(echo) + _OPEN, 0, PLAIN
-            elif isinstance(step, Closed):
+            elif isinstance(step, ChoiceFinished):
                 if self.suffix:
                     yield step.due, before + quote(self.suffix) + _OPEN, step.tokens, PLAIN
                 finish = b'%b"","finish_reason":"%b","logprobs":null}' % (before, choice.finish_reason.encode())

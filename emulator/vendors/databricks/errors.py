@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_number, dump_json, dump_text, parse_json
 from emulator.core.rng import draw_uuid
 from emulator.encoding.sse import frame
@@ -56,8 +56,8 @@ WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
 _RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Envelope:
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorFields:
     """An error as the vendor words it, before it takes the form of an answer or of an event.
 
     Fields:
@@ -71,7 +71,7 @@ class Envelope:
     message: str
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: DatabricksService) -> WireResponse:
+def render_error(error: EmulatedError, request: Request, service: DatabricksService) -> Response:
     """Any refusal on Databricks' wire; what the error leaves open takes Databricks' own words."""
     settings = service.settings
     envelope = make_envelope(error, request, service)
@@ -87,10 +87,10 @@ def render_error(error: EmulatedError, request: WireRequest, service: Databricks
         body = shape_native(error, envelope.status, envelope.message, request) or body
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
-    return WireResponse(envelope.status, _dump(body), (kind, *headers))
+    return Response(envelope.status, _dump(body), (kind, *headers))
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: DatabricksService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: DatabricksService) -> bytes:
     """One event of a stream that has begun: an error object, or for Responses the response that has failed.
 
     No trace of one was found; what is said here is what openai-python understands (unverified).
@@ -112,12 +112,12 @@ def _dump(body: JSON) -> bytes:
     return body.encode() if isinstance(body, str) else dump_json(body)
 
 
-def _is_responses(request: WireRequest) -> bool:
+def _is_responses(request: Request) -> bool:
     body = request.json()
     return isinstance(body, dict) and "input" in body
 
 
-def _render_failed(error: EmulatedError, envelope: Envelope, request: WireRequest, service: DatabricksService) -> bytes:
+def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request, service: DatabricksService) -> bytes:
     failed: Object = {
         "id": draw_response_id(request.key),
         "object": "response",
@@ -139,7 +139,7 @@ def _render_failed(error: EmulatedError, envelope: Envelope, request: WireReques
     return event if direct else b"event: response.failed\n" + event
 
 
-def make_envelope(error: EmulatedError, request: WireRequest, service: DatabricksService) -> Envelope:
+def make_envelope(error: EmulatedError, request: Request, service: DatabricksService) -> ErrorFields:
     """The body a scenario has written, else one in Databricks' own words."""
     status, code, _ = WIRE[error.kind]
     status = error.status or status
@@ -148,7 +148,7 @@ def make_envelope(error: EmulatedError, request: WireRequest, service: Databrick
         body = _word_body(error, request, service, status, code)
     members = _read_members(body)
     found = members.get("error_code")
-    return Envelope(status=status, body=body, code=str(found), message=str(members.get("message", "")))
+    return ErrorFields(status=status, body=body, code=str(found), message=str(members.get("message", "")))
 
 
 def _read_members(body: JSON) -> Object:
@@ -172,9 +172,7 @@ def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
     return 1 if error.retry_after is None else max(0, ceil(error.retry_after))
 
 
-def _word_body(
-    error: EmulatedError, request: WireRequest, service: DatabricksService, status: int, code: JSON
-) -> Object:
+def _word_body(error: EmulatedError, request: Request, service: DatabricksService, status: int, code: JSON) -> Object:
     settings = service.settings
     if "oauth" in error.details:
         return {"error": error.details["oauth"], "error_description": error.message}
@@ -197,7 +195,7 @@ def _word_body(
     return {"error_code": code, "message": message}
 
 
-def _word(error: EmulatedError, request: WireRequest, settings: DatabricksSettings, code: JSON) -> tuple[JSON, str]:
+def _word(error: EmulatedError, request: Request, settings: DatabricksSettings, code: JSON) -> tuple[JSON, str]:
     """The vendor's own text, and the code that goes with it, where the error has none."""
     kind = error.kind
     name = endpoint_name(request)
@@ -223,7 +221,7 @@ def _word(error: EmulatedError, request: WireRequest, settings: DatabricksSettin
     return code, text
 
 
-def _word_limit(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> str:
+def _word_limit(error: EmulatedError, request: Request, settings: DatabricksSettings) -> str:
     """Source: traces in public issues of clients; Databricks serves calls at once up to a limit of the workspace."""
     if error.limit == "concurrency" and "amount" in error.details:
         workspace, amount = settings.workspace_id, error.details["amount"]
@@ -236,7 +234,7 @@ def _word_limit(error: EmulatedError, request: WireRequest, settings: Databricks
     )
 
 
-def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
+def _word_missing(request: Request, name: str) -> tuple[str | int, str]:
     """Source: databricks-demos/dbdemos#220 for management; the text for an unknown path is unverified."""
     if _manages(request) and name:
         return "RESOURCE_DOES_NOT_EXIST", f"Endpoint with name '{name}' does not exist."
@@ -245,7 +243,7 @@ def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
     return "NOT_FOUND", f"No API found for '{request.method} {request.path}'"
 
 
-def _manages(request: WireRequest) -> bool:
+def _manages(request: Request) -> bool:
     """Whether a request is about endpoints and not to one."""
     return request.path.startswith("/api/2.0/serving-endpoints")
 
@@ -277,7 +275,7 @@ def _unit(kind: str) -> str:
     return "tokens" if "tokens" in kind else "queries"
 
 
-def endpoint_name(request: WireRequest) -> str:
+def endpoint_name(request: Request) -> str:
     """Which endpoint a request is for: by its path, else by ``model``."""
     if "name" in request.params:
         return request.params["name"]

@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.databricks.chat.parse import read_chat
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.embeddings import read_embeddings
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.lookup import list_seen
-from emulator.vendors.databricks.profile import DatabricksService, Habits
-from emulator.vendors.databricks.request import Query, find_ready, make_query, read_body, read_model
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
+from emulator.vendors.databricks.request import ParsedRequest, find_ready, make_query, read_body, read_model
 from emulator.vendors.databricks.responses.parse import read_responses
 
-Read = Callable[[Query], Call]
+Read = Callable[[ParsedRequest], InferenceCall]
 
 
 def parse_gateway(
-    request: WireRequest, service: DatabricksService, *, read: Read, family: Family | None = None
-) -> Call:
+    request: Request, service: DatabricksService, *, read: Read, family: Family | None = None
+) -> InferenceCall:
     """A request to an endpoint, named as such or as a model of Unity Catalog.
 
     Args:
@@ -44,7 +44,7 @@ def parse_gateway(
     return read(query)
 
 
-def _find_name(name: str, request: WireRequest, service: DatabricksService) -> str:
+def _find_name(name: str, request: Request, service: DatabricksService) -> str:
     """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``, by the name of its entity or by its own."""
     if "." not in name or name in service.deployments or name in request.documents:
         return name
@@ -54,7 +54,7 @@ def _find_name(name: str, request: WireRequest, service: DatabricksService) -> s
     return next((endpoint for endpoint, habits in service.habits.items() if habits.traits.get("entity") == name), name)
 
 
-def find_native(request: WireRequest, service: DatabricksService, family: Family) -> Query:
+def find_native(request: Request, service: DatabricksService, family: Family) -> ParsedRequest:
     """A request in the API of one family's maker.
 
     Raises:
@@ -68,13 +68,13 @@ def find_native(request: WireRequest, service: DatabricksService, family: Family
     return query
 
 
-def parse_unknown(request: WireRequest, service: DatabricksService) -> Call:
+def parse_unknown(request: Request, service: DatabricksService) -> InferenceCall:
     """What the gateway says of an API it does not know."""
     raise refusal(f"The path {request.path} does not match any known API type")
 
 
 # Path → how its body is read. The paths of single families speak the API of their own clients.
-INFERENCE: tuple[tuple[str, Callable[[WireRequest, DatabricksService], Call]], ...] = (
+INFERENCE: tuple[tuple[str, Callable[[Request, DatabricksService], InferenceCall]], ...] = (
     ("/ai-gateway/mlflow/v1/chat/completions", partial(parse_gateway, read=read_chat)),
     ("/ai-gateway/mlflow/v1/embeddings", partial(parse_gateway, read=read_embeddings)),
     ("/ai-gateway/mlflow/v1/responses", partial(parse_gateway, read=read_responses)),
@@ -86,7 +86,7 @@ INFERENCE: tuple[tuple[str, Callable[[WireRequest, DatabricksService], Call]], .
 )
 
 
-def list_model_services(request: WireRequest, service: DatabricksService) -> WireResponse:
+def list_model_services(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
     parent = request.query.get("parent", "").removeprefix("schemas/")
     named = [(f.deployment.name, _name_model(f.habits)) for f in list_seen(request, service)]
@@ -98,6 +98,6 @@ def list_model_services(request: WireRequest, service: DatabricksService) -> Wir
     return answer_json({"model_services": shapes, "next_page_token": ""}, request, service.settings)
 
 
-def _name_model(habits: Habits) -> str:
+def _name_model(habits: DeploymentProfile) -> str:
     """What Unity Catalog calls the model behind an endpoint."""
     return str(habits.traits.get("entity") or habits.deployment.name)

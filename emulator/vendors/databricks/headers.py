@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from emulator.core.http import Headers, WireRequest, WireResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, dump_json
-from emulator.core.rng import form_uuid, prepare
+from emulator.core.rng import format_uuid, prepare_key
 from emulator.vendors.databricks.settings import DatabricksSettings
 
-_derive_name = prepare(..., "request")
+_derive_name = prepare_key(..., "request")
 Header = tuple[str, str]
 JSON_TYPE = ("Content-Type", "application/json")
 _STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 
 
-def base_headers(request: WireRequest, settings: DatabricksSettings) -> tuple[Header, Header, Header]:
+def base_headers(request: Request, settings: DatabricksSettings) -> tuple[Header, Header, Header]:
     """What every answer carries: which request and which workspace."""
-    name = form_uuid(_derive_name(request.key))
+    name = format_uuid(_derive_name(request.key))
     return (
         ("x-request-id", name),
         ("x-databricks-request-id", name),
@@ -23,13 +23,13 @@ def base_headers(request: WireRequest, settings: DatabricksSettings) -> tuple[He
     )
 
 
-def answer_headers(request: WireRequest, settings: DatabricksSettings, served: str, *, stream: bool = False) -> Headers:
+def answer_headers(request: Request, settings: DatabricksSettings, served: str, *, stream: bool = False) -> Headers:
     """Content type, request and workspace, and which served entity answered."""
     kind = _STREAM_TYPE if stream else JSON_TYPE
     name, same, workspace = base_headers(request, settings)
     return kind, name, same, workspace, ("served-model-name", served)
 
 
-def answer_json(body: JSON, request: WireRequest, settings: DatabricksSettings) -> WireResponse:
+def answer_json(body: JSON, request: Request, settings: DatabricksSettings) -> Response:
     """An answer of the workspace itself."""
-    return WireResponse(200, dump_json(body), (JSON_TYPE, *base_headers(request, settings)))
+    return Response(200, dump_json(body), (JSON_TYPE, *base_headers(request, settings)))

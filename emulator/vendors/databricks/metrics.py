@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, as_array, as_object
 from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.vendors.databricks.headers import base_headers
@@ -23,14 +23,14 @@ _GAUGES = (
 )  # fmt: skip
 
 
-def show_metrics(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_metrics(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/metrics``: what each served entity was asked, management aside."""
     found = find_managed(request, service)
     config = kept_of(found, service).config
     entities = [as_object(entity) for entity in as_array(config.get("served_entities", []))]
     lines = _write(found.deployment.name, entities, service)
     headers = (("Content-Type", CONTENT_TYPE), *base_headers(request, service.settings))
-    return WireResponse(200, "".join(f"{line}\n" for line in lines).encode(), headers)
+    return Response(200, "".join(f"{line}\n" for line in lines).encode(), headers)
 
 
 def _write(name: str, entities: list[dict[str, JSON]], service: DatabricksService) -> Iterator[str]:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.dataclass import record
-from emulator.core.http import Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, canonical_json, dump_json, dump_text, parse_json
 from emulator.core.plan import Plan
-from emulator.core.requests import CompletionAsk
-from emulator.core.rng import derive, draw_uniform
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.rng import derive_key, draw_uniform
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.headers import answer_headers
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _INPUTS = ("instances", "dataframe_records", "dataframe_split", "inputs")
@@ -26,30 +26,30 @@ _BAD_INPUT = (
 )
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class PredictionsCodec:
     """Words predictions; what a scenario says in their place is the whole of them if it is JSON, else one."""
 
     settings: DatabricksSettings
     served: str
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         text = plan.choices[0].text()
         try:
             predictions = parse_json(text)
         except ValueError:
             predictions = [text]
         body: Object = {"predictions": predictions}
-        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+        return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         """Predictions never stream: the whole answer is the only event."""
         answer = self.render(plan, request)
         mark = Mark.FINISH | Mark.DONE
-        return WireStream([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
+        return StreamingResponse([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
 
 
-def read_predictions(query: Query) -> Call:
+def read_predictions(query: ParsedRequest) -> InferenceCall:
     """One number for each row, from the row's own content.
 
     Raises:
@@ -66,9 +66,9 @@ def read_predictions(query: Query) -> Call:
         raise refusal(text)
     rows = query.body[given[0]]
     predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], rows)]
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
-        ask=CompletionAsk(prompts=(dump_text(rows),), known=dump_text(predictions)),
+        ask=CompletionRequest(prompts=(dump_text(rows),), known=dump_text(predictions)),
         codec=PredictionsCodec(query.settings, query.served),
         repeatable=query.repeatable,
         served=query.served,
@@ -93,4 +93,4 @@ def _weigh(name: str, row: JSON) -> float:
         text = canonical_json(row)
     except (ValueError, RecursionError):
         raise refusal(_BAD_INPUT) from None
-    return round(draw_uniform(derive("prediction", name, text)), 6)
+    return round(draw_uniform(derive_key("prediction", name, text)), 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.quota import Quota
 from emulator.core.requests import Deployment
@@ -26,7 +26,7 @@ _HARMS = (
 )
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswerStyle:
     """How an endpoint words its answers.
 
@@ -56,8 +56,8 @@ class AnswerStyle:
     plain: bool
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Habits:
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeploymentProfile:
     """An endpoint, and what its deployment and the settings say of it.
 
     Fields:
@@ -85,19 +85,19 @@ class Habits:
     overhead: int
     style: AnswerStyle
     quotas: tuple[Quota, ...] = ()
-    behind: Mapping[str, Habits] = field(default_factory=dict)
+    behind: Mapping[str, DeploymentProfile] = field(default_factory=dict)
 
 
-DatabricksService = Service[DatabricksSettings, Habits]
+DatabricksService = Service[DatabricksSettings, DeploymentProfile]
 
 
-def prepare(deployment: Deployment, settings: DatabricksSettings) -> Habits:
+def profile_deployment(deployment: Deployment, settings: DatabricksSettings) -> DeploymentProfile:
     """An endpoint's habits."""
     family = family_of(deployment)
     traits = traits_of(deployment, family)
     rules = _find_rules(deployment, settings, family, traits)
     overhead = traits.get("template_overhead_tokens")
-    return Habits(
+    return DeploymentProfile(
         deployment=deployment,
         settings=settings,
         family=family,

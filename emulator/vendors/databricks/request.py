@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text
 from emulator.core.requests import Deployment
 from emulator.core.rng import draw_uniform
 from emulator.vendors.databricks.decoder import STRING, Struct, check_shape, refusal, type_refusal
 from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.families import Family, is_custom
-from emulator.vendors.databricks.management.lookup import Found, find
+from emulator.vendors.databricks.management.lookup import FoundEndpoint, find
 from emulator.vendors.databricks.management.permission_levels import check_access
-from emulator.vendors.databricks.profile import DatabricksService, Habits
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _DEEPEST = 150  # levels; Go's own bound is 10,000
 
 
-@record(frozen=True, slots=True, eq=False)
-class Query:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ParsedRequest:
     """One request to one endpoint, as far as all tasks are alike.
 
     Fields:
@@ -30,10 +30,10 @@ class Query:
         repeatable: nothing was drawn for the request; an equal one is read the same way.
     """
 
-    request: WireRequest
+    request: Request
     service: DatabricksService
     body: Object
-    habits: Habits
+    habits: DeploymentProfile
     served: str
     repeatable: bool
     settings: DatabricksSettings
@@ -85,7 +85,7 @@ class Query:
         return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
-def make_query(request: WireRequest, service: DatabricksService, body: Object, found: Found) -> Query:
+def make_query(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:
     """A request that has found its endpoint."""
     deployment, habits = found.deployment, found.habits
     entities = habits.entities
@@ -100,7 +100,7 @@ def make_query(request: WireRequest, service: DatabricksService, body: Object, f
         deployment = habits.deployment
     if found.kept is not None:
         repeatable = False
-    return Query(
+    return ParsedRequest(
         request, service, body, habits, served, repeatable, habits.settings, deployment, habits.family, habits.traits
     )
 
@@ -111,7 +111,7 @@ def messages_refusal() -> EmulatedError:
     return refusal(text, "messages")
 
 
-def read_body(request: WireRequest, limit: int) -> Object:
+def read_body(request: Request, limit: int) -> Object:
     """The JSON object of a request.
 
     Raises:
@@ -144,7 +144,7 @@ def _nests_deeply(text: bytes, body: JSON) -> bool:
     return True
 
 
-def find_named(request: WireRequest, service: DatabricksService) -> Query:
+def find_named(request: Request, service: DatabricksService) -> ParsedRequest:
     """The query of ``/serving-endpoints/{name}/…``."""
     found = find_ready(request.params["name"], request, service)
     limit = service.settings.payload_limit_bytes * (4 if is_custom(found.deployment) else 1)
@@ -152,7 +152,7 @@ def find_named(request: WireRequest, service: DatabricksService) -> Query:
     return make_query(request, service, body, found)
 
 
-def find_by_model(request: WireRequest, service: DatabricksService) -> Query:
+def find_by_model(request: Request, service: DatabricksService) -> ParsedRequest:
     """The query of an OpenAI-style route: ``model`` names the endpoint."""
     body = read_body(request, service.settings.payload_limit_bytes)
     return make_query(request, service, body, find_ready(read_model(body), request, service))
@@ -168,7 +168,7 @@ def read_model(body: Mapping[str, JSON]) -> str:
     return model
 
 
-def find_ready(name: str, request: WireRequest, service: DatabricksService) -> Found:
+def find_ready(name: str, request: Request, service: DatabricksService) -> FoundEndpoint:
     """An endpoint that can be asked.
 
     Raises:
@@ -186,7 +186,7 @@ def find_ready(name: str, request: WireRequest, service: DatabricksService) -> F
     return found
 
 
-def pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
+def pick_served(request: Request, entities: Mapping[str, float]) -> str:
     """The served entity that answers: the one the path names, else one by its share of the traffic."""
     named = request.params.get("served")
     if named is not None:

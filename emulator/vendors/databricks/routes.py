@@ -9,33 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import FieldNames, WireRequest
-from emulator.core.vendor import Call, Endpoint, ShortCut, Vendor
+from emulator.core.http import FieldNames, Request
+from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Vendor
 from emulator.vendors.databricks import gateway_routes
-from emulator.vendors.databricks.chat.fast_parse import read_plain
+from emulator.vendors.databricks.chat.fast_parse import fast_parse
 from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.management import auth, discovery
-from emulator.vendors.databricks.management.gateway_policy import Parse, govern
+from emulator.vendors.databricks.management.gateway_policy import Parse, apply_gateway_policy
 from emulator.vendors.databricks.management.routes import MANAGEMENT
 from emulator.vendors.databricks.management.shapes import kept_of
 from emulator.vendors.databricks.models import list_deployments
 from emulator.vendors.databricks.passthrough import anthropic, gemini
 from emulator.vendors.databricks.predictions import read_predictions
-from emulator.vendors.databricks.profile import DatabricksService, Habits, prepare
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile, profile_deployment
 from emulator.vendors.databricks.request import find_named, find_ready
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
 
-DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
+DatabricksEndpoint = Endpoint[DatabricksSettings, DeploymentProfile]
 
 _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
 
 
-def parse_invocations(request: WireRequest, service: DatabricksService) -> Call:
+def parse_invocations(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/{name}/invocations``: the endpoint's task says what the body is.
 
     Raises:
@@ -54,7 +54,7 @@ def parse_invocations(request: WireRequest, service: DatabricksService) -> Call:
     return reader(query)
 
 
-def parse_direct(request: WireRequest, service: DatabricksService) -> Call:
+def parse_direct(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /{workspace}/serving-endpoints/{name}/invocations``: the route-optimized address of custom models.
 
     Raises:
@@ -82,10 +82,10 @@ _INFERENCE: tuple[tuple[str, Parse], ...] = (
 )
 _CHATS = ("/chat/completions", "/{name}/invocations")
 _NATIVE: tuple[tuple[str, Parse], ...] = (
-    ("/anthropic/v1/messages", govern(anthropic.parse_messages)),
+    ("/anthropic/v1/messages", apply_gateway_policy(anthropic.parse_messages)),
     ("/anthropic/v1/messages/count_tokens", anthropic.count_tokens),
-    *((f"/gemini{path}", govern(gemini.parse_generate)) for path in gemini.GENERATE),
-    *((f"/gemini{path}", govern(gemini.parse_stream)) for path in gemini.STREAM),
+    *((f"/gemini{path}", apply_gateway_policy(gemini.parse_generate)) for path in gemini.GENERATE),
+    *((f"/gemini{path}", apply_gateway_policy(gemini.parse_stream)) for path in gemini.STREAM),
     *((f"/gemini{path}", gemini.count_tokens) for path in gemini.COUNT),
 )
 _START: tuple[tuple[str, str, Parse], ...] = (
@@ -102,16 +102,18 @@ _START: tuple[tuple[str, str, Parse], ...] = (
 
 def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for path, parse in _INFERENCE:
-        governed = ShortCut(read_plain, govern(parse)) if path in _CHATS else govern(parse)
+        governed = (
+            FastParser(fast_parse, apply_gateway_policy(parse)) if path in _CHATS else apply_gateway_policy(parse)
+        )
         yield from _both("POST", f"/serving-endpoints{path}", governed)
         if "{" not in path:
             yield from _both("POST", f"/serving-endpoints/v1{path}", governed)
     for path, parse in gateway_routes.INFERENCE:
-        yield from _both("POST", path, govern(parse))
+        yield from _both("POST", path, apply_gateway_policy(parse))
     for prefix in ("/serving-endpoints", "/ai-gateway"):
         for path, parse in _NATIVE:
             yield from _both("POST", f"{prefix}{path}", parse)
-    yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", govern(parse_direct))
+    yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", apply_gateway_policy(parse_direct))
     for method, path, parse in _START:
         yield from _both(method, path, parse, open=True)
     for method, path, parse in MANAGEMENT:
@@ -135,7 +137,7 @@ VENDOR = Vendor(
     authenticate=auth.authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    prepare=prepare,
+    prepare=profile_deployment,
     fields=_ANSWER_FIELDS,
     reads=("Authorization",),  # of clients who ask for a token
     keeps=True,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_number, as_text
-from emulator.core.requests import Ask, Message, Sampling, Tool
+from emulator.core.requests import InferenceRequest, Message, Sampling, Tool
 from emulator.vendors.databricks.decoder import refusal
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 
 # What changes the text, and where it does not. Other fields that say how tokens are chosen have places of their own.
 _KNOBS: tuple[tuple[str, JSON], ...] = (
@@ -23,7 +23,7 @@ _BOUNDED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty",
 _SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
-def check_range(query: Query, name: str, low: float, high: float, *, open_low: bool = False) -> None:
+def check_range(query: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
     """A number within bounds, the lower one left out if ``open_low``."""
     value = query.body.get(name)
     if value is None or (low < (number := as_number(value)) <= high) or (number == low and not open_low):
@@ -31,14 +31,14 @@ def check_range(query: Query, name: str, low: float, high: float, *, open_low: b
     raise refusal(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
 
 
-def check_positive(query: Query, name: str) -> None:
+def check_positive(query: ParsedRequest, name: str) -> None:
     """A whole number above 0."""
     value = query.body.get(name)
     if isinstance(value, int) and value < 1:
         raise refusal(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
-def check_sampling(query: Query) -> None:
+def check_sampling(query: ParsedRequest) -> None:
     """The numbers that chat and completions share, in the order of the reference's table."""
     check_positive(query, "max_tokens")
     if _BOUNDED.isdisjoint(query.body):
@@ -51,7 +51,7 @@ def check_sampling(query: Query) -> None:
     check_range(query, "presence_penalty", -2, 2)
 
 
-def check_family(query: Query) -> None:
+def check_family(query: ParsedRequest) -> None:
     """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
     if query.traits.get("fixed_sampling"):
         for name in ("temperature", "top_p", "top_k"):
@@ -66,14 +66,14 @@ def check_family(query: Query) -> None:
         raise refusal(text, "max_tokens")
 
 
-def check_alternatives(query: Query) -> None:
+def check_alternatives(query: ParsedRequest) -> None:
     """How many alternatives each token is to be shown with."""
     top = query.get_integer("top_logprobs")
     if top is not None and not 0 <= top <= 20:
         raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
 
 
-def _check_n(query: Query) -> None:
+def _check_n(query: ParsedRequest) -> None:
     """Whether pay-per-token endpoints answer a chat several times a setting says, or the trait ``allow_n``."""
     n = query.get_integer("n")
     if n is None or n == 1:
@@ -88,7 +88,7 @@ def _check_n(query: Query) -> None:
         raise refusal(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
 
 
-def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) -> Sampling:
+def read_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None = None) -> Sampling:
     """Sampling of a checked chat or completions request."""
     body = query.body
     if _SAMPLED.isdisjoint(body):
@@ -116,7 +116,7 @@ def _read_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
     return tuple(knobs)
 
 
-def check_output_limit(query: Query, name: str, wanted: int | None) -> None:
+def check_output_limit(query: ParsedRequest, name: str, wanted: int | None) -> None:
     """More output tokens than the model gives are refused, in the words of who serves it.
 
     Sources: databricks-sdk-go issue 1183 for Llama; public traces for the others.
@@ -144,7 +144,7 @@ def check_output_limit(query: Query, name: str, wanted: int | None) -> None:
     raise refusal(text, name)
 
 
-def length_refusal(query: Query, count: int, name: str = "messages") -> EmulatedError:
+def length_refusal(query: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
     """Source: public traces; the part after the number of the first text is lost in them."""
     context = query.deployment.context
     family = query.family
@@ -163,7 +163,7 @@ def length_refusal(query: Query, count: int, name: str = "messages") -> Emulated
     return EmulatedError(ErrorKind.CONTEXT_LENGTH, text, name)
 
 
-def limit_output(query: Query, wanted: int | None, prompt_tokens: int) -> int | None:
+def limit_output(query: ParsedRequest, wanted: int | None, prompt_tokens: int) -> int | None:
     """Most tokens of an answer: the request's, the endpoint's, and what its context has left."""
     deployment = query.deployment
     if wanted is None and query.settings.model_max_tokens:
@@ -176,13 +176,13 @@ def limit_output(query: Query, wanted: int | None, prompt_tokens: int) -> int | 
     return limit
 
 
-def count(query: Query, ask: Ask) -> tuple[int, ...]:
+def count(query: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
     """Tokens of each prompt, those of a server-side template among them."""
     counts = query.service.count_prompt(ask, query.deployment)
     extra = query.habits.overhead
     return tuple([number + extra for number in counts]) if extra else counts
 
 
-def count_chat(query: Query, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
+def count_chat(query: ParsedRequest, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
     """Tokens of a conversation, as :func:`count` counts them."""
     return query.service.count_chat(messages, tools, query.deployment) + query.habits.overhead

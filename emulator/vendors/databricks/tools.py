@@ -13,7 +13,7 @@ from emulator.core.json import JSON, Object, as_object, as_text
 from emulator.protocols.openai.strict_schema import find_problem
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import Family
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 
 _EFFORTS = ("low", "medium", "high")
 _WIDE_EFFORTS = ("none", "minimal", *_EFFORTS, "xhigh", "max")
@@ -25,7 +25,7 @@ _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
-def check_tools(query: Query, tools: list[JSON]) -> list[str]:
+def check_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
     """The rules of ``tools``: number, type, names, and each function's own; gives their names."""
     if len(tools) > query.settings.max_tools:
         most = query.settings.max_tools
@@ -50,7 +50,7 @@ def required_refusal(name: str, of: str, where: str = "tools") -> EmulatedError:
     return refusal(f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where)
 
 
-def check_function(query: Query, function: Object, position: int = 0) -> None:
+def check_function(query: ParsedRequest, function: Object, position: int = 0) -> None:
     """One function on offer."""
     settings = query.settings
     name = function.get("name")
@@ -68,7 +68,7 @@ def check_function(query: Query, function: Object, position: int = 0) -> None:
         raise required_refusal("parameters", "function")
 
 
-def _check_parameters(query: Query, function: Object, name: str, parameters: Object) -> None:
+def _check_parameters(query: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
     properties = parameters.get("properties")
     if properties is not None and not isinstance(properties, dict):
         raise refusal(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
@@ -77,7 +77,7 @@ def _check_parameters(query: Query, function: Object, name: str, parameters: Obj
         _check_strict(parameters, query.family, f"function '{name}'")
 
 
-def _check_keys(query: Query, name: str, keys: int, parameters: JSON) -> None:
+def _check_keys(query: ParsedRequest, name: str, keys: int, parameters: JSON) -> None:
     most = query.settings.max_properties
     if keys > most:
         text = f'Bad request: function "{name}" has {keys} properties, but at most {most} are supported'
@@ -115,7 +115,7 @@ def _choose_name(choice: Object) -> str:
     return name
 
 
-def check_format(query: Query, value: Object, where: str = "response_format", inner: str = "") -> None:
+def check_format(query: ParsedRequest, value: Object, where: str = "response_format", inner: str = "") -> None:
     """``response_format``, or the same as Responses has it; ``inner`` names where the schema really stands."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
@@ -141,13 +141,13 @@ def missing_refusal(name: str) -> EmulatedError:
     return refusal(f"Missing required parameter: '{name}'.", name)
 
 
-def takes_parallel(query: Query) -> bool:
+def takes_parallel(query: ParsedRequest) -> bool:
     """Whether an answer may call several tools: an endpoint or a setting allows it, the client does not forbid it."""
     allowed = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
     return allowed and bool(query.get("parallel_tool_calls", True))
 
 
-def check_effort(query: Query, effort: JSON, name: str) -> None:
+def check_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
     """How hard to think; how many words there are for it depends on the family."""
     wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
     efforts = _WIDE_EFFORTS if wide else _EFFORTS

@@ -6,12 +6,12 @@ Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, islice, repeat
 
-from emulator.core.dataclass import record
-from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
-from emulator.core.requests import ANY_OBJECT, CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import ANY_OBJECT, CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import PLAIN, interleave, last_due
@@ -39,7 +39,7 @@ from emulator.vendors.mindie.settings import MindieService
 _UNKNOWN = "Not found given model, please check modelName in config file."
 
 
-def parse_completions(request: WireRequest, service: MindieService) -> Call:
+def parse_completions(request: Request, service: MindieService) -> InferenceCall:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
@@ -50,7 +50,7 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
     prompt = _read_prompt(fields.get("prompt"), settings.max_input_chars)
     if not isinstance(prompt, str):
         check_ids(prompt, tokenizer, "prompt")
-    (count,) = service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
+    (count,) = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
     options = read_options(fields, service, deployment, chat=False)
     sampling = options.sampling
     lengths = measure_lengths(service, deployment, count, options.asked)
@@ -66,9 +66,9 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
         beams=sampling.beams,
         prefix_cache=settings.prefix_cache,
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(
+        ask=CompletionRequest(
             prompts=(prompt,),
             sampling=sampling.make_sampling(lengths.answer, options.logprobs),
             schema=ANY_OBJECT if options.form == "json_object" else options.schema,
@@ -104,18 +104,18 @@ def _check_length(length: int, most: int, what: str) -> None:
         raise refusal(text, "prompt")
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionsCodec(OpenAIAnswer):
     """Text completions, whole or in chunks."""
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body = _write_whole(self, self.count_cached(plan, request))
-        return WireResponse(200, body, closing_headers(plan.key), close=True)
+        return Response(200, body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         plan = self.count_cached(plan, request)
         events = _stream_beams(self, plan) if self.beams else _stream(self, plan)
-        return WireStream(events, stream_headers(plan.key))
+        return StreamingResponse(events, stream_headers(plan.key))
 
 
 def _write_whole(answer: OpenAIAnswer, plan: Plan) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import DROPPED, WireRequest, WireResponse
+from emulator.core.http import DROPPED, Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.core.text import reason_phrase
 from emulator.protocols.tgi import ERROR_TYPES
@@ -84,7 +84,7 @@ _HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyTyp
 )
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: MindieService) -> WireResponse:
+def render_error(error: EmulatedError, request: Request, service: MindieService) -> Response:
     """Word any refusal; overrides of status, message and body win over the server's own."""
     settings = service.settings
     if error.body is not None:
@@ -93,7 +93,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: MindieServ
     if own is not None:
         return own
     if _is_route_miss(error):
-        return WireResponse(error.status or 404, b"", closing_headers(request.key, ""), close=True)
+        return Response(error.status or 404, b"", closing_headers(request.key, ""), close=True)
     if error.status is None and error.message is None and _is_probe(error, request):
         return _word_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
@@ -103,50 +103,50 @@ def render_error(error: EmulatedError, request: WireRequest, service: MindieServ
     return relayed(answer) if settings.coordinator and request.method == "POST" else answer
 
 
-def _is_probe(error: EmulatedError, request: WireRequest) -> bool:
+def _is_probe(error: EmulatedError, request: Request) -> bool:
     if request.path in HEALTH:
         return True
     return error.kind is ErrorKind.NOT_READY and _PROBE.fullmatch(request.path) is not None
 
 
-def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
+def _word_health(error: EmulatedError, request: Request) -> Response:
     """Health routes tell a server that is busy from one that is ill, stopped or not yet there."""
     if error.kind is ErrorKind.NOT_READY and error.details.get("state") == "stopped":
         body = dump_json({"error": STOPPED, "error_type": CLASSES[503]})
-        return WireResponse(503, body, closing_headers(request.key, JSON_TYPE), close=True)
+        return Response(503, body, closing_headers(request.key, JSON_TYPE), close=True)
     status, text = _HEALTH_WORDS.get((error.kind, request.path)) or _HEALTH_WORDS.get((error.kind, ""), (500, ABNORMAL))
     body = dump_json({"message": text}) if text else b""
-    return WireResponse(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
+    return Response(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
 
 
-def _word_overload(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse:
+def _word_overload(error: EmulatedError, request: Request, settings: MindieSettings) -> Response:
     """The server drops the connection; who words its errors as TGI answers."""
     if settings.error_shape == "tgi":
         return _respond(error, request, 429, wrap(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings), JSON_TYPE)
-    return WireResponse(DROPPED, b"", (), close=True)
+    return Response(DROPPED, b"", (), close=True)
 
 
-def _word_own(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse | None:
+def _word_own(error: EmulatedError, request: Request, settings: MindieSettings) -> Response | None:
     """What the Coordinator answers by itself, in plain text; ``None`` if a node behind it has the word.
 
     Source: MindIE-Motor, ``common/http_server/ServerConnection.cpp`` and ``common/communication/Communication.cpp``.
     """
     if _is_route_miss(error):
         headers = (*coordinator_headers("text/plain"), ("Connection", "close"))
-        return WireResponse(error.status or 400, b"Invalid request\r\n", headers, close=True)
+        return Response(error.status or 400, b"Invalid request\r\n", headers, close=True)
     if request.path in HEALTH and error.status is None and error.message is None:
-        return WireResponse(_HEALTH_STATUS.get(error.kind, 500), b"", coordinator_headers())
+        return Response(_HEALTH_STATUS.get(error.kind, 500), b"", coordinator_headers())
     retry = () if error.retry_after is None else (("Retry-After", str(math.ceil(error.retry_after))),)
     headers = (*coordinator_headers("text/plain"), *retry)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
-        return WireResponse(429, _word_memory(request), headers)
+        return Response(429, _word_memory(request), headers)
     if error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST):
         status, text = _words(error, settings)
-        return WireResponse(status, f"{text}\r\n".encode(), headers)
+        return Response(status, f"{text}\r\n".encode(), headers)
     return None
 
 
-def _word_memory(request: WireRequest) -> bytes:
+def _word_memory(request: Request) -> bytes:
     """What the Coordinator says when it runs out of memory, in the style of the route.
 
     Source: MindIE-Motor, ``request_listener/RequestListener.cpp``, SendMemoryLimitError.
@@ -160,7 +160,7 @@ def _word_memory(request: WireRequest) -> bytes:
     return text.encode()
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: MindieService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: MindieService) -> bytes:
     """A failure after the stream has begun: bare text, no event.
 
     Source: MindIE-LLM, ``single_llm_pnd_req_handler.cpp``.
@@ -220,8 +220,8 @@ def _given(body: JSON) -> tuple[bytes, str]:
     return (body.encode(), "text/plain") if isinstance(body, str) else (dump_json(body), JSON_TYPE)
 
 
-def _respond(error: EmulatedError, request: WireRequest, status: int, body: bytes, content_type: str) -> WireResponse:
+def _respond(error: EmulatedError, request: Request, status: int, body: bytes, content_type: str) -> Response:
     headers = closing_headers(request.key, content_type)
     if error.retry_after is not None:
         headers = (*headers, ("Retry-After", str(math.ceil(error.retry_after))))
-    return WireResponse(status, body, headers, close=True)
+    return Response(status, body, headers, close=True)

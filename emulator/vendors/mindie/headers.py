@@ -5,14 +5,14 @@ Source: MindIE-LLM, ``utils/http_rest_resource.cpp`` and ``utils/random_generato
 
 from dataclasses import replace
 
-from emulator.core.dataclass import record
-from emulator.core.http import Headers, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.rng import prepare
+from emulator.core.rng import prepare_key
 from emulator.core.vendor import Codec
 
 JSON_TYPE = "application/json"
-_derive_uuid = prepare(..., "uuid")
+_derive_uuid = prepare_key(..., "uuid")
 
 
 def closing_headers(key: bytes, content_type: str = JSON_TYPE) -> Headers:
@@ -33,7 +33,7 @@ def coordinator_headers(content_type: str = "") -> Headers:
     return (("Server", "MindIE-MS"), ("Content-Type", f"{content_type}; charset=utf-8"))
 
 
-def relayed(answer: WireResponse) -> WireResponse:
+def relayed(answer: Response) -> Response:
     """A node's answer as the Coordinator passes it on: under its own head, and the connection stays.
 
     Source: MindIE-Motor, ``request_repeater/single_repeater/SingleRequestRepeater.cpp``.
@@ -47,15 +47,15 @@ def _relay(headers: Headers) -> Headers:
     return (*coordinator_headers(kind), *retry)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RelayedCodec:
     """Words an answer as a node does, and sends it as the Coordinator does."""
 
     codec: Codec
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         return relayed(self.codec.render(plan, request))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         answer = self.codec.stream(plan, request)
         return replace(answer, headers=_relay(answer.headers))

@@ -5,12 +5,12 @@ Source: MindIE-LLM, ``single_req_self_develop_infer_interface.cpp``.
 
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
-from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import find_served
@@ -49,7 +49,7 @@ MAX_TIMEOUT = 65535
 MAX_ID = 1024 * 1024
 
 
-def parse_infer(request: WireRequest, service: MindieService) -> Call:
+def parse_infer(request: Request, service: MindieService) -> InferenceCall:
     """``inputs`` is a text or a list, ``input_id`` token ids; one of them."""
     check_headers(request, service)
     settings = service.settings
@@ -59,16 +59,16 @@ def parse_infer(request: WireRequest, service: MindieService) -> Call:
     prompt, media = _read_prompt(fields, settings)
     if not isinstance(prompt, str):
         check_ids(prompt, tokenizer, "input_id")
-    (count,) = service.count_prompt(CompletionAsk(prompts=(prompt,), media=media), deployment)
+    (count,) = service.count_prompt(CompletionRequest(prompts=(prompt,), media=media), deployment)
     check_tokens(count)
     parameters = read_native_parameters(read_object(fields, "parameters"))
     stream = read_boolean(fields, "stream") or False
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = shape_sampling(parameters, lengths.answer, tokenizer)
-    return Call(
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(prompts=(prompt,), media=media, sampling=sampling),
+        ask=CompletionRequest(prompts=(prompt,), media=media, sampling=sampling),
         codec=NativeCodec(limit=lengths.answer, details=parameters.details, seed=parameters.seed, settings=settings),
         stream=stream,
         prompt_tokens=(lengths.prompt,),
@@ -104,7 +104,7 @@ def _read_ids(value: JSON) -> tuple[int, ...]:
     return tuple(value)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Form:
     """How one of the server's own forms differs from the others in its ``parameters``.
 
@@ -175,7 +175,7 @@ def _check_range(fields: Fields, key: str, most: int, words: str) -> None:
         raise refusal(words.format(show(value)), key)
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class NativeCodec:
     """An object; streamed, with the milliseconds each token took.
 
@@ -189,15 +189,15 @@ class NativeCodec:
     seed: int | None
     settings: MindieSettings
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         choice = plan.choices[0]
         body: Object = {"generated_text": clean(choice.text())}
         if self.details:
             body["details"] = _shape_details(self, plan, choice, {"generated_token_ids": choice.ids})
-        return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
+        return Response(200, dump_json(body), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(_stream(self, plan), stream_headers(plan.key))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(_stream(self, plan), stream_headers(plan.key))
 
 
 def _shape_details(codec: NativeCodec, plan: Plan, choice: Choice, ids: Object) -> JSON:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
 from emulator.protocols.tgi import check_ready, count_running, count_waiting, find_served, spell
@@ -46,21 +46,21 @@ def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
     )
 
 
-def answer(request: WireRequest, value: JSON) -> WireResponse:
-    return WireResponse(200, dump_json(value), closing_headers(request.key), close=True)
+def answer(request: Request, value: JSON) -> Response:
+    return Response(200, dump_json(value), closing_headers(request.key), close=True)
 
 
-def answer_nothing(request: WireRequest, service: MindieService) -> WireResponse:
+def answer_nothing(request: Request, service: MindieService) -> Response:
     """200 without a body."""
-    return WireResponse(200, b"", closing_headers(request.key, ""), close=True)
+    return Response(200, b"", closing_headers(request.key, ""), close=True)
 
 
-def answer_health(request: WireRequest, service: MindieService) -> WireResponse:
+def answer_health(request: Request, service: MindieService) -> Response:
     check_serving(request, find_served(service))
     return answer_nothing(request, service)
 
 
-def answer_triton_health(request: WireRequest, service: MindieService) -> WireResponse:
+def answer_triton_health(request: Request, service: MindieService) -> Response:
     """``GET /v2/health/live`` and ``/ready``, which know a busy engine and one whose faults are being handled."""
     check_serving(request, find_served(service))
     if read_engine(request.documents) != NORMAL:
@@ -70,12 +70,12 @@ def answer_triton_health(request: WireRequest, service: MindieService) -> WireRe
     return answer_nothing(request, service)
 
 
-def answer_ready(request: WireRequest, service: MindieService) -> WireResponse:
+def answer_ready(request: Request, service: MindieService) -> Response:
     check_serving(request, find_model(request, service))
     return answer_nothing(request, service)
 
 
-def answer_probe(request: WireRequest, service: MindieService) -> WireResponse:
+def answer_probe(request: Request, service: MindieService) -> Response:
     """``/v1/startup``, ``/v1/health`` and ``/v1/readiness`` of a Coordinator, of which only the last asks for a model.
 
     Source: MindIE-Motor, ``controller_listener/ControllerListener.cpp``.
@@ -83,10 +83,10 @@ def answer_probe(request: WireRequest, service: MindieService) -> WireResponse:
     if not service.settings.coordinator:
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
     lacking = request.path == "/v1/readiness" and find_served(service).state != "ready"
-    return WireResponse(503 if lacking else 200, b"", coordinator_headers())
+    return Response(503 if lacking else 200, b"", coordinator_headers())
 
 
-def answer_timed_health(request: WireRequest, service: MindieService) -> WireResponse:
+def answer_timed_health(request: Request, service: MindieService) -> Response:
     """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes; one that was stopped is healthy."""
     if STOPPED in request.documents or find_served(service).state == "stopped":
         return answer(request, {"status": "healthy"})
@@ -103,7 +103,7 @@ def _absence_refusal(text: str) -> EmulatedError:
     return EmulatedError(ErrorKind.NOT_FOUND, message=text)
 
 
-def list_models(request: WireRequest, service: MindieService) -> WireResponse:
+def list_models(request: Request, service: MindieService) -> Response:
     """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
     base = check_ready(find_served(service)).name
     loaded = read_adapters(request.documents)
@@ -118,10 +118,10 @@ def list_models(request: WireRequest, service: MindieService) -> WireResponse:
         for d in list_served(request, service).values()
     ]
     text = json.dumps({"data": rows, "object": "list"}, indent=4, sort_keys=True, ensure_ascii=False)
-    return WireResponse(200, text.encode(), closing_headers(request.key), close=True)
+    return Response(200, text.encode(), closing_headers(request.key), close=True)
 
 
-def show_model(request: WireRequest, service: MindieService) -> WireResponse:
+def show_model(request: Request, service: MindieService) -> Response:
     deployment = check_ready(find_model(request, service, adapters=True))
     parent = _parent(deployment, find_served(service).name)
     body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
@@ -132,7 +132,7 @@ def _parent(deployment: Deployment, base: str) -> str | None:
     return base if deployment.kind == "lora" else None
 
 
-def show_info(request: WireRequest, service: MindieService) -> WireResponse:
+def show_info(request: Request, service: MindieService) -> Response:
     settings = service.settings
     deployment = check_serving(request, find_served(service))
     model = {
@@ -160,7 +160,7 @@ def show_info(request: WireRequest, service: MindieService) -> WireResponse:
     return answer(request, body)
 
 
-def show_server(request: WireRequest, service: MindieService) -> WireResponse:
+def show_server(request: Request, service: MindieService) -> Response:
     """``GET /v2``."""
     settings = service.settings
     extensions = {
@@ -173,7 +173,7 @@ def show_server(request: WireRequest, service: MindieService) -> WireResponse:
     return answer(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
 
 
-def show_metadata(request: WireRequest, service: MindieService) -> WireResponse:
+def show_metadata(request: Request, service: MindieService) -> Response:
     """``GET /v2/models/{model}``."""
     deployment = check_ready(find_model(request, service))
     body: Object = {
@@ -189,7 +189,7 @@ def _describe_tensor(name: str) -> Object:
     return {"name": name, "shape": [-1], "datatype": "UINT32"}
 
 
-def show_model_config(request: WireRequest, service: MindieService) -> WireResponse:
+def show_model_config(request: Request, service: MindieService) -> Response:
     """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
     deployment = check_ready(find_model(request, service))
     body: Object = {
@@ -206,7 +206,7 @@ def show_model_config(request: WireRequest, service: MindieService) -> WireRespo
     return answer(request, body)
 
 
-def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
+def count_slots(request: Request, service: MindieService) -> Response:
     """``GET /v2/models/{model}/getSlotCount``."""
     check_serving(request, find_model(request, service))
     total = service.settings.max_batch_size
@@ -215,7 +215,7 @@ def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
     return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
 
 
-def show_config(request: WireRequest, service: MindieService) -> WireResponse:
+def show_config(request: Request, service: MindieService) -> Response:
     """``GET /v1/config``."""
     deployment = check_ready(find_served(service))
     bounds = service.habits[deployment.name]
@@ -231,7 +231,7 @@ def show_config(request: WireRequest, service: MindieService) -> WireResponse:
     return answer(request, body)
 
 
-def show_status(request: WireRequest, service: MindieService) -> WireResponse:
+def show_status(request: Request, service: MindieService) -> Response:
     """``GET /v1/status`` and ``/v2/status``, of which the second says more of its blocks."""
     check_serving(request, find_served(service))
     running = count_running(service)
@@ -257,7 +257,7 @@ def show_status(request: WireRequest, service: MindieService) -> WireResponse:
     return answer(request, {"service": state, "resource": resource, "linkStatus": {"peers": []}})
 
 
-def show_running_status(request: WireRequest, service: MindieService) -> WireResponse:
+def show_running_status(request: Request, service: MindieService) -> Response:
     """``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 2 abnormal, 3 pause, 4 init, 5 busy."""
     status = 4 if find_served(service).state == "loading" else read_engine(request.documents)
     if status == NORMAL and count_running(service) >= service.settings.max_batch_size:
@@ -265,7 +265,7 @@ def show_running_status(request: WireRequest, service: MindieService) -> WireRes
     return answer(request, {"status": status, "errors": []})
 
 
-def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
+def count_tokens(request: Request, service: MindieService) -> Response:
     """``POST /v1/tokenizer``: how many tokens a text has, and which."""
     fields = read_body(request, service.settings, NO_JSON)
     text = fields.get("inputs")

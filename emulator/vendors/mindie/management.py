@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Change, Write
 from emulator.protocols.tgi import find_served
@@ -52,12 +52,12 @@ _COMMANDS: Mapping[tuple[int, int], int] = {
 }
 
 
-def _say(request: WireRequest, text: str, status: int = 200) -> WireResponse:
+def _say(request: Request, text: str, status: int = 200) -> Response:
     """A bare text, which goes out as JSON here."""
-    return WireResponse(status, text.encode(), closing_headers(request.key), close=True)
+    return Response(status, text.encode(), closing_headers(request.key), close=True)
 
 
-def stop_service(request: WireRequest, service: MindieService) -> Change:
+def stop_service(request: Request, service: MindieService) -> Change:
     """``GET /stopService``: answers once every request that runs has its answer.
 
     With ``mode=Force`` it answers at once, and five seconds later the server's processes are killed.
@@ -65,11 +65,11 @@ def stop_service(request: WireRequest, service: MindieService) -> Change:
     force = request.query.get("mode") == "Force"
     killed = service.clock.now() + _GRACE
 
-    def make(documents: Documents) -> Write | WireResponse:
+    def make(documents: Documents) -> Write | Response:
         headers = closing_headers(request.key, "")
         if STOPPED in documents:
-            return WireResponse(500, b"", headers, close=True)
-        return Write(WireResponse(200, b"", headers, close=True), STOPPED, killed if force else True)
+            return Response(500, b"", headers, close=True)
+        return Write(Response(200, b"", headers, close=True), STOPPED, killed if force else True)
 
     async def kill(session: str) -> None:
         service.clock.call_at(killed, lambda: service.running.cut_all(session))
@@ -77,10 +77,10 @@ def stop_service(request: WireRequest, service: MindieService) -> Change:
     return Change(make, then=kill if force else service.running.rest)
 
 
-def load_adapter(request: WireRequest, service: MindieService) -> Change | WireResponse:
+def load_adapter(request: Request, service: MindieService) -> Change | Response:
     """``POST /v1/load_lora_adapter``: most refusals are 200, too."""
     given = _read_adapter(request)
-    if isinstance(given, WireResponse):
+    if isinstance(given, Response):
         return given
     name, path, parent = given
     if ".." in path or not _PATH.fullmatch(path):
@@ -88,7 +88,7 @@ def load_adapter(request: WireRequest, service: MindieService) -> Change | WireR
     if service.settings.disaggregated:
         return _say(request, _APART)
 
-    def make(documents: Documents) -> Write | WireResponse:
+    def make(documents: Documents) -> Write | Response:
         refused = _refuse_adapter(name, path, documents, service)
         if refused:
             return _say(request, refused)
@@ -115,16 +115,16 @@ def _refuse_adapter(name: str, path: str, documents: Documents, service: MindieS
     return ""
 
 
-def unload_adapter(request: WireRequest, service: MindieService) -> Change | WireResponse:
+def unload_adapter(request: Request, service: MindieService) -> Change | Response:
     """``POST /v1/unload_lora_adapter``."""
     given = _read_adapter(request)
-    if isinstance(given, WireResponse):
+    if isinstance(given, Response):
         return given
     name = given[0]
     if service.settings.disaggregated:
         return _say(request, _APART)
 
-    def make(documents: Documents) -> Write | WireResponse:
+    def make(documents: Documents) -> Write | Response:
         if name not in _list_adapters(documents, service):
             return _say(request, f"The LoRA adapter '{name}' cannot be found.")
         done = _say(request, f"Success: LoRA adapter '{name}' removed successfully.")
@@ -133,7 +133,7 @@ def unload_adapter(request: WireRequest, service: MindieService) -> Change | Wir
     return Change(make)
 
 
-def _read_adapter(request: WireRequest) -> tuple[str, str, str] | WireResponse:
+def _read_adapter(request: Request) -> tuple[str, str, str] | Response:
     """Name, path and model of an adapter, or the answer to a request that names none."""
     try:
         body = request.json()
@@ -153,7 +153,7 @@ def _list_adapters(documents: Documents, service: MindieService) -> set[str]:
     return {name for name, parent in {**configured, **read_adapters(documents)}.items() if parent}
 
 
-def handle_fault(request: WireRequest, service: MindieService) -> Change:
+def handle_fault(request: Request, service: MindieService) -> Change:
     """``POST /v1/engine-server/fault-handling-command``: pause (0, 3), set up anew (1), go on (2).
 
     An engine that pauses ends what runs, as ``stopInfer`` does. Source: MindIE-LLM, ``src/engine/llm_engine.cpp``.
@@ -167,7 +167,7 @@ def handle_fault(request: WireRequest, service: MindieService) -> Change:
             raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
         rows: list[JSON] = [{"device_id": number, "result": True, "message": ""} for number in range(_DEVICES)]
         body = dump_json({"status": True, "message": "Success", "reason": rows})
-        return Write(WireResponse(200, body, closing_headers(request.key), close=True), ENGINE, after)
+        return Write(Response(200, body, closing_headers(request.key), close=True), ENGINE, after)
 
     async def abort(session: str) -> None:
         if command in _PAUSES:
@@ -176,7 +176,7 @@ def handle_fault(request: WireRequest, service: MindieService) -> Change:
     return Change(make, then=abort)
 
 
-def _read_command(request: WireRequest) -> int:
+def _read_command(request: Request) -> int:
     try:
         body = request.json()
     except ValueError:
@@ -187,7 +187,7 @@ def _read_command(request: WireRequest) -> int:
     return int(command)
 
 
-def switch_role(request: WireRequest, service: MindieService) -> Change:
+def switch_role(request: Request, service: MindieService) -> Change:
     """``POST /v1/role/{role}`` and ``/v2/role/{role}``: what this node does from now on."""
     role = request.params["role"]
     first = request.path.startswith("/v1/")
@@ -205,7 +205,7 @@ def switch_role(request: WireRequest, service: MindieService) -> Change:
 
     def make(documents: Documents) -> Write:
         body = dump_json({"result": "ok"})
-        return Write(WireResponse(200, body, closing_headers(request.key), close=True), ROLE, [role, share])
+        return Write(Response(200, body, closing_headers(request.key), close=True), ROLE, [role, share])
 
     return Change(make)
 
@@ -253,7 +253,7 @@ def _is_address(value: JSON) -> bool:
         return False
 
 
-def show_results(request: WireRequest, service: MindieService) -> WireResponse:
+def show_results(request: Request, service: MindieService) -> Response:
     """``GET /dresult``: where a Coordinator reads a decode node's results; none come of themselves."""
     role, _ = read_role(request.documents, service)
     if service.settings.infer_mode != "dmi":
@@ -261,4 +261,4 @@ def show_results(request: WireRequest, service: MindieService) -> WireResponse:
     if role not in ("decode", "flex"):
         text = f"Only the Decode node supports dresult but you send to {role}"
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
-    return WireResponse(200, b"ka:heartbeat\0", closing_headers(request.key, "text/event-stream"), chunked=True)
+    return Response(200, b"ka:heartbeat\0", closing_headers(request.key, "text/event-stream"), chunked=True)

@@ -7,7 +7,7 @@ hardware could tell stands at 0.
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON
 from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
@@ -38,7 +38,7 @@ _IDLE = (
 )
 
 
-def show_metrics(request: WireRequest, service: MindieService) -> WireResponse:
+def show_metrics(request: Request, service: MindieService) -> Response:
     """Prometheus text, where the monitor is on.
 
     Raises:
@@ -50,7 +50,7 @@ def show_metrics(request: WireRequest, service: MindieService) -> WireResponse:
     model = find_served(service).name
     labels = {"model_name": model}
     lines = "\n".join(_write(service, labels))
-    return WireResponse(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)
+    return Response(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)
 
 
 def _write(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _write(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
         yield from write_histogram(name, bounds, metrics.samples(samples), labels)
 
 
-def show_metrics_json(request: WireRequest, service: MindieService) -> WireResponse:
+def show_metrics_json(request: Request, service: MindieService) -> Response:
     """The same in brief, as one vector."""
     check_serving(request, find_served(service))
     metrics = service.metrics

@@ -3,7 +3,7 @@
 Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
 """
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.protocols.openai.messages import Format
@@ -23,7 +23,7 @@ from emulator.vendors.mindie.settings import MindieService
 MAX_LOGPROBS = 5  # of completions
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to answer.
 

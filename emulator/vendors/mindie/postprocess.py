@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from emulator.core.cache import remember
-from emulator.core.dataclass import record
+from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Mark
 from emulator.core.json import dump_string
-from emulator.core.plan import Choice, Words
+from emulator.core.plan import Choice, Tokens
 from emulator.core.vendor import Tokenizer
 from emulator.encoding.sse import quote
 from emulator.vendors.mindie.decoder import count_units
@@ -20,7 +20,7 @@ ENDED = Mark.FINISH | Mark.USAGE  # of an event that says why a choice ends, wit
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Stops:
     """What ends an answer before the model does.
 
@@ -44,7 +44,7 @@ def cut_at_id(choice: Choice, stops: Stops) -> Choice:
         return choice
     last = choice.tokens[index] if stops.keep else ""
     cut = choice.cut(index + 1)
-    said = Words((*cut.tokens[:index], last), cut.ids)
+    said = Tokens((*cut.tokens[:index], last), cut.ids)
     return replace(cut, said=said, finish_reason="stop", stopped_by=choice.tokens[index])
 
 
@@ -99,7 +99,7 @@ def quote_clean(text: str) -> bytes:
     return dump_string(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
 
 
-quote_token = remember(1 << 14)(quote_clean)
+quote_token = lru(1 << 14)(quote_clean)
 
 
 def quote_so_far(tokens: Iterable[str]) -> Iterator[bytes]:

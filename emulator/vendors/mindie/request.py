@@ -6,9 +6,9 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``llm_manager_impl.cpp
 import re
 from collections.abc import Sequence
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Tokenizer
@@ -26,7 +26,7 @@ _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
 _MODEL = re.compile(r"[\w\-.]+", re.ASCII)
 
 
-def check_headers(request: WireRequest, service: MindieService) -> None:
+def check_headers(request: Request, service: MindieService) -> None:
     """A node of a disaggregated service takes only what a Coordinator sends on."""
     if service.settings.infer_mode != "dmi":
         return
@@ -44,7 +44,7 @@ def check_headers(request: WireRequest, service: MindieService) -> None:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
 
 
-def read_body(request: WireRequest, settings: MindieSettings, broken: str = BROKEN_REQUEST) -> Fields:
+def read_body(request: Request, settings: MindieSettings, broken: str = BROKEN_REQUEST) -> Fields:
     """The members of the body, whatever its content type; JSON that is no object has none.
 
     Args:
@@ -63,7 +63,7 @@ def read_body(request: WireRequest, settings: MindieSettings, broken: str = BROK
     return body if isinstance(body, dict) else {}
 
 
-def _parse_marked(request: WireRequest) -> JSON:
+def _parse_marked(request: Request) -> JSON:
     """A body behind a mark of its byte order."""
     rest = request.body[len(BOM) :]
     check_json(rest, request.most_values, request.most_text)
@@ -79,7 +79,7 @@ def _is_deeper(value: JSON, limit: int) -> bool:
     return bool(level)
 
 
-def check_relayed(request: WireRequest) -> None:
+def check_relayed(request: Request) -> None:
     """What a Coordinator looks at before any node sees the request.
 
     Source: MindIE-Motor, ``coordinator/request_listener/RequestListener.cpp``.
@@ -129,7 +129,7 @@ def _relay_refusal(text: str = "Request format is invalid") -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
 
 
-def find_model(request: WireRequest, service: MindieService, *, adapters: bool = False) -> Deployment:
+def find_model(request: Request, service: MindieService, *, adapters: bool = False) -> Deployment:
     """The model a path names, or the adapter, where the configuration's count.
 
     Raises:
@@ -151,7 +151,7 @@ def check_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
         raise refusal("Failed to enqueue inferRequest. Invalid Input Ids", field, 424)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Lengths:
     """How many tokens of its prompt a request keeps, and the most its answer may have."""
 

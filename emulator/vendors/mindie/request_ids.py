@@ -6,11 +6,11 @@ Source: MindIE-LLM, ``single_req_infer_interface_base.cpp`` and ``single_req_tri
 import re
 from collections.abc import Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json, dump_string
-from emulator.core.rng import prepare
+from emulator.core.rng import prepare_key
 from emulator.core.vendor import Change
 from emulator.vendors.mindie.decoder import Fields, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
@@ -18,13 +18,13 @@ from emulator.vendors.mindie.request import find_model, read_body
 from emulator.vendors.mindie.settings import MindieService
 
 HEADER = "req-id"
-_derive_number = prepare(..., "id")
+_derive_number = prepare_key(..., "id")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _BAD_ID = "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length."
 _BROKEN = "Failed to parse context to json body."
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RequestId:
     """The id of a request.
 
@@ -51,7 +51,7 @@ class RequestId:
         return (_count(key),) if self.own is None else (_count(key), self.own)
 
 
-def read_id(request: WireRequest, fields: Fields | None = None) -> RequestId:
+def read_id(request: Request, fields: Fields | None = None) -> RequestId:
     """The id of a request; ``fields``: of a body that may bring one."""
     given = request.headers.get(HEADER, "")
     own = None if fields is None else read_string(fields, "id")
@@ -65,16 +65,16 @@ def _count(key: bytes) -> str:
     return f"endpoint_common_{int.from_bytes(_derive_number(key), 'big') % 10**6 + 1}"
 
 
-def stop_infer(request: WireRequest, service: MindieService) -> Change:
+def stop_infer(request: Request, service: MindieService) -> Change:
     """``POST /v2/models/{model}/stopInfer``: a running request of the id ends with what it has said so far."""
     find_model(request, service)
     fields = read_body(request, service.settings, _BROKEN)
     name = _read_target(fields)
 
-    def stop(documents: Mapping[str, JSON]) -> WireResponse:
+    def stop(documents: Mapping[str, JSON]) -> Response:
         if not service.running.stop(request.session, name):
             raise EmulatedError(ErrorKind.NOT_FOUND, message=f"RequestId is {name} not found.")
-        return WireResponse(200, dump_json(fields), closing_headers(request.key), close=True)
+        return Response(200, dump_json(fields), closing_headers(request.key), close=True)
 
     return Change(stop)
 

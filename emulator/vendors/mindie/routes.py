@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import DROPPED, FieldNames, WireRequest, WireResponse
-from emulator.core.vendor import Call, Endpoint, Parsed, Plane, ShortCut, Vendor
+from emulator.core.http import DROPPED, FieldNames, Request, Response
+from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Parsed, Plane, Vendor
 from emulator.protocols import tgi
-from emulator.vendors.mindie.chat.fast_parse import read_plain
+from emulator.vendors.mindie.chat.fast_parse import fast_parse
 from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
@@ -49,18 +49,18 @@ from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.request import check_relayed
 from emulator.vendors.mindie.request_ids import stop_infer
 from emulator.vendors.mindie.server_state import check_serving, is_idle, is_killed
-from emulator.vendors.mindie.settings import Bounds, MindieService, MindieSettings, prepare_bounds
+from emulator.vendors.mindie.settings import DeploymentProfile, MindieService, MindieSettings, profile_deployment
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 
 MEGABYTE = 1024**2
-Parse = Callable[[WireRequest, MindieService], Parsed]
+Parse = Callable[[Request, MindieService], Parsed]
 
 
 _WAITING = 2  # times as many requests wait as are worked on
 
 
-def admit(request: WireRequest, service: MindieService) -> str:
+def admit(request: Request, service: MindieService) -> str:
     """Everyone is let in as long as there is room: the server knows no keys and ignores any it is sent.
 
     Source: MindIE-LLM, ``http_wrapper/http_server.cpp`` and ``utils/threadpool_monitor.cpp``.
@@ -82,7 +82,7 @@ _POSTS: Mapping[str, Parse] = {
     "/generate_stream": parse_generate_stream,
     "/infer": parse_infer,
     "/infer_token": parse_infer,
-    "/v1/chat/completions": ShortCut(read_plain, parse_chat),
+    "/v1/chat/completions": FastParser(fast_parse, parse_chat),
     "/v1/completions": parse_completions,
     "/v1/tokenizer": count_tokens,
     f"{_MODEL}/infer": parse_token,
@@ -134,17 +134,17 @@ def _manage(parse: Parse) -> Parse:
 
     No short cut leads past it: none is taken where there are documents or a Coordinator.
     """
-    if isinstance(parse, ShortCut):
-        return ShortCut(parse.plain, _manage(parse.whole))
+    if isinstance(parse, FastParser):
+        return FastParser(parse.plain, _manage(parse.whole))
 
-    def parse_managed(request: WireRequest, service: MindieService) -> Parsed:
+    def parse_managed(request: Request, service: MindieService) -> Parsed:
         if request.documents and is_killed(request.documents, service.clock.now()):
-            return WireResponse(DROPPED, b"")
+            return Response(DROPPED, b"")
         if service.settings.coordinator and _INFERENCE.fullmatch(request.path) and request.method == "POST":
             check_serving(request, tgi.find_served(service))
             check_relayed(request)
         parsed = parse(request, service)
-        if not isinstance(parsed, Call):
+        if not isinstance(parsed, InferenceCall):
             return parsed
         codec = RelayedCodec(parsed.codec) if service.settings.coordinator else parsed.codec
         return replace(parsed, codec=codec, stopped=is_idle(request.documents))
@@ -163,7 +163,7 @@ _MANAGEMENT = re.compile(
 )
 
 
-def find_planes(settings: MindieSettings) -> Mapping[str, Plane[MindieSettings, Bounds]]:
+def find_planes(settings: MindieSettings) -> Mapping[str, Plane[MindieSettings, DeploymentProfile]]:
     """Management and metrics, where the configuration gives them ports of their own."""
     wanted = {"management": (settings.management_port, _MANAGEMENT), "metrics": (settings.metrics_port, _METRICS)}
     return {
@@ -191,7 +191,7 @@ VENDOR = Vendor(
     catalogue=list_deployments,
     authenticate=admit,
     render_error=render_error,
-    prepare=prepare_bounds,
+    prepare=profile_deployment,
     fields=FIELDS,
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,

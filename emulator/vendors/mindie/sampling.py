@@ -5,7 +5,7 @@ Source: MindIE-LLM, ``utils/infer_param.cpp`` and the ``SetupInferParams`` of ea
 
 from collections.abc import Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.requests import Sampling
 from emulator.vendors.mindie.decoder import (
     MAX_INT32,
@@ -34,7 +34,7 @@ MAX_PENALTY = 2.0
 MAX_REPETITION = 2.0
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingFields:
     """Validated fields up to ``n``; ``None`` is what the request does not say.
 

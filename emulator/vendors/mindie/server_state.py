@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, as_array, as_number, as_text
 from emulator.core.requests import Deployment
 from emulator.protocols.tgi import check_ready, find_served
-from emulator.vendors.mindie.settings import Bounds, MindieService
+from emulator.vendors.mindie.settings import DeploymentProfile, MindieService
 
 Documents = Mapping[str, JSON]
 STOPPED, ENGINE, ROLE = "stopped", "engine", "role"  # keys of documents
@@ -51,7 +51,7 @@ def adapter_key(name: str) -> str:
     return _ADAPTER + name
 
 
-def list_served(request: WireRequest, service: MindieService) -> Mapping[str, Deployment]:
+def list_served(request: Request, service: MindieService) -> Mapping[str, Deployment]:
     """Models and adapters as they are now."""
     found = read_adapters(request.documents)
     if not found:
@@ -67,7 +67,7 @@ def read_adapters(documents: Documents) -> Mapping[str, str]:
     return {name: value if isinstance(value, str) else "" for name, value in rows.items()}
 
 
-def check_serving(request: WireRequest, deployment: Deployment) -> Deployment:
+def check_serving(request: Request, deployment: Deployment) -> Deployment:
     """The deployment, if it can answer and nobody has stopped the service.
 
     Raises:
@@ -78,7 +78,7 @@ def check_serving(request: WireRequest, deployment: Deployment) -> Deployment:
     return check_ready(deployment)
 
 
-def find_bounds(service: MindieService, deployment: Deployment) -> Bounds:
+def find_bounds(service: MindieService, deployment: Deployment) -> DeploymentProfile:
     """What it has room for; an adapter that was loaded has its model's."""
     found = service.habits.get(deployment.name)
     return service.habits[find_served(service).name] if found is None else found

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Service, VendorSettings
@@ -122,8 +122,8 @@ class MindieSettings(VendorSettings):
         return self.pd_mode or self.infer_mode == "dmi"
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Bounds:
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentProfile:
     """What a deployment has room for, in tokens.
 
     Fields:
@@ -137,13 +137,13 @@ class Bounds:
     sequence: int
 
 
-def prepare_bounds(deployment: Deployment, settings: MindieSettings) -> Bounds:
+def profile_deployment(deployment: Deployment, settings: MindieSettings) -> DeploymentProfile:
     """A deployment with a context of its own has no other bound on its prompts."""
     sequence = deployment.context or settings.max_seq_len
     prompt = sequence - 1
     if sequence == settings.max_seq_len:
         prompt = min(prompt, settings.max_input_token_len)
-    return Bounds(
+    return DeploymentProfile(
         prompt=prompt,
         answer=deployment.max_output or settings.max_iter_times,
         default_answer=deployment.default_max_tokens or _DEFAULT_ANSWER,
@@ -151,4 +151,4 @@ def prepare_bounds(deployment: Deployment, settings: MindieSettings) -> Bounds:
     )
 
 
-MindieService = Service[MindieSettings, Bounds]
+MindieService = Service[MindieSettings, DeploymentProfile]

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import shorten
-from emulator.core.http import Event, WireRequest, WireResponse, WireStream
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk, Deployment
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest, Deployment
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import PLAIN
 from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, refusal
@@ -43,7 +43,7 @@ _TEXT = Form(last=("details", "batch_size", "timeout"))
 _TENSOR = Form(typical=False, last=("timeout", "details", "batch_size"))
 
 
-def parse_text(request: WireRequest, service: MindieService, *, stream: bool) -> Call:
+def parse_text(request: Request, service: MindieService, *, stream: bool) -> InferenceCall:
     """``/generate`` and ``/generate_stream``: text in, text out."""
     check_headers(request, service)
     deployment = check_serving(request, find_model(request, service))
@@ -58,7 +58,7 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
     if value == []:
         raise refusal("Parameter text_input arr is empty", "text_input")
     inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
-    prompt = CompletionAsk(prompts=(inputs.prompt,), media=inputs.media)
+    prompt = CompletionRequest(prompts=(inputs.prompt,), media=inputs.media)
     given = read_object(fields, "parameters")
     ask, details, lengths = _read_parameters(service, deployment, prompt, given, _TEXT)
     codec = TextCodec(
@@ -69,7 +69,7 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
         statistics=read_boolean(given, "perf_stat") or False,
         settings=service.settings,
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=codec,
@@ -84,7 +84,7 @@ PARSE_GENERATE = partial(parse_text, stream=False)
 PARSE_STREAM = partial(parse_text, stream=True)
 
 
-def parse_token(request: WireRequest, service: MindieService) -> Call:
+def parse_token(request: Request, service: MindieService) -> InferenceCall:
     """``/infer``: one tensor of token ids in, one out."""
     check_headers(request, service)
     deployment = check_serving(request, find_model(request, service))
@@ -100,8 +100,8 @@ def parse_token(request: WireRequest, service: MindieService) -> Call:
     codec = TensorCodec(id=request_id, output=_read_output(fields.get("outputs")))
     check_ids(ids, service.tokenizer(deployment), "inputs")
     given = read_object(tensor, "parameters") or read_object(fields, "parameters")
-    ask, _, lengths = _read_parameters(service, deployment, CompletionAsk(prompts=(ids,)), given, _TENSOR)
-    return Call(
+    ask, _, lengths = _read_parameters(service, deployment, CompletionRequest(prompts=(ids,)), given, _TENSOR)
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=codec,
@@ -112,8 +112,8 @@ def parse_token(request: WireRequest, service: MindieService) -> Call:
 
 
 def _read_parameters(
-    service: MindieService, deployment: Deployment, ask: CompletionAsk, fields: Fields, form: Form
-) -> tuple[CompletionAsk, bool, Lengths]:
+    service: MindieService, deployment: Deployment, ask: CompletionRequest, fields: Fields, form: Form
+) -> tuple[CompletionRequest, bool, Lengths]:
     """The ask with its sampling, whether details are wanted, and how long prompt and answer may be."""
     (count,) = service.count_prompt(ask, deployment)
     check_tokens(count, "text_input" if form is _TEXT else "inputs")
@@ -175,7 +175,7 @@ def _read_output(outputs: JSON) -> str:
     return shorten(name) or "output0"
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class TensorCodec:
     """A tensor of the answer's token ids.
 
@@ -186,12 +186,12 @@ class TensorCodec:
     id: RequestId
     output: str
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        return WireResponse(200, self._write(plan), closing_headers(plan.key), close=True)
+    def render(self, plan: Plan, request: Request) -> Response:
+        return Response(200, self._write(plan), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         event = plan.due, self._write(plan), len(plan.choices[0].tokens), PLAIN
-        return WireStream([event], stream_headers(plan.key))
+        return StreamingResponse([event], stream_headers(plan.key))
 
     def _write(self, plan: Plan) -> bytes:
         ids = plan.choices[0].ids
@@ -199,7 +199,7 @@ class TensorCodec:
         return dump_json({"id": self.id.show(plan.key), "outputs": [tensor]})
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class TextCodec:
     """The answer as ``text_output``; streamed, an object per token, without a space after ``data:``.
 
@@ -215,7 +215,7 @@ class TextCodec:
     statistics: bool
     settings: MindieSettings
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         choice = plan.choices[0]
         count = choice.count
         details = b""
@@ -224,10 +224,10 @@ class TextCodec:
             taken = self._show_taken(choice, count)
             details = _DETAILS % (_FINISH % self._finish(plan), count, taken, dump_json(times)[1:-1])
         body = b"%b%b%b}" % (self._write_head(plan), quote(choice.text()), details)
-        return WireResponse(200, body, closing_headers(plan.key), close=True)
+        return Response(200, body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(self._stream(plan), stream_headers(plan.key))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(self._stream(plan), stream_headers(plan.key))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
         """Where details are asked for, every event has them, and the last one has the finish reason."""

@@ -7,12 +7,12 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``single_req_vllm_infer_i
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from emulator.core.dataclass import record
-from emulator.core.http import Event, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call, Tokenizer
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall, Tokenizer
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import serves
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, refusal
@@ -33,7 +33,7 @@ NEITHER_FORM = (
 )
 
 
-def parse_generate(request: WireRequest, service: MindieService) -> Call:
+def parse_generate(request: Request, service: MindieService) -> InferenceCall:
     """``prompt`` makes it vLLM's form, even beside ``inputs``; TGI's form never streams here."""
     check_headers(request, service)
     fields = read_body(request, service.settings, NEITHER_FORM)
@@ -44,12 +44,14 @@ def parse_generate(request: WireRequest, service: MindieService) -> Call:
     raise refusal(NEITHER_FORM)
 
 
-def _parse_vllm(request: WireRequest, service: MindieService, fields: Fields) -> Call:
+def _parse_vllm(request: Request, service: MindieService, fields: Fields) -> InferenceCall:
     settings = service.settings
     deployments = tuple(list_served(request, service).values())
     check_serving(request, serves(deployments))
     inputs = read_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
-    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), serves(deployments))
+    (count,) = service.count_prompt(
+        CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), serves(deployments)
+    )
     if not count:
         text = "Messages token length must be in (0, 1048576], but got 0"
         raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
@@ -61,9 +63,9 @@ def _parse_vllm(request: WireRequest, service: MindieService, fields: Fields) ->
     if settings.disaggregated:
         _check_no_stops(sampling.stops)
     lengths = measure_lengths(service, deployment, count, asked)
-    return Call(
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(
+        ask=CompletionRequest(
             prompts=(inputs.prompt,), sampling=sampling.make_sampling(lengths.answer), media=inputs.media
         ),
         codec=VllmCodec(prompt=inputs.first_text, stops=sampling.stops, tokenizer=service.tokenizer(deployment)),
@@ -105,7 +107,7 @@ def _read_model(fields: Fields) -> str:
     return value
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class VllmCodec:
     """``{"text": [...]}``: the prompt, a space and the answer; streamed, the new text alone, ended by a NUL."""
 
@@ -113,12 +115,12 @@ class VllmCodec:
     stops: Stops
     tokenizer: Tokenizer
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         texts = [clean(f"{self.prompt} {choice.text()}") for choice in self.cut(plan)]
-        return WireResponse(200, dump_json({"text": texts}), closing_headers(plan.key), close=True)
+        return Response(200, dump_json({"text": texts}), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(_stream(self, plan), stream_headers(plan.key))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(_stream(self, plan), stream_headers(plan.key))
 
     def cut(self, plan: Plan) -> list[Choice]:
         return [cut_at_id(choice, self.stops) for choice in plan.choices]

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Choice, Logprob, Plan, PromptTokens
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import begin_fields, read_fields, read_first_fields
 from emulator.vendors.openvino.chat.shapes import finish_reason, format_logprob, put_in_text, render_body
 from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, takes_a_second_step
 from emulator.vendors.openvino.decoder import is_int32, quote, quote_long
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
 from emulator.vendors.openvino.sampling import settle_sampling
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 _QUICK = 8_192  # tokens of a prompt that is told; to word more takes some milliseconds
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class CompletionCodec:
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionsCodec:
     """``/v3/completions``: a text, opened by the prompt if that is to be echoed."""
 
     settings: OpenVinoSettings
@@ -35,11 +35,11 @@ class CompletionCodec:
     include_usage: bool
     stateful: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(plan.choices)]
         settings = self.settings
         body = render_body(plan, choices, b"text_completion", model=self.model, prompt=self.prompt, settings=settings)
-        return WireResponse(200, body, settings.json_headers)
+        return Response(200, body, settings.json_headers)
 
     def _render_choice(self, plan: Plan, index: int, choice: Choice) -> bytes:
         logprobs = b"null"
@@ -50,7 +50,7 @@ class CompletionCodec:
         reason = finish_reason(choice, self.settings.release)
         return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         """``text_completion.chunk`` events: the name is the server's own."""
         release = self.settings.release
         choice = put_in_text(plan.choices[0])
@@ -65,7 +65,7 @@ class CompletionCodec:
             around=(b'"text":', b""),
             opening=b'"text":""' if handshake else b"",
         )
-        return WireStream(TextStream(plan, choice, template, self._echoed()), self.settings.stream_headers)
+        return StreamingResponse(TextStream(plan, choice, template, self._echoed()), self.settings.stream_headers)
 
     def _echoed(self) -> str:
         return self.prompt if self.echo else ""
@@ -88,7 +88,7 @@ def _render_logprobs(entries: Iterable[Logprob], prompt: PromptTokens | None) ->
     return b'{"tokens":[%b],"token_logprobs":[%b],"top_logprobs":[%b],"text_offset":[%b]}' % tuple(lists)
 
 
-def parse_completions(accepted: Accepted) -> Call:
+def parse_completions(accepted: ParsedRequest) -> InferenceCall:
     """A text to go on with.
 
     Raises:
@@ -102,11 +102,11 @@ def parse_completions(accepted: Accepted) -> Call:
     if read.echo:
         count = service.tokenizer(deployment).count
         service.bounds.check_texts((prompt,), count, "prompt", each=2 if read.logprobs else 1)
-    counted = service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
-    return Call(
+    counted = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
-        codec=CompletionCodec(
+        ask=CompletionRequest(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
+        codec=CompletionsCodec(
             settings=accepted.settings,
             model=deployment.name,
             prompt=prompt,
@@ -122,7 +122,7 @@ def parse_completions(accepted: Accepted) -> Call:
     )
 
 
-def _read_all(accepted: Accepted) -> tuple[Fields, str]:
+def _read_all(accepted: ParsedRequest) -> tuple[Fields, str]:
     """The fields and the prompt; 2024.2 alone reads the prompt first, and fewer fields."""
     if not accepted.release.since(2025, 0):
         read = begin_fields(accepted)

@@ -7,9 +7,9 @@ from math import copysign, inf, isfinite
 from struct import pack, unpack
 from typing import TypeGuard
 
-from emulator.core.cache import remember
+from emulator.core.cache import lru
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, TooMuch, dump_json, dump_string
 from emulator.protocols.openai.fast_parse import has_each_key_once
 from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, read_json
@@ -28,7 +28,7 @@ def body_refusal(reason: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, message=f"The file is not valid json - {reason}")
 
 
-def load_body(request: WireRequest, limit: int = 0) -> JSON:
+def load_body(request: Request, limit: int = 0) -> JSON:
     """The body, where of equal keys the first counts; ``limit``: of the levels, 0 for none.
 
     The common reader does it, and where it and the server's may differ, a slower one does it again; not where a body
@@ -141,7 +141,7 @@ def quote_long(text: str) -> bytes:
     return quoted
 
 
-@remember(1 << 14)
+@lru(1 << 14)
 def quote(text: str) -> bytes:
     """The same for what comes again, such as a token: remembering it pays."""
     return quote_long(text)

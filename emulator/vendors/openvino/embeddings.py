@@ -5,45 +5,45 @@ Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_par
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
-from emulator.core.requests import EmbeddingAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import EmbeddingRequest
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.request import ParsedRequest
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
 _LONGEST = 1024  # tokens of one input where the model does not say
 Inputs = tuple[str | tuple[int, ...], ...]
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EmbeddingsCodec:
     """A list of vectors, as numbers or in base64. It never streams."""
 
     headers: Headers
     base64: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         assert plan.vectors is not None
         count = plan.usage.prompt_tokens
         parts = [b'{"object":"list","data":[']
         for number, item in enumerate((dump_base64 if self.base64 else dump_float64)(plan.vectors)):
             parts += (b'{"object":"embedding","embedding":', item, b',"index":%d},' % number)
         parts[-1] = parts[-1][:-1] + b'],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (count, count)
-        return WireResponse(200, b"".join(parts), self.headers)
+        return Response(200, b"".join(parts), self.headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
-        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
+def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
     """Texts or token ids, on whatever path they come.
 
     Raises:
@@ -59,13 +59,13 @@ def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
         raise _inference_refusal()
     if not inputs or any(i == () for i in inputs):
         raise _inference_refusal()
-    ask = EmbeddingAsk(inputs=inputs)
+    ask = EmbeddingRequest(inputs=inputs)
     counted = accepted.service.count_prompt(ask, deployment)
     longest = deployment.context or _LONGEST
     for count in counted:
         if count > longest:
             raise refusal(f"Input length {count} longer than allowed {longest}")
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=EmbeddingsCodec(accepted.settings.json_headers, base64),
@@ -80,7 +80,7 @@ def _inference_refusal() -> EmulatedError:
     return refusal("Exception during embeddings model inference", word="INTERNAL")
 
 
-def _read_inputs(accepted: Accepted) -> Inputs:
+def _read_inputs(accepted: ParsedRequest) -> Inputs:
     body = accepted.body
     if "input" not in body:
         raise refusal("input field is required")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.profile import OvmsService, Servable, name_node
+from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService, name_node
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.responses.shapes import render_failed
 
@@ -80,7 +80,7 @@ def name_asked(error: EmulatedError, deployment: Deployment, method: str, node: 
     return error
 
 
-def path_refusal(request: WireRequest) -> EmulatedError:
+def path_refusal(request: Request) -> EmulatedError:
     """The release does not know this path, or not with this method."""
     return EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
 
@@ -90,8 +90,8 @@ def escapes(path: str) -> bool:
     return "/.." in path and (path.endswith("/..") or "/../" in path)
 
 
-@record(frozen=True, slots=True)
-class Envelope:
+@fast_dataclass(frozen=True, slots=True)
+class ErrorFields:
     """A refusal in words; ``streamed``: it is part of an event stream."""
 
     status: int
@@ -99,7 +99,7 @@ class Envelope:
     streamed: bool = False
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Asked:
     """What can be made out of a request that is refused."""
 
@@ -108,7 +108,7 @@ class _Asked:
     stream: bool = False
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: OvmsService) -> WireResponse:
+def render_error(error: EmulatedError, request: Request, service: OvmsService) -> Response:
     """Word a refusal; a calculator's, once a stream was asked for, is a bare object in an event stream."""
     asked = _look_at(request, service)
     streams = asked.stream or str(error.details.get("served", "")).startswith("Stream")
@@ -121,10 +121,10 @@ def render_error(error: EmulatedError, request: WireRequest, service: OvmsServic
     if error.retry_after is not None and not envelope.streamed:
         headers = (*headers, ("retry-after", str(-int(-error.retry_after // 1))))
     status = error.status or envelope.status
-    return WireResponse(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
+    return Response(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: OvmsService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: OvmsService) -> bytes:
     """A failure after the first chunk: a bare object, without ``data:`` and without an end; Responses have an event.
 
     Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
@@ -136,7 +136,7 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: OvmsS
     return _wrap(text)
 
 
-def _look_at(request: WireRequest, service: OvmsService) -> _Asked:
+def _look_at(request: Request, service: OvmsService) -> _Asked:
     try:
         body = load_body(request)
     except EmulatedError:
@@ -150,42 +150,42 @@ def _look_at(request: WireRequest, service: OvmsService) -> _Asked:
     return _Asked(model, service.deployments.get(model), stream)
 
 
-def _word(error: EmulatedError, request: WireRequest, asked: _Asked, service: OvmsService) -> Envelope:
+def _word(error: EmulatedError, request: Request, asked: _Asked, service: OvmsService) -> ErrorFields:
     """The refusal of a request that is no stream."""
     kind, settings = error.kind, service.settings
     if "path" in error.details:
         envelope = word_path(request.method, request.path, settings.release)
     elif kind in _GRAPH_KINDS:
         status = 412 if error.details.get("word") == "FAILED_PRECONDITION" else 400
-        envelope = Envelope(status, _word_in_graph(error, asked, service).text)
+        envelope = ErrorFields(status, _word_in_graph(error, asked, service).text)
     elif kind is ErrorKind.NOT_FOUND and not settings.release.since(2025, 0):
-        envelope = Envelope(404, MISSING_MODEL)
+        envelope = ErrorFields(404, MISSING_MODEL)
     else:
         status, text = _WORDS[kind]
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status
-        envelope = _word_probe(kind, request.path, settings.release) or Envelope(status, text)
-    return envelope if error.message is None else Envelope(envelope.status, error.message)
+        envelope = _word_probe(kind, request.path, settings.release) or ErrorFields(status, text)
+    return envelope if error.message is None else ErrorFields(envelope.status, error.message)
 
 
-def _word_probe(kind: ErrorKind, path: str, release: Release) -> Envelope | None:
+def _word_probe(kind: ErrorKind, path: str, release: Release) -> ErrorFields | None:
     """A refusal on routes that no graph answers, where its words differ."""
     if kind is ErrorKind.NOT_READY and path == "/v2/health/ready":
         text = "Server is not ready" if release.since(2026, 2) else "Error while loading a model"
-        return Envelope(release.not_ready_status, text)
+        return ErrorFields(release.not_ready_status, text)
     if kind is ErrorKind.NOT_READY and path.startswith("/v2/models/"):
-        return Envelope(404, "Model with requested version is not loaded yet")
+        return ErrorFields(404, "Model with requested version is not loaded yet")
     if kind is ErrorKind.NOT_FOUND and path.startswith(("/v2/models/", "/v1/models/")):
-        return Envelope(404, MISSING_MODEL)
+        return ErrorFields(404, MISSING_MODEL)
     if kind is ErrorKind.INTERNAL and path == "/v1/config/reload":
-        return Envelope(500, "Reloading config file failed. Check server logs for more info.")
+        return ErrorFields(500, "Reloading config file failed. Check server logs for more info.")
     return None
 
 
-def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) -> Envelope:
+def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) -> ErrorFields:
     """The refusal as the report of the graph's calculator, as part of a stream."""
     status = service.settings.release.stream_error_status
     if error.message is not None:
-        return Envelope(status, error.message, streamed=True)
+        return ErrorFields(status, error.message, streamed=True)
     details = error.details
     servable = service.habits[asked.deployment.name] if asked.deployment is not None else None
     reason = details.get("reason") or _word_reason(error, asked.deployment, servable)
@@ -193,11 +193,11 @@ def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) ->
     node = details.get("node") or (servable.node if servable is not None else name_node("text", service.settings))
     run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
     if word == "FAILED_PRECONDITION":
-        return Envelope(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
-    return Envelope(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
+        return ErrorFields(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
+    return ErrorFields(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
 
 
-def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: Servable | None) -> str:
+def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: DeploymentProfile | None) -> str:
     """Why a scenario's refusal has come, where it names a kind alone."""
     if error.param:
         return _FIELDS.get(error.param, f"{error.param} is not valid")
@@ -209,22 +209,22 @@ def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: 
     return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 
 
-def word_path(method: str, path: str, release: Release) -> Envelope:
+def word_path(method: str, path: str, release: Release) -> ErrorFields:
     """A path or method without a handler; 405 is never used.
 
     Source: model_server, src/http_rest_api_handler.cpp, parseRequestComponents.
     """
     if escapes(path):
-        return Envelope(400, "The provided base path is invalid or doesn't exists")
+        return ErrorFields(400, "The provided base path is invalid or doesn't exists")
     if method not in ("GET", "POST"):
-        return Envelope(406, _UNSUPPORTED_METHOD)
+        return ErrorFields(406, _UNSUPPORTED_METHOD)
     known, tfs = (_GET_PATHS, _TFS_STATUS) if method == "POST" else (_POST_PATHS, _TFS_PREDICT)
     if known.fullmatch(path) or (release.tf_serving and tfs.fullmatch(path)):
-        return Envelope(406, _UNSUPPORTED_METHOD)
-    return Envelope(400, "Invalid request URL")
+        return ErrorFields(406, _UNSUPPORTED_METHOD)
+    return ErrorFields(400, "Invalid request URL")
 
 
-def _encode(error: EmulatedError, envelope: Envelope, request: WireRequest, release: Release) -> bytes:
+def _encode(error: EmulatedError, envelope: ErrorFields, request: Request, release: Release) -> bytes:
     if isinstance(error.body, str):
         return error.body.encode("utf-8", "surrogatepass")
     if error.body is not None:

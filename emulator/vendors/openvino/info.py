@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.core.requests import Deployment
 from emulator.core.rng import draw_hex
@@ -61,11 +61,11 @@ def list_deployments(settings: OpenVinoSettings) -> tuple[Deployment, ...]:
     )
 
 
-def _answer(service: OvmsService, body: bytes = b"", status: int = 200) -> WireResponse:
-    return WireResponse(status, body, service.settings.json_headers)
+def _answer(service: OvmsService, body: bytes = b"", status: int = 200) -> Response:
+    return Response(status, body, service.settings.json_headers)
 
 
-def _find(request: WireRequest, service: OvmsService) -> Deployment:
+def _find(request: Request, service: OvmsService) -> Deployment:
     """The servable the path names.
 
     Raises:
@@ -79,19 +79,19 @@ def _find(request: WireRequest, service: OvmsService) -> Deployment:
     return deployment
 
 
-def show_server(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_server(request: Request, service: OvmsService) -> Response:
     """``GET /v2``."""
     release = service.settings.release.name
     version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
     return _answer(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
 
 
-def show_live(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_live(request: Request, service: OvmsService) -> Response:
     """``GET /v2/health/live``: an empty body."""
     return _answer(service)
 
 
-def show_ready(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_ready(request: Request, service: OvmsService) -> Response:
     """``GET /v2/health/ready``: an empty body once every servable is loaded.
 
     Raises:
@@ -102,7 +102,7 @@ def show_ready(request: WireRequest, service: OvmsService) -> WireResponse:
     return _answer(service)
 
 
-def show_model(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_model(request: Request, service: OvmsService) -> Response:
     """``GET /v2/models/{name}``: a graph is always version 1, its tensors have no type of their own."""
     deployment = _find(request, service)
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
@@ -117,7 +117,7 @@ def _describe_tensors(deployment: Deployment, service: OvmsService, name: str) -
     return [{"name": info.name, "datatype": info.datatype, "shape": list(info.shape)} for info in tensors]
 
 
-def show_model_ready(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_model_ready(request: Request, service: OvmsService) -> Response:
     """``GET /v2/models/{name}/ready``: an empty body.
 
     Raises:
@@ -138,7 +138,7 @@ def _list_status(deployment: Deployment) -> str:
     return _STATUS % (state, code, code)
 
 
-def show_config(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_config(request: Request, service: OvmsService) -> Response:
     """``GET /v1/config``: the status of every servable, sorted by name."""
     return _answer(service, _render_config(service))
 
@@ -153,7 +153,7 @@ def _render_config(service: OvmsService) -> bytes:
     return b"{\n%b\n}" % b",\n".join(rows)
 
 
-def reload_config(request: WireRequest, service: OvmsService) -> WireResponse:
+def reload_config(request: Request, service: OvmsService) -> Response:
     """``POST /v1/config/reload``: what the setting ``config_reload`` says it comes to.
 
     Raises:
@@ -165,7 +165,7 @@ def reload_config(request: WireRequest, service: OvmsService) -> WireResponse:
     return _answer(service, _render_config(service), 201 if outcome == "reloaded" else 200)
 
 
-def show_status(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_status(request: Request, service: OvmsService) -> Response:
     """``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
 
     Raises:
@@ -208,7 +208,7 @@ def _shape_info(info: TensorInfo) -> JSON:
     return {"dtype": info.tensorflow_type, "tensorShape": shape, "name": info.name}
 
 
-def list_models(request: WireRequest, service: OvmsService) -> WireResponse:
+def list_models(request: Request, service: OvmsService) -> Response:
     """``GET /v3/models``, since 2025.3; ``GET /v1/models`` since 2026.3.
 
     Raises:
@@ -219,7 +219,7 @@ def list_models(request: WireRequest, service: OvmsService) -> WireResponse:
     return _answer(service, dump_json({"data": data, "object": "list"}))
 
 
-def show_listed(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_listed(request: Request, service: OvmsService) -> Response:
     """``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
 
     Raises:
@@ -232,7 +232,7 @@ def show_listed(request: WireRequest, service: OvmsService) -> WireResponse:
     return _answer(service, dump_json(_describe(name, service)))
 
 
-def _check_list(request: WireRequest, service: OvmsService) -> None:
+def _check_list(request: Request, service: OvmsService) -> None:
     if not service.settings.release.models_list:
         raise path_refusal(request)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.encoding.prometheus import write_histogram, write_labels
 from emulator.vendors.openvino.errors import path_refusal
 from emulator.vendors.openvino.profile import REFUSED, REJECTED, OvmsService
@@ -34,7 +34,7 @@ Rows = Sequence[tuple[Mapping[str, str], int]]
 Series = Sequence[tuple[Mapping[str, str], str, str]]
 
 
-def show_metrics(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_metrics(request: Request, service: OvmsService) -> Response:
     """The metrics page, where it is switched on: of every servable by its name, of graphs by the kind of answer.
 
     Raises:
@@ -49,7 +49,7 @@ def show_metrics(request: WireRequest, service: OvmsService) -> WireResponse:
     graphs = [name for name, servable in service.habits.items() if servable.kind != "classic"]
     models = [name for name, servable in service.habits.items() if servable.kind == "classic"]
     lines = [*_list_graphs(service, graphs), *_list_models(service, models)]
-    return WireResponse(200, ("\n".join(lines) + "\n").encode(), headers)
+    return Response(200, ("\n".join(lines) + "\n").encode(), headers)
 
 
 def _list_graphs(service: OvmsService, names: list[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Service
@@ -27,8 +27,8 @@ _SAME = {
 _EXECUTORS = {"image": "ImageGenExecutor", "stt": "S2tExecutor", "tts": "T2sExecutor"}
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Servable:
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeploymentProfile:
     """A model or graph as its files have it; bounds are 0 where there is none.
 
     Fields:
@@ -59,15 +59,15 @@ class Servable:
     nireq: int
 
 
-OvmsService = Service[OpenVinoSettings, Servable]
+OvmsService = Service[OpenVinoSettings, DeploymentProfile]
 
 
-def prepare(deployment: Deployment, settings: OpenVinoSettings) -> Servable:
+def profile_deployment(deployment: Deployment, settings: OpenVinoSettings) -> DeploymentProfile:
     """Read a servable's traits; what they leave out is as the settings say."""
     traits = deployment.traits
     kind = kind_of(deployment)
     node = traits.get("node_name")
-    return Servable(
+    return DeploymentProfile(
         kind=kind,
         node=node if isinstance(node, str) else name_node(kind, settings),
         max_tokens_limit=_read_bound(traits.get("max_tokens_limit"), settings.release.max_tokens_limit),

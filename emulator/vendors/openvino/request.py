@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import Object, as_text
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import name_asked, path_refusal, refusal
 from emulator.vendors.openvino.media.multipart import Form, read_form
-from emulator.vendors.openvino.profile import REJECTED, OvmsService, Servable
+from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OvmsService
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -30,13 +30,13 @@ _CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
 
 
 @dataclass(slots=True, eq=False)
-class Accepted:
+class ParsedRequest:
     """A request at its graph; ``form``: it came as one, and then its body has no members."""
 
-    request: WireRequest
+    request: Request
     service: OvmsService
     deployment: Deployment
-    servable: Servable
+    servable: DeploymentProfile
     body: Object
     form: Form | None
     stream: bool
@@ -64,7 +64,7 @@ class Fields:
         chunk_frames: of the codec, in one piece of a streamed sound.
     """
 
-    accepted: Accepted
+    accepted: ParsedRequest
     release: Release
     body: Object
     numbers: dict[str, float] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Fields:
     chunk_frames: int = 1
 
 
-def accept(request: WireRequest, service: OvmsService) -> Accepted:
+def accept(request: Request, service: OvmsService) -> ParsedRequest:
     """Find the graph of a generative request.
 
     Raises:
@@ -122,7 +122,7 @@ def accept(request: WireRequest, service: OvmsService) -> Accepted:
         raise refusal(f"Non-json request received in {what} calculator", node=servable.node)
     if form is not None and release.since(2026, 2):
         stream = form.text("stream") == "true"
-    return Accepted(request, service, deployment, servable, body or {}, form, stream, settings, release)
+    return ParsedRequest(request, service, deployment, servable, body or {}, form, stream, settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:
@@ -137,7 +137,7 @@ def _name_by_path(path: str) -> str:
     return path[len("/v3/") :]
 
 
-def _read_body(request: WireRequest, release: Release, streams: bool) -> Object:
+def _read_body(request: Request, release: Release, streams: bool) -> Object:
     body = load_body(request, release.nesting_limit)
     if not isinstance(body, dict):
         raise body_refusal("JSON body must be an object")

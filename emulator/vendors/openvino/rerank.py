@@ -5,20 +5,20 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
-from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import Object
 from emulator.core.plan import Plan
-from emulator.core.requests import EmbeddingAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import EmbeddingRequest
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import format_float
 from emulator.protocols.rerank import DIMENSIONS, score_documents
 from emulator.vendors.openvino.decoder import is_int32, promote, quote_long
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.request import ParsedRequest
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RerankCodec:
     """The best ``top`` documents by falling score, with their texts or not. It never streams."""
 
@@ -28,7 +28,7 @@ class RerankCodec:
     top: int
     with_documents: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         scores = self._score(plan)
         order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         results = [
@@ -40,18 +40,18 @@ class RerankCodec:
             )
             for index in order[: self.top]
         ]
-        return WireResponse(200, b'{"results":[%b]}' % b",".join(results), self.headers)
+        return Response(200, b'{"results":[%b]}' % b",".join(results), self.headers)
 
     def _score(self, plan: Plan) -> list[float]:
         """A float32 in 0…1 per document."""
         return [promote(score) for score in score_documents(plan, self.query, self.documents)]
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
-        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_rerank(accepted: Accepted) -> Call:
+def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
     """A query and documents, on whatever path they come.
 
     Raises:
@@ -76,11 +76,11 @@ def parse_rerank(accepted: Accepted) -> Call:
     limit = accepted.servable.max_allowed_chunks
     if len(documents) > limit:
         raise refusal("Number of documents exceeds max_allowed_chunks", word="INTERNAL")
-    ask = EmbeddingAsk(inputs=(*documents, query), dimensions=DIMENSIONS)
+    ask = EmbeddingRequest(inputs=(*documents, query), dimensions=DIMENSIONS)
     counted = accepted.service.count_prompt(ask, accepted.deployment)
     _check_chunks(accepted, counted, limit)
     shown = len(documents) if top is None else max(0, top)
-    return Call(
+    return InferenceCall(
         deployment=accepted.deployment,
         ask=ask,
         codec=RerankCodec(accepted.settings.json_headers, query, documents, shown, with_documents),
@@ -90,7 +90,7 @@ def parse_rerank(accepted: Accepted) -> Call:
     )
 
 
-def _check_chunks(accepted: Accepted, counted: tuple[int, ...], limit: int) -> None:
+def _check_chunks(accepted: ParsedRequest, counted: tuple[int, ...], limit: int) -> None:
     """Documents longer than the model's length beside the query are read in chunks of it."""
     length = accepted.deployment.context
     if length is None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
-from emulator.core.vendor import Call, Endpoint, ShortCut, Vendor
+from emulator.core.http import Request, Response
+from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Vendor
 from emulator.protocols.auth import bearer_token
 from emulator.protocols.openai import messages
 from emulator.vendors.openvino import info
-from emulator.vendors.openvino.chat.fast_parse import read_plain
+from emulator.vendors.openvino.chat.fast_parse import fast_parse
 from emulator.vendors.openvino.chat.parse import parse_chat
 from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
@@ -30,9 +30,9 @@ from emulator.vendors.openvino.media.images import parse_images
 from emulator.vendors.openvino.media.speech import parse_speech
 from emulator.vendors.openvino.media.transcription import parse_listening
 from emulator.vendors.openvino.metrics import show_metrics
-from emulator.vendors.openvino.profile import REFUSED, OvmsService, Servable, prepare
+from emulator.vendors.openvino.profile import REFUSED, DeploymentProfile, OvmsService, profile_deployment
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.request import Accepted, accept, is_generative
+from emulator.vendors.openvino.request import ParsedRequest, accept, is_generative
 from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -41,8 +41,8 @@ from emulator.vendors.openvino.tensors.predict import parse_predict
 from emulator.vendors.openvino.tensors.tensor import check_tensors
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
-Parse = Callable[[WireRequest, OvmsService], Call | WireResponse]
-_TEXT_PARSERS: Mapping[str, Callable[[Accepted], Call]] = {
+Parse = Callable[[Request, OvmsService], InferenceCall | Response]
+_TEXT_PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall]] = {
     "chat/completions": parse_chat,
     "completions": parse_completions,
     "responses": parse_responses,
@@ -51,7 +51,7 @@ _CHAT = "/v3/chat/completions"
 _TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "/v1/") for name in _TEXT_PARSERS}
 
 
-def parse_generative(request: WireRequest, service: OvmsService) -> Call | WireResponse:
+def parse_generative(request: Request, service: OvmsService) -> InferenceCall | Response:
     """``POST /v3/<anything>``: the graph named by ``model`` decides what the request is.
 
     Raises:
@@ -64,7 +64,7 @@ def parse_generative(request: WireRequest, service: OvmsService) -> Call | WireR
         raise name_asked(error, accepted.deployment, f"{accepted.method} {REFUSED}", accepted.servable.node) from None
 
 
-def _parse_text(accepted: Accepted) -> Call | WireResponse:
+def _parse_text(accepted: ParsedRequest) -> InferenceCall | Response:
     """A request to a text graph, by its exact path."""
     name = _name_endpoint(accepted.request.path, accepted.release)
     if name:
@@ -92,7 +92,7 @@ def _word_endpoints(release: Release) -> str:
     return f"Wrong endpoint. Allowed endpoints: {', '.join(root + name for name in names)}"
 
 
-_PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
+_PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall | Response]] = {
     "rerank": parse_rerank,
     "embeddings": parse_embeddings,
     "image": parse_images,
@@ -101,28 +101,28 @@ _PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
 }
 
 
-def answer_options(request: WireRequest, service: OvmsService) -> WireResponse:
+def answer_options(request: Request, service: OvmsService) -> Response:
     """``OPTIONS``: empty, with the CORS headers; refused before 2025.3."""
     if not service.settings.release.cors:
         raise path_refusal(request)
-    return WireResponse(200, b"", service.settings.json_headers)
+    return Response(200, b"", service.settings.json_headers)
 
 
-def show_v1_models(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_v1_models(request: Request, service: OvmsService) -> Response:
     """``GET /v1/models``: no servable's status, and the list of all since 2026.3."""
     if service.settings.release.since(2026, 3):
         return info.list_models(request, service)
     raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
-def show_v1_model(request: WireRequest, service: OvmsService) -> WireResponse:
+def show_v1_model(request: Request, service: OvmsService) -> Response:
     """``GET /v1/models/{name}``: a servable's status, and an entry of the list since 2026.3."""
     if service.settings.release.since(2026, 3):
         return info.show_listed(request, service)
     return info.show_status(request, service)
 
 
-def post_v1(request: WireRequest, service: OvmsService) -> Call | WireResponse:
+def post_v1(request: Request, service: OvmsService) -> InferenceCall | Response:
     """``POST /v1/…``: TensorFlow Serving's predictions, and generation since 2026.3."""
     release = service.settings.release
     if request.path == "/v1/config":
@@ -132,7 +132,7 @@ def post_v1(request: WireRequest, service: OvmsService) -> Call | WireResponse:
     return parse_generative(request, service)
 
 
-def authenticate(request: WireRequest, service: OvmsService) -> str:
+def authenticate(request: Request, service: OvmsService) -> str:
     """Who asks: the bearer token's principal where the scenario has keys, asked for since 2025.4.
 
     Raises:
@@ -147,7 +147,7 @@ def authenticate(request: WireRequest, service: OvmsService) -> str:
     return principal or "default"
 
 
-def _asks_key(request: WireRequest, release: Release) -> bool:
+def _asks_key(request: Request, release: Release) -> bool:
     """Generation does, once the path is known to be good."""
     if not release.api_keys or request.method != "POST" or not is_generative(request.path, release):
         return False
@@ -157,7 +157,7 @@ def _asks_key(request: WireRequest, release: Release) -> bool:
 def _guard(parse: Parse) -> Parse:
     """The same, but for a path that climbs upward."""
 
-    def parse_guarded(request: WireRequest, service: OvmsService) -> Call | WireResponse:
+    def parse_guarded(request: Request, service: OvmsService) -> InferenceCall | Response:
         if escapes(request.path):
             raise path_refusal(request)
         return parse(request, service)
@@ -165,7 +165,7 @@ def _guard(parse: Parse) -> Parse:
     return parse_guarded
 
 
-def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
+def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], ...]:
     rows: tuple[tuple[str, str, Parse], ...] = (
         ("GET", "/v2", info.show_server),
         ("GET", "/v2/health/live", info.show_live),
@@ -200,7 +200,7 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
     )
     guarded = [(method, path, _guard(parse)) for method, path, parse in rows]
     return tuple(
-        Endpoint(method=method, path=path, parse=ShortCut(read_plain, parse) if path == _CHAT else parse)
+        Endpoint(method=method, path=path, parse=FastParser(fast_parse, parse) if path == _CHAT else parse)
         for method, path, parse in guarded
     )
 
@@ -213,7 +213,7 @@ VENDOR = Vendor(
     catalogue=info.list_deployments,
     authenticate=authenticate,
     render_error=render_error,
-    prepare=prepare,
+    prepare=profile_deployment,
     check_traits=check_tensors,
     fields=messages.FIELDS,
     body_limit=1024**3,

@@ -14,7 +14,7 @@ from emulator.core.json import JSON
 from emulator.core.requests import Deployment, Sampling
 from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, promote, read_double
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.profile import Servable
+from emulator.vendors.openvino.profile import DeploymentProfile
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields
 
@@ -156,7 +156,9 @@ def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endl
     return _ENDLESS if bound is None and endless else bound
 
 
-def check_length(servable: Servable, deployment: Deployment, release: Release, asked: int | None, prompt: int) -> None:
+def check_length(
+    servable: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
+) -> None:
     """Prompt and answer against the model's length, and the bounds of a graph's own pipeline, if the release does.
 
     Raises:

@@ -5,17 +5,17 @@ Source: model_server, src/tokenize/tokenize_parser.cpp.
 
 from __future__ import annotations
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.core.json import Object, dump_json
 from emulator.core.vendor import Tokenizer
 from emulator.vendors.openvino.decoder import is_uint32
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.request import ParsedRequest
 
 _PAD = 0  # the id that fills a row up: unverified
 
 
-def tokenizes(accepted: Accepted) -> bool:
+def tokenizes(accepted: ParsedRequest) -> bool:
     """The path asks for ids, and the release gives them for this kind of graph."""
     known = accepted.release.tokenize
     return accepted.request.path.endswith("tokenize") and (
@@ -23,7 +23,7 @@ def tokenizes(accepted: Accepted) -> bool:
     )
 
 
-def answer_tokenize(accepted: Accepted) -> WireResponse:
+def answer_tokenize(accepted: ParsedRequest) -> Response:
     """Ids of one text, or a row for each of several.
 
     Raises:
@@ -43,7 +43,7 @@ def answer_tokenize(accepted: Accepted) -> WireResponse:
         fills = [[_PAD] * (longest - len(row)) for row in rows]
         rows = [fill + row if left else row + fill for row, fill in zip(rows, fills, strict=True)]
     tokens = dump_json(rows[0] if len(rows) == 1 else rows)
-    return WireResponse(200, b'{"tokens":%b}' % tokens, accepted.settings.json_headers)
+    return Response(200, b'{"tokens":%b}' % tokens, accepted.settings.json_headers)
 
 
 def _encode(text: str, tokenizer: Tokenizer, special: bool) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_object, as_text
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import read_tool
@@ -18,7 +18,7 @@ from emulator.vendors.openvino.request import Fields
 _KEPT = ("auto", "required")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Offer:
     """The tools the model may call.
 

@@ -1,17 +1,17 @@
 """``POST /v1/completions``: from the wire to a call, and its answers.
 
-Source: text-generation-inference, ``router/src/lib.rs`` (CompletionRequest) and ``router/src/server.rs``.
+Source: text-generation-inference, ``router/src/lib.rs`` (CompletionBody) and ``router/src/server.rs``.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from emulator.core.dataclass import record
-from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, frame, quote
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, ends, interleave
 from emulator.protocols.tgi import check_ready, report_counts, serves
@@ -39,9 +39,9 @@ def _prompt(value: JSON) -> Sequence[str]:
     return [found] if isinstance(found, str) else found
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class CompletionRequest:
-    """``CompletionRequest``; one prompt is a list of one."""
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionBody:
+    """``CompletionBody``; one prompt is a list of one."""
 
     model: str | None = None
     prompt: Sequence[str]
@@ -57,9 +57,9 @@ class CompletionRequest:
 
 
 COMPLETION_REQUEST = serde.build(
-    CompletionRequest,
+    CompletionBody,
     serde.struct(
-        "CompletionRequest",
+        "CompletionBody",
         (
             Field("model", serde.option(serde.string)),
             Field("prompt", _prompt, required=True),
@@ -77,11 +77,11 @@ COMPLETION_REQUEST = serde.build(
 )
 
 
-def parse_completions(request: WireRequest, service: TgiService) -> Call:
+def parse_completions(request: Request, service: TgiService) -> InferenceCall:
     return parse_completions_body(service, serde.read(request, COMPLETION_REQUEST))
 
 
-def parse_completions_body(service: TgiService, body: CompletionRequest) -> Call:
+def parse_completions_body(service: TgiService, body: CompletionBody) -> InferenceCall:
     """A read :data:`COMPLETION_REQUEST`."""
     _check(body, service.settings)
     deployments = tuple(service.deployments.values())
@@ -99,9 +99,9 @@ def parse_completions_body(service: TgiService, body: CompletionRequest) -> Call
         limits=limits,
         characters=sum(map(len, body.prompt)),
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(
+        ask=CompletionRequest(
             prompts=tuple([valid.prompt.text for valid in found]),
             sampling=replace(found[0].sampling, max_tokens=max(limits)),
             media=sum([valid.prompt.media for valid in found]),
@@ -113,7 +113,7 @@ def parse_completions_body(service: TgiService, body: CompletionRequest) -> Call
     )
 
 
-def _check(body: CompletionRequest, settings: TgiSettings) -> None:
+def _check(body: CompletionBody, settings: TgiSettings) -> None:
     if body.suffix is not None:
         text = "Suffix is not supported and can be achieved by preprocessing the prompt."
         raise early_refusal(text, "suffix", "suffix not supported")
@@ -123,7 +123,7 @@ def _check(body: CompletionRequest, settings: TgiSettings) -> None:
         raise early_refusal(text, "prompt", "batch size exceeded")
 
 
-def _read_parameters(body: CompletionRequest) -> Parameters:
+def _read_parameters(body: CompletionBody) -> Parameters:
     """The parameters of generation that the request stands for; only temperature 0 is greedy."""
     return Parameters(
         temperature=body.temperature or None,
@@ -137,7 +137,7 @@ def _read_parameters(body: CompletionRequest) -> Parameters:
     )
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionsCodec:
     """Words the answer to one request: one choice per prompt.
 
@@ -153,7 +153,7 @@ class CompletionsCodec:
     limits: tuple[int, ...]
     characters: int
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         choices = [
             _shape_choice(choice, choice.text(), name_finish(choice, self.limits[choice.prompt]))
             for choice in plan.choices
@@ -162,10 +162,10 @@ class CompletionsCodec:
         body = self._shape(plan, choices, shape_usage(*report_counts(plan, *counts)))
         computed = answer_headers(plan, self.settings, counts[0], self.characters)
         headers = tuple([pair for pair in computed if pair[0] != "x-compute-time"])
-        return WireResponse(200, dump_json(body), headers)
+        return Response(200, dump_json(body), headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(keep_alive(self._stream(plan), plan), stream_headers(self.settings, self.characters))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(keep_alive(self._stream(plan), plan), stream_headers(self.settings, self.characters))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
         """The choices' chunks as they come due; the last chunk of each has its token counts."""

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, parse_json
 from emulator.vendors.tgi.json_positions import (
     Path,
@@ -61,7 +61,7 @@ class Field:
     required: bool = False
 
 
-def read(request: WireRequest, target: Type[T]) -> T:
+def read(request: Request, target: Type[T]) -> T:
     """The body as ``target``.
 
     Raises:
@@ -87,7 +87,7 @@ def _misfit(mismatch: Mismatch, raw: bytes) -> EmulatedError:
     )
 
 
-def _parse(request: WireRequest, target: Type[object]) -> tuple[JSON, bytes]:
+def _parse(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
     """The body's first document, and its bytes: what comes after it nobody reads."""
     raw = request.body
     try:

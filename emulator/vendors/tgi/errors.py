@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Headers, WireRequest, WireResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.encoding.sse import DONE
 from emulator.protocols.tgi import ERROR_TYPES
@@ -51,8 +51,8 @@ WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
 )
 
 
-@record(frozen=True, slots=True)
-class Envelope:
+@fast_dataclass(frozen=True, slots=True)
+class ErrorFields:
     """What the router says of a failure (``ErrorResponse``)."""
 
     text: str
@@ -83,7 +83,7 @@ def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, param=param, details=details)
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: TgiService) -> WireResponse:
+def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
     """Word any refusal: plain text before a handler is reached, JSON after, an event where it streams."""
     status = error.status or WORDS[error.kind][0]
     retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
@@ -91,27 +91,27 @@ def render_error(error: EmulatedError, request: WireRequest, service: TgiService
         return _given(error.body, status, retry)
     if error.details.get("rejected") or error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         text = error.message or WORDS[error.kind][2]
-        return WireResponse(status, text.encode(), (*TEXT_HEADERS, *retry))
+        return Response(status, text.encode(), (*TEXT_HEADERS, *retry))
     if error.message is None and not WORDS[error.kind][2]:
         if service.settings.old and request.path in _NEW_PATHS and error.kind is ErrorKind.METHOD_NOT_ALLOWED:
             error, status = EmulatedError(ErrorKind.NOT_FOUND), 404
         return _render_bare(error, request, status, retry)
     envelope = _envelope(error, service.settings)
     if request.path == "/vertex" and error.status is None and error.message is None:
-        status, envelope = 500, Envelope(_FAILED, _FAILED)
+        status, envelope = 500, ErrorFields(_FAILED, _FAILED)
     if error.status is None and _is_streamed(error, request):
         return _render_events(envelope, error, request, service.settings)
-    return WireResponse(status, envelope.body(), (*JSON_HEADERS, *retry))
+    return Response(status, envelope.body(), (*JSON_HEADERS, *retry))
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: TgiService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: TgiService) -> bytes:
     """The event that tells of a failure after the stream has begun; an OpenAI-style stream then ends as any other."""
     chat = request.path in _CHAT_PATHS
     event = _envelope(error, service.settings).event(service.settings, chat=chat)
     return event + DONE if chat else event
 
 
-def _envelope(error: EmulatedError, settings: TgiSettings) -> Envelope:
+def _envelope(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
     status, kind, text = WORDS[error.kind]
     if error.kind is ErrorKind.CONTEXT_LENGTH:
         text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
@@ -120,32 +120,32 @@ def _envelope(error: EmulatedError, settings: TgiSettings) -> Envelope:
     named = error.details.get("error_type")
     if error.status not in (None, status):
         kind = ERROR_TYPES.get(error.status or 0, kind)
-    return Envelope(error.message or text, named if isinstance(named, str) else kind or "validation")
+    return ErrorFields(error.message or text, named if isinstance(named, str) else kind or "validation")
 
 
-def _given(body: JSON, status: int, retry: Headers) -> WireResponse:
+def _given(body: JSON, status: int, retry: Headers) -> Response:
     if isinstance(body, str):
-        return WireResponse(status, body.encode(), (*TEXT_HEADERS, *retry))
-    return WireResponse(status, dump_json(body), (*JSON_HEADERS, *retry))
+        return Response(status, body.encode(), (*TEXT_HEADERS, *retry))
+    return Response(status, dump_json(body), (*JSON_HEADERS, *retry))
 
 
-def _render_bare(error: EmulatedError, request: WireRequest, status: int, retry: Headers) -> WireResponse:
+def _render_bare(error: EmulatedError, request: Request, status: int, retry: Headers) -> Response:
     """A status without a body; the router answers preflight requests for any path."""
     if request.method == "OPTIONS" and error.kind in (ErrorKind.NOT_FOUND, ErrorKind.METHOD_NOT_ALLOWED):
         allowed = (("access-control-allow-methods", "GET,POST"), ("access-control-allow-headers", "content-type"))
-        return WireResponse(200, b"", (*CORS, *allowed))
+        return Response(200, b"", (*CORS, *allowed))
     allow: Headers = ()
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED:
         methods = str(error.details.get("allow", "POST")).replace(" ", "").split(",")
         allow = (("allow", ",".join(dict.fromkeys(m for method in methods for m in _with_head(method)))),)
-    return WireResponse(status, b"", (*allow, *CORS, *retry))
+    return Response(status, b"", (*allow, *CORS, *retry))
 
 
 def _with_head(method: str) -> tuple[str, ...]:
     return ("GET", "HEAD") if method == "GET" else (method,)
 
 
-def _is_streamed(error: EmulatedError, request: WireRequest) -> bool:
+def _is_streamed(error: EmulatedError, request: Request) -> bool:
     """The handler had begun an event stream when it failed."""
     if "streamed" in error.details:
         return bool(error.details["streamed"])
@@ -160,21 +160,19 @@ def _is_streamed(error: EmulatedError, request: WireRequest) -> bool:
     return isinstance(body, dict) and body.get("stream") is True
 
 
-def _render_events(
-    envelope: Envelope, error: EmulatedError, request: WireRequest, settings: TgiSettings
-) -> WireResponse:
+def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
     """HTTP 200 and an event: the router answers before it validates."""
     chat = request.path in _CHAT_PATHS
     body = envelope.event(settings, chat=chat)
     if error.details.get("unfinished"):
         last = "Incomplete generation" if settings.old else "Incomplete generation stream"
-        body += Envelope(last, last.lower().replace(" ", "_")).event(settings, chat=chat)
+        body += ErrorFields(last, last.lower().replace(" ", "_")).event(settings, chat=chat)
     if chat:
         body += DONE
-    return WireResponse(200, body, stream_headers(settings, _count_characters(request)), chunked=True)
+    return Response(200, body, stream_headers(settings, _count_characters(request)), chunked=True)
 
 
-def _count_characters(request: WireRequest) -> int:
+def _count_characters(request: Request) -> int:
     """Characters of ``inputs``; of a conversation, what the emulator's bare template holds: none."""
     try:
         body = request.json()

@@ -5,7 +5,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``rou
 
 from typing import Literal
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, parse_json
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field, Mismatch
@@ -15,7 +15,7 @@ from emulator.vendors.tgi.settings import TgiSettings
 _VARIANTS = ("json", "json_object", "regex", "json_schema")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class GrammarType:
     """``GrammarType`` as a request has it: JSON, as an object or its text, a regular expression, or a schema."""
 
@@ -23,7 +23,7 @@ class GrammarType:
     value: JSON
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Grammar:
     """A JSON Schema; ``bare``: the answer is the text of the string that fits it."""
 

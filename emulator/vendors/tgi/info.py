@@ -3,7 +3,7 @@
 Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
 """
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
 from emulator.protocols.tgi import check_ready, find_served
@@ -24,21 +24,21 @@ def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
     )
 
 
-def answer_health(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_health(request: Request, service: TgiService) -> Response:
     check_ready(find_served(service))
-    return WireResponse(200, b"", CORS)
+    return Response(200, b"", CORS)
 
 
-def answer_models(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_models(request: Request, service: TgiService) -> Response:
     name = check_ready(find_served(service)).name
     model: Object = {"id": name, "object": "model", "created": 0, "owned_by": name}
-    return WireResponse(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
+    return Response(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
 
 
-def answer_info(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_info(request: Request, service: TgiService) -> Response:
     check_ready(find_served(service))
     described = _describe_old(service) if service.settings.old else _describe(service)
-    return WireResponse(200, dump_json(described), JSON_HEADERS)
+    return Response(200, dump_json(described), JSON_HEADERS)
 
 
 def _describe(service: TgiService) -> JSON:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, dump_json
 
 Path = tuple[str | int, ...]
@@ -85,7 +85,7 @@ def end_first(body: bytes) -> int:
     return _skip(body, _next(body, 0))
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Begun:
     """What the parser had read of a body when it met what is no JSON.
 

@@ -8,7 +8,7 @@ token, and a decode step for each further one.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.encoding.prometheus import write_histogram, write_number, write_value
 from emulator.protocols.tgi import count_calls, count_running, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
@@ -34,9 +34,9 @@ def _split(most: int) -> Sequence[float]:
     return tuple(most / 100 * (step + 1) for step in range(100))
 
 
-def answer_metrics(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_metrics(request: Request, service: TgiService) -> Response:
     lines = "\n".join((*_write_requests(service), *_write_batches(service)))
-    return WireResponse(200, f"{lines}\n".encode(), TEXT_HEADERS)
+    return Response(200, f"{lines}\n".encode(), TEXT_HEADERS)
 
 
 def _write_requests(service: TgiService) -> Iterator[str]:

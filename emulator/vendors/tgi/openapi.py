@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import get_args, get_origin, get_type_hints
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
-from emulator.vendors.tgi.chat.fields import ChatRequest
-from emulator.vendors.tgi.completions import CompletionRequest
+from emulator.vendors.tgi.chat.fields import ChatBody
+from emulator.vendors.tgi.completions import CompletionBody
 from emulator.vendors.tgi.generate.fields import NEW, Parameters
 from emulator.vendors.tgi.headers import CORS, JSON_HEADERS
 from emulator.vendors.tgi.settings import TgiService
@@ -32,21 +32,21 @@ _OLD_POSTS: Mapping[str, tuple[str, str]] = {
 }
 _POSTS: Mapping[str, tuple[str, str]] = {
     **_OLD_POSTS,
-    "/chat_tokenize": ("get_chat_tokenize", "ChatRequest"),
+    "/chat_tokenize": ("get_chat_tokenize", "ChatBody"),
     "/invocations": ("sagemaker_compatibility", "SagemakerRequest"),
     "/tokenize": ("tokenize", "GenerateRequest"),
-    "/v1/chat/completions": ("chat_completions", "ChatRequest"),
-    "/v1/completions": ("completions", "CompletionRequest"),
+    "/v1/chat/completions": ("chat_completions", "ChatBody"),
+    "/v1/completions": ("completions", "CompletionBody"),
 }
 _OLD_GETS: Mapping[str, str] = {"/health": "health", "/info": "get_model_info", "/metrics": "metrics"}
 _GETS: Mapping[str, str] = {**_OLD_GETS, "/v1/models": "openai_get_model_info"}
 
 
-def redirect_to_docs(request: WireRequest, service: TgiService) -> WireResponse:
-    return WireResponse(303, b"", (("location", "/docs/"), *CORS))
+def redirect_to_docs(request: Request, service: TgiService) -> Response:
+    return Response(303, b"", (("location", "/docs/"), *CORS))
 
 
-def answer_docs(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_docs(request: Request, service: TgiService) -> Response:
     """A page that lists the routes and links the document."""
     rows = "".join(
         f"<li><code>{method.upper()} {path}</code></li>"
@@ -57,10 +57,10 @@ def answer_docs(request: WireRequest, service: TgiService) -> WireResponse:
         f"<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>{_TITLE}</title></head><body><h1>{_TITLE}</h1>"
         f'<p><a href="/api-doc/openapi.json">/api-doc/openapi.json</a></p><ul>{rows}</ul></body></html>\n'
     )
-    return WireResponse(200, page.encode(), (("content-type", "text/html"), *CORS))
+    return Response(200, page.encode(), (("content-type", "text/html"), *CORS))
 
 
-def answer_document(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_document(request: Request, service: TgiService) -> Response:
     settings = service.settings
     body: Object = {
         "openapi": "3.0.3",
@@ -69,7 +69,7 @@ def answer_document(request: WireRequest, service: TgiService) -> WireResponse:
         "components": {"schemas": _list_schemas(old=settings.old)},
         "tags": [{"name": _TITLE}],
     }
-    return WireResponse(200, dump_json(body), JSON_HEADERS)
+    return Response(200, dump_json(body), JSON_HEADERS)
 
 
 def _list_paths(*, old: bool) -> Mapping[str, Mapping[str, JSON]]:
@@ -118,9 +118,9 @@ def _list_schemas(*, old: bool) -> Object:
         "GenerateRequest": _shape(members, "inputs"),
     }
     if not old:
-        forms = ("CompatGenerateRequest", "ChatRequest", "CompletionRequest")
-        schemas["ChatRequest"] = _shape(_list_properties(ChatRequest), "messages")
-        schemas["CompletionRequest"] = _shape(_list_properties(CompletionRequest), "prompt")
+        forms = ("CompatGenerateRequest", "ChatBody", "CompletionBody")
+        schemas["ChatBody"] = _shape(_list_properties(ChatBody), "messages")
+        schemas["CompletionBody"] = _shape(_list_properties(CompletionBody), "prompt")
         schemas["SagemakerRequest"] = {"oneOf": [_refer(form) for form in forms]}
     return schemas
 

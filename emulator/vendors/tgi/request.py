@@ -3,8 +3,8 @@
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
 
-from emulator.core.dataclass import record
-from emulator.core.requests import CompletionAsk, Deployment, Sampling
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.requests import CompletionRequest, Deployment, Sampling
 from emulator.protocols.tgi import join_prompt, split_prompt
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.generate.fields import Parameters
@@ -17,7 +17,7 @@ _CHUNK = 1024  # tokens the router schedules at a time
 _OLD_LENGTH = 20  # max_new_tokens of 0.9.4 where the request sets none
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """A prompt as the model reads it.
 
@@ -33,8 +33,8 @@ class Prompt:
     media: int = 0
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Validated:
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRequest:
     """A request that passed every check.
 
     Fields:
@@ -57,7 +57,7 @@ def validate(
     *,
     stream: bool,
     logprobs: bool,
-) -> Validated:
+) -> ParsedRequest:
     """Every check of the router, in its order.
 
     Args:
@@ -70,7 +70,7 @@ def validate(
     prompt = _read_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
     limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
     sampled = samples(parameters)
-    return Validated(
+    return ParsedRequest(
         prompt=prompt,
         limit=limit,
         grammar=read_grammar(parameters.grammar, settings),
@@ -89,7 +89,7 @@ def _read_prompt(service: TgiService, deployment: Deployment, inputs: str, param
         most = settings.max_input_tokens
         raise refusal(f"`truncate` must be strictly positive and less than {most}. Given: {truncate}", "truncate")
     inputs, media = take_pictures(inputs) if sees(deployment) else (inputs, 0)
-    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs,), media=media), deployment)
+    (count,) = service.count_prompt(CompletionRequest(prompts=(inputs,), media=media), deployment)
     shown = parameters.decoder_input_details and settings.enable_prefill_logprobs
     if not shown and (truncate is None or truncate >= count):
         return Prompt(text=inputs, count=count, media=media)

@@ -6,18 +6,18 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
-from emulator.core.redaction.credentials import is_folded
-from emulator.core.vendor import Call, Endpoint, Parsed, ShortCut, Vendor, no_habits
+from emulator.core.http import Request
+from emulator.core.redaction.credentials import matches_folded
+from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Parsed, Vendor, no_profile
 from emulator.protocols import tgi
 from emulator.protocols.openai import messages
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.fast_parse import read_plain
-from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
+from emulator.vendors.tgi.chat.fast_parse import fast_parse
+from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.parse import parse_chat, parse_chat_body
 from emulator.vendors.tgi.completions import (
     COMPLETION_REQUEST,
-    CompletionRequest,
+    CompletionBody,
     parse_completions,
     parse_completions_body,
 )
@@ -31,13 +31,13 @@ from emulator.vendors.tgi.settings import TgiService, TgiSettings
 from emulator.vendors.tgi.tokenize import answer_chat_tokenize, answer_tokenize
 from emulator.vendors.tgi.vertex import parse_vertex
 
-Parse = Callable[[WireRequest, TgiService], Parsed]
-_ANY_REQUEST: serde.Type[GenerateRequest | ChatRequest | CompletionRequest] = serde.untagged(
+Parse = Callable[[Request, TgiService], Parsed]
+_ANY_REQUEST: serde.Type[GenerateRequest | ChatBody | CompletionBody] = serde.untagged(
     "SagemakerRequest", COMPAT, CHAT_REQUEST, COMPLETION_REQUEST
 )
 
 
-def admit(request: WireRequest, service: TgiService) -> str:
+def admit(request: Request, service: TgiService) -> str:
     """Who asks, if there is room for what is asked.
 
     Raises:
@@ -50,7 +50,7 @@ def admit(request: WireRequest, service: TgiService) -> str:
     return principal
 
 
-def authenticate(request: WireRequest, service: TgiService) -> str:
+def authenticate(request: Request, service: TgiService) -> str:
     """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
 
     The whole header is compared without regard to case. 0.9.4 knows no keys.
@@ -60,12 +60,12 @@ def authenticate(request: WireRequest, service: TgiService) -> str:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         for key, principal in service.keys.items():
-            if is_folded(key, token):
+            if matches_folded(key, token):
                 return principal
     raise EmulatedError(ErrorKind.UNAUTHENTICATED)
 
 
-def parse_invocations(request: WireRequest, service: TgiService) -> Call:
+def parse_invocations(request: Request, service: TgiService) -> InferenceCall:
     """``POST /invocations``, as SageMaker sends it: the first of three forms that fits; in 0.9.4 as ``POST /``.
 
     Source: text-generation-inference, ``router/src/sagemaker.rs``.
@@ -75,7 +75,7 @@ def parse_invocations(request: WireRequest, service: TgiService) -> Call:
     body = serde.read(request, _ANY_REQUEST)
     if isinstance(body, GenerateRequest):
         return parse_compat(service, body)
-    if isinstance(body, ChatRequest):
+    if isinstance(body, ChatBody):
         return parse_chat_body(service, body)
     return parse_completions_body(service, body)
 
@@ -83,7 +83,7 @@ def parse_invocations(request: WireRequest, service: TgiService) -> Call:
 def _since_1(parse: Parse) -> Parse:
     """A route that 0.9.4 does not have."""
 
-    def parse_new(request: WireRequest, service: TgiService) -> Parsed:
+    def parse_new(request: Request, service: TgiService) -> Parsed:
         if service.settings.old:
             raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
         return parse(request, service)
@@ -100,7 +100,7 @@ _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
     "/generate": parse_generate,
     "/generate_stream": parse_generate_stream,
-    "/v1/chat/completions": ShortCut(read_plain, _since_1(parse_chat)),
+    "/v1/chat/completions": FastParser(fast_parse, _since_1(parse_chat)),
     "/v1/completions": _since_1(parse_completions),
     "/vertex": _since_1(parse_vertex),
     "/invocations": parse_invocations,
@@ -127,7 +127,7 @@ VENDOR = Vendor(
     ),
     settings=TgiSettings,
     catalogue=list_deployments,
-    prepare=no_habits,
+    prepare=no_profile,
     authenticate=admit,
     render_error=render_error,
     render_late_error=render_late_error,

@@ -3,7 +3,7 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.protocols.openai.messages import read_message
 from emulator.protocols.tgi import check_ready, find_served
@@ -14,13 +14,13 @@ from emulator.vendors.tgi.headers import JSON_HEADERS
 from emulator.vendors.tgi.settings import TgiService
 
 
-def answer_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_tokenize(request: Request, service: TgiService) -> Response:
     """``POST /tokenize``: every token of ``inputs``."""
     body = serde.read(request, PLAIN)
     return _answer(_list_tokens(service, body.inputs))
 
 
-def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
+def answer_chat_tokenize(request: Request, service: TgiService) -> Response:
     """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
@@ -28,8 +28,8 @@ def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireRespo
     return _answer({"tokenize_response": tokens, "templated_text": text})
 
 
-def _answer(value: JSON) -> WireResponse:
-    return WireResponse(200, dump_json(value), JSON_HEADERS)
+def _answer(value: JSON) -> Response:
+    return Response(200, dump_json(value), JSON_HEADERS)
 
 
 def _list_tokens(service: TgiService, text: str) -> list[JSON]:

@@ -5,7 +5,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/
 
 from typing import TypeVar
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.requests import Tool
@@ -17,7 +17,7 @@ from emulator.vendors.tgi.errors import early_refusal
 T = TypeVar("T")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class NamedTool:
     """``tool_choice`` as an object that names a tool."""
 

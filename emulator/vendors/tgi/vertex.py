@@ -6,26 +6,26 @@ Source: text-generation-inference, ``router/src/vertex.rs``.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import Ask, CompletionAsk, Deployment
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import check_ready, serves
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
+from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.parse import constrain, read_ask, read_parameters
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
 from emulator.vendors.tgi.images import sees
-from emulator.vendors.tgi.request import Prompt, Validated, validate
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, validate
 from emulator.vendors.tgi.settings import TgiService
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class VertexInstance:
     """``GenerateVertexInstance``: of the parameters only length and seed have a say."""
 
@@ -33,11 +33,11 @@ class VertexInstance:
     parameters: Parameters | None = None
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class VertexRequest:
     """``VertexRequest``."""
 
-    instances: Sequence[VertexInstance | ChatRequest]
+    instances: Sequence[VertexInstance | ChatBody]
 
 
 _INSTANCE = serde.build(
@@ -48,23 +48,23 @@ _INSTANCE = serde.build(
         flat=True,
     ),
 )
-_ANY_INSTANCE: serde.Type[VertexInstance | ChatRequest] = serde.untagged("VertexInstance", _INSTANCE, CHAT_REQUEST)
+_ANY_INSTANCE: serde.Type[VertexInstance | ChatBody] = serde.untagged("VertexInstance", _INSTANCE, CHAT_REQUEST)
 VERTEX_REQUEST = serde.build(
     VertexRequest,
     serde.struct("VertexRequest", (Field("instances", serde.sequence(_ANY_INSTANCE), required=True),), flat=True),
 )
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """One instance, ready to be asked; ``prompt``: its text."""
 
-    ask: Ask
+    ask: InferenceRequest
     prompt: str
-    valid: Validated
+    valid: ParsedRequest
 
 
-def parse_vertex(request: WireRequest, service: TgiService) -> Call:
+def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     """One call for all instances; several are answered as so many prompts, a conversation as its text."""
     instances = serde.read(request, VERTEX_REQUEST).instances
     if not instances:
@@ -76,8 +76,8 @@ def parse_vertex(request: WireRequest, service: TgiService) -> Call:
     ask = parts[0].ask
     if len(parts) > 1:
         sampling = replace(parts[0].valid.sampling, max_tokens=max(limits))
-        ask = CompletionAsk(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
-    return Call(
+        ask = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=VertexCodec(),
@@ -86,7 +86,7 @@ def parse_vertex(request: WireRequest, service: TgiService) -> Call:
     )
 
 
-def _read(instance: VertexInstance | ChatRequest, service: TgiService, deployment: Deployment) -> _Part:
+def _read(instance: VertexInstance | ChatBody, service: TgiService, deployment: Deployment) -> _Part:
     """An instance whose request must be taken as a whole, but whose generation fails in the same words whatever it is.
 
     Raises:
@@ -102,26 +102,28 @@ def _read(instance: VertexInstance | ChatRequest, service: TgiService, deploymen
             decoder_input_details=True,
         )
         valid = _validate(service, deployment, instance.inputs, parameters)
-        return _Part(CompletionAsk(prompts=(valid.prompt.text,), sampling=valid.sampling), valid.prompt.text, valid)
+        return _Part(CompletionRequest(prompts=(valid.prompt.text,), sampling=valid.sampling), valid.prompt.text, valid)
     ask = read_ask(instance, pictures=sees(deployment))
     prompt = Prompt(text="", count=service.count_chat(ask.messages, ask.tools, deployment))
     valid = _validate(service, deployment, prompt, read_parameters(instance))
     return _Part(constrain(ask, valid), "\n".join(message.text for message in ask.messages), valid)
 
 
-def _validate(service: TgiService, deployment: Deployment, inputs: str | Prompt, parameters: Parameters) -> Validated:
+def _validate(
+    service: TgiService, deployment: Deployment, inputs: str | Prompt, parameters: Parameters
+) -> ParsedRequest:
     try:
         return validate(service, deployment, inputs, parameters, stream=False, logprobs=False)
     except EmulatedError as error:
         raise EmulatedError(ErrorKind.INTERNAL, param=error.param) from None
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class VertexCodec:
     """Words the texts of all instances."""
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        return WireResponse(200, dump_json({"predictions": [choice.text() for choice in plan.choices]}), JSON_HEADERS)
+    def render(self, plan: Plan, request: Request) -> Response:
+        return Response(200, dump_json({"predictions": [choice.text() for choice in plan.choices]}), JSON_HEADERS)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise AssertionError("nothing of it streams")

@@ -11,7 +11,7 @@ import pytest
 from emulator.control.models import Filters, RequestEntry
 from emulator.control.serialize import show_body, show_headers, show_response
 from emulator.core.json import as_array, as_object, dump_json
-from emulator.journal.record import thin
+from emulator.journal.record import thin_out
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting, whole
 from tests.handler.toy import TOY
@@ -287,7 +287,7 @@ async def test_what_was_not_sent_is_not_told(start: Start) -> None:
 )
 def test_writes_are_bounded(count: int, told: list[tuple[float, float]]) -> None:
     dues, late = [float(at) for at in range(count)], [0.0 if at % 2 else 0.5 for at in range(count)]
-    assert thin(dues, late) == told
+    assert thin_out(dues, late) == told
 
 
 async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:

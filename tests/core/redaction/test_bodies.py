@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.values import redact, redact_request
 from tests.parsed import JSON
@@ -93,7 +93,7 @@ def test_of_a_header_what_tells_it_is_left(name: str, value: str, shown: str) ->
 
 def test_what_is_cut_of_a_request_is_still_equal_to_the_whole() -> None:
     headers = CIMultiDict([("X-Goog-Api-Key", "abcdefghijkl"), ("x-goog-api-key", "second"), ("a", "b")])
-    wire = WireRequest("GET", "/", {"SIG": "abcdefghijkl", "q": "abcdefghijkl"}, headers)
+    wire = Request("GET", "/", {"SIG": "abcdefghijkl", "q": "abcdefghijkl"}, headers)
     redact_request(wire)
     assert [*map(str.__str__, wire.headers.values())] == ["abcd…", "b"]
     assert wire.headers["x-goog-api-key"] == "abcdefghijkl"

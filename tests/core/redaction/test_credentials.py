@@ -2,19 +2,26 @@
 
 import pytest
 
-from emulator.core.redaction.credentials import CutCredential, cut, fingerprint, is_folded, make_keyring, seal
+from emulator.core.redaction.credentials import (
+    MaskedCredential,
+    build_credential_map,
+    digest_credential,
+    fingerprint,
+    mask,
+    matches_folded,
+)
 
 
 def test_a_credential_that_is_cut_is_equal_to_the_whole_and_to_nothing_else() -> None:
-    cut = CutCredential("Bearer dapi-search-1", "Bearer dapi…")
-    assert str.__str__(cut) == "Bearer dapi…"
-    assert cut == "Bearer dapi-search-1" == cut
-    assert cut != "Bearer dapi-batch"
-    assert cut != "Bearer dapi…"
-    assert cut == CutCredential("Bearer dapi-search-1", "") != CutCredential("Bearer dapi-batch", "")
-    assert {cut, CutCredential("Bearer dapi-search-1", "")} == {cut}
-    assert cut.startswith("Bearer dapi")
-    assert "search" not in "".join(cut)
+    mask = MaskedCredential("Bearer dapi-search-1", "Bearer dapi…")
+    assert str.__str__(mask) == "Bearer dapi…"
+    assert mask == "Bearer dapi-search-1" == mask
+    assert mask != "Bearer dapi-batch"
+    assert mask != "Bearer dapi…"
+    assert mask == MaskedCredential("Bearer dapi-search-1", "") != MaskedCredential("Bearer dapi-batch", "")
+    assert {mask, MaskedCredential("Bearer dapi-search-1", "")} == {mask}
+    assert mask.startswith("Bearer dapi")
+    assert "search" not in "".join(mask)
 
 
 @pytest.mark.parametrize(
@@ -31,13 +38,13 @@ def test_a_credential_that_is_cut_is_equal_to_the_whole_and_to_nothing_else() ->
     ],
 )
 def test_four_characters_are_shown_of_what_is_long_enough(secret: str, shown: str) -> None:
-    assert cut(secret) == shown
+    assert mask(secret) == shown
 
 
 @pytest.mark.parametrize("sealed", [False, True])
 def test_a_keyring_opens_to_the_whole_credential_alone(sealed: bool) -> None:
-    tokens = [seal(token) if sealed else token for token in ("dapi-one", "dapi-two")]
-    ring = make_keyring(zip(tokens, ("search", "batch"), strict=True))
+    tokens = [digest_credential(token) if sealed else token for token in ("dapi-one", "dapi-two")]
+    ring = build_credential_map(zip(tokens, ("search", "batch"), strict=True))
     assert [ring.get(token) for token in ("dapi-one", "dapi-two", "dapi…", "DAPI-ONE")] == [
         "search",
         "batch",
@@ -46,10 +53,10 @@ def test_a_keyring_opens_to_the_whole_credential_alone(sealed: bool) -> None:
     ]
     assert "dapi-two" in ring
     assert len(ring) == 2
-    assert [is_folded(token, "DAPI-One") for token in ring] == [True, False]
+    assert [matches_folded(token, "DAPI-One") for token in ring] == [True, False]
     assert [fingerprint(token) for token in ring] == [fingerprint("dapi-one"), fingerprint("dapi-two")]
 
 
 def test_a_sealed_credential_shows_its_first_letters_and_stays_sealed() -> None:
-    sealed = seal("dapi-search-1")
-    assert (sealed, cut(sealed), seal(sealed).digest) == ("dapi…", "dapi…", fingerprint("dapi-search-1"))
+    sealed = digest_credential("dapi-search-1")
+    assert (sealed, mask(sealed), digest_credential(sealed).digest) == ("dapi…", "dapi…", fingerprint("dapi-search-1"))

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import AnyService, Call, ShortCut
-from emulator.generation.generate import write
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import AnyService, FastParser, InferenceCall
+from emulator.generation.generate import generate
 from emulator.generation.language import detect_language
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.services import read_settings, serve
+from emulator.runtime.services import create_service, read_settings
 from emulator.scenario.models import Scenario
 from emulator.vendors import VENDORS
 
@@ -189,37 +189,37 @@ def bodies(draw: st.DrawFn, models: tuple[str, ...]) -> JSON:
 
 
 @cache
-def find(world: World) -> tuple[ShortCut[Any, Any], dict[str, str], AnyService]:
+def find(world: World) -> tuple[FastParser[Any, Any], dict[str, str], AnyService]:
     """Where the world is asked."""
     vendor = VENDORS[world.vendor]
     entries = [{"vendor": world.vendor, **entry} for entry in world.deployments]
     head: JSON = {"version": 1, "vendors": {world.vendor: world.settings}, "deployments": entries}
     scenario = Scenario.model_validate(head)
-    service = serve(vendor, read_settings(vendor, scenario), scenario, FrozenClock(), VendorMetrics())
+    service = create_service(vendor, read_settings(vendor, scenario), scenario, FrozenClock(), VendorMetrics())
     endpoint, params = Router(vendor.endpoints).resolve("POST", world.path)
-    assert isinstance(endpoint.parse, ShortCut)
+    assert isinstance(endpoint.parse, FastParser)
     return endpoint.parse, dict(params), service
 
 
-def read(world: World, body: JSON | bytes) -> tuple[Call | None, Call | EmulatedError, WireRequest]:
+def read(world: World, body: JSON | bytes) -> tuple[InferenceCall | None, InferenceCall | EmulatedError, Request]:
     """A request as the short way reads it, and as the long one does; ``body`` is JSON unless bytes."""
     parse, params, service = find(world)
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"}
-    request = WireRequest("POST", world.path, world.query, headers, sent, params, key=bytes(range(16)))
+    request = Request("POST", world.path, world.query, headers, sent, params, key=bytes(range(16)))
     call = parse.plain(request, service)
     try:
         whole = parse.whole(request, service)
     except EmulatedError as error:
         return call, error, request
-    assert isinstance(whole, Call)
+    assert isinstance(whole, InferenceCall)
     return call, whole, request
 
 
-def say(call: Call, request: WireRequest) -> object:
+def say(call: InferenceCall, request: Request) -> object:
     """What goes over the wire."""
     tokenizer = tokenizer_for(call.deployment.tokenizer)
-    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
+    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
     plan = Plan(bytes(16), 5.0, draft.choices, usage=draft.usage)
     if call.stream:
         stream = call.codec.stream(plan, request)
@@ -240,12 +240,12 @@ def compare(world: World, body: JSON | bytes) -> None:
     call, whole, request = read(world, body)
     if call is None:
         return
-    assert isinstance(whole, Call), f"refused: {whole}"
-    for part in fields(Call):
+    assert isinstance(whole, InferenceCall), f"refused: {whole}"
+    for part in fields(InferenceCall):
         if part.name not in ("codec", "keep", "fallback", "names"):
             assert getattr(call, part.name) == getattr(whole, part.name), part.name
     assert (call.keep, whole.keep, call.fallback, whole.fallback) == (None,) * 4
-    assert isinstance(call.ask, ChatAsk)
+    assert isinstance(call.ask, ChatRequest)
     assert call.ask.language == detect_language(call.ask.prompt or "")
     assert (call.names is None) == (whole.names is None)
     if call.names is not None and whole.names is not None:
@@ -338,7 +338,7 @@ def test_what_words_an_answer_is_made_once_for_all(world: World) -> None:
 def test_headers_that_have_a_say_are_left_to_the_long_way(header: str) -> None:
     parse, _, service = find(_azure())
     body: JSON = {"model": "mistral-small-2503", "messages": [{"role": "user", "content": "Tell me about the tides."}]}
-    request = WireRequest("POST", "/chat/completions", {"api-version": "2024-05-01"}, {}, json.dumps(body).encode())
+    request = Request("POST", "/chat/completions", {"api-version": "2024-05-01"}, {}, json.dumps(body).encode())
     assert parse.plain(request, service) is not None
     request.headers = {header: "text/plain"}
     assert parse.plain(request, service) is None

@@ -16,7 +16,7 @@ import pytest
 from emulator import start
 from emulator.cli import main
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from tests.test_pytest_plugin import suite
 from tests.tools.docs import control
 from tests.tools.docs.blocks import PAGES, ROOT, RUN_BY, SHOWN, find_blocks
@@ -62,7 +62,7 @@ SCENARIOS = [
 
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_a_scenario_is_served(block: str) -> None:
-    assert build(load_text(block if "version:" in block else f"version: 1\n{block}")).apps
+    assert create_application(load_text(block if "version:" in block else f"version: 1\n{block}")).apps
 
 
 def test_a_mistake_is_reported_as_it_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

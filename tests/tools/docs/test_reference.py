@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from emulator.scenario.load import load_scenario
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
 from tests.tools.docs import bounds
 from tests.tools.docs.reference import FILE, properties, render
@@ -54,7 +54,7 @@ def test_an_example_is_served_and_has_its_key(section: Section, key: str, text: 
     scenario.write_text(version + section.place.replace("…", text), encoding="utf-8")
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "tides.md").write_text("Tides come and go.", encoding="utf-8")
-    assert build(load_scenario([scenario])).apps
+    assert create_application(load_scenario([scenario])).apps
 
 
 @pytest.mark.parametrize("name", VENDORS)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from faker import Factory, Generator
 
-from emulator.core.rng import derive, draw_integer
+from emulator.core.rng import derive_key, draw_integer
 from emulator.generation.language import LOCALES
 from emulator.generation.text import find_prose
 from tests.tools.prose.templates import TEMPLATES, Templates
@@ -29,7 +29,7 @@ def render(language: str) -> str:
     Locales without templates of their own get Faker's made-up sentences.
     """
     generator = Factory.create(language, _PROVIDERS, use_weighting=False)
-    generator.seed_instance(draw_integer(derive("prose", language), 2**64))
+    generator.seed_instance(draw_integer(derive_key("prose", language), 2**64))
     templates = TEMPLATES.get(language)
     if templates is None:
         made_up = [str(generator.format("sentence", 10)) for _ in range(_OPENERS + _SENTENCES)]

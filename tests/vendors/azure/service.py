@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl, urlsplit
 from multidict import CIMultiDict
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import Call, Change
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import Change, InferenceCall
 from emulator.http.routing import Router
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.routes import VENDOR
 from tests.parsed import JSON, parse_json
@@ -33,7 +33,7 @@ _READS = frozenset(name.lower() for name in VENDOR.reads)
 class Refused:
     """An error as a client gets it."""
 
-    response: WireResponse
+    response: Response
 
     @property
     def status(self) -> int:
@@ -52,7 +52,7 @@ def serve(scenario: str = "") -> AzureService:
     """The vendor under a scenario; ``profile=maas`` is short for its settings."""
     if scenario and ":" not in scenario:
         scenario = "vendors:\n  azure: {" + scenario.replace("=", ": ") + "}\n"
-    built = build(load_text("version: 1\nname: test\nclock: frozen\n" + scenario))
+    built = create_application(load_text("version: 1\nname: test\nclock: frozen\n" + scenario))
     (app,) = (app for app in built.apps if app.vendor.name == "azure")
     service: AzureService = app.service
     return service
@@ -60,13 +60,13 @@ def serve(scenario: str = "") -> AzureService:
 
 def make_request(
     target: str, body: JSON | bytes = None, headers: Mapping[str, str] | None = None, method: str = ""
-) -> WireRequest:
+) -> Request:
     """A request with a good key and JSON content, as far as ``headers`` do not say otherwise."""
     url = urlsplit(target)
     payload = b"" if body is None else body if isinstance(body, bytes) else dump_json(body)
     sent: CIMultiDict[str] = CIMultiDict({"api-key": "k", "Content-Type": "application/json"})
     sent.update(headers or {})
-    return WireRequest(
+    return Request(
         method=method or ("GET" if body is None else "POST"),
         path=url.path,
         query=dict(parse_qsl(url.query)),
@@ -81,7 +81,7 @@ def send(
     scenario: str = "",
     headers: Mapping[str, str] | None = None,
     method: str = "",
-) -> Call | WireResponse | Refused:
+) -> InferenceCall | Response | Refused:
     """Route, authenticate, parse; nothing is decided."""
     service = serve(scenario)
     request = make_request(target, body, headers, method)
@@ -91,16 +91,18 @@ def send(
             request.principal = VENDOR.authenticate(request, service)
         with request.limited_to(_READS):
             parsed = endpoint.parse(request, service)
-            assert not isinstance(parsed, Change | WireStream)
+            assert not isinstance(parsed, Change | StreamingResponse)
             return parsed
     except EmulatedError as error:
         return Refused(VENDOR.render_error(error, request, service))
 
 
-def accept(body: JSON, target: str = CHAT, scenario: str = "", headers: Mapping[str, str] | None = None) -> Call:
+def accept(
+    body: JSON, target: str = CHAT, scenario: str = "", headers: Mapping[str, str] | None = None
+) -> InferenceCall:
     """The call a request becomes."""
     call = send(body, target, scenario, headers)
-    assert isinstance(call, Call), call.json() if isinstance(call, Refused) else call
+    assert isinstance(call, InferenceCall), call.json() if isinstance(call, Refused) else call
     return call
 
 
@@ -123,22 +125,22 @@ def messages(*content: JSON) -> JSON:
     return {"messages": [{"role": "user", "content": list(content)}]}
 
 
-def ask_of(body: JSON, scenario: str = "") -> ChatAsk:
+def ask_of(body: JSON, scenario: str = "") -> ChatRequest:
     """What a chat request asks."""
     ask = accept(body, scenario=scenario).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     return ask
 
 
 def word(
     error: EmulatedError, scenario: str = "", body: JSON = None, headers: Mapping[str, str] | None = None
-) -> WireResponse:
+) -> Response:
     """An injected error in the words of a profile."""
     request = make_request(CHAT, HELLO if body is None else body, headers)
     return VENDOR.render_error(error, request, serve(scenario))
 
 
-def headers_of(response: WireResponse) -> Mapping[str, str]:
+def headers_of(response: Response) -> Mapping[str, str]:
     return CIMultiDict(response.headers)
 
 
@@ -147,7 +149,7 @@ def look(**request: JSON) -> object:
     outcome = send(**request)
     if isinstance(outcome, Refused):
         return {"status": outcome.status, "headers": outcome.headers, "answer": outcome.json()}
-    if isinstance(outcome, WireResponse):
+    if isinstance(outcome, Response):
         return {"status": outcome.status, "answer": parse_json(outcome.body)}
     return outcome
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import CompletionAsk, Sampling
+from emulator.core.requests import CompletionRequest, Sampling
 from tests.conftest import Start
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import REQUEST, plan_of, say
@@ -13,9 +13,9 @@ KEY = {"api-key": "k"}
 PASS = {"extra-parameters": "pass-through"}
 
 
-def ask_of(body: JSON, headers: dict[str, str] | None = None) -> CompletionAsk:
+def ask_of(body: JSON, headers: dict[str, str] | None = None) -> CompletionRequest:
     ask = accept(body, ROUTE, headers=headers).ask
-    assert isinstance(ask, CompletionAsk)
+    assert isinstance(ask, CompletionRequest)
     return ask
 
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from emulator.core.requests import EmbeddingAsk
+from emulator.core.requests import EmbeddingRequest
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.azure.service import VERSION, accept, refuse
@@ -15,9 +15,9 @@ ROUTE = f"/embeddings{VERSION}"
 KEY = {"api-key": "k"}
 
 
-def ask_of(body: JSON) -> EmbeddingAsk:
+def ask_of(body: JSON) -> EmbeddingRequest:
     ask = accept(body, ROUTE).ask
-    assert isinstance(ask, EmbeddingAsk)
+    assert isinstance(ask, EmbeddingRequest)
     return ask
 
 
@@ -96,7 +96,7 @@ def test_a_purpose_changes_the_vector_but_not_the_count() -> None:
     calls = [accept({"input": "a", "input_type": kind}, ROUTE) for kind in ("text", "query", "document")]
     assert len({call.prompt_tokens for call in calls}) == 1
     asks = [call.ask for call in calls]
-    assert len({ask.instruction for ask in asks if isinstance(ask, EmbeddingAsk)}) == 3
+    assert len({ask.instruction for ask in asks if isinstance(ask, EmbeddingRequest)}) == 3
 
 
 async def embed(start: Start, body: JSON, scenario: str = "") -> JSON:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
-from emulator.core.requests import ChatAsk
+from emulator.core.http import Response
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, PASS, Refused, accept, chat, refuse, send
 
@@ -47,8 +47,8 @@ def test_extra_parameters(profile: str, value: str | None, outcome: int | str) -
     headers = {} if value is None else {"extra-parameters": value}
     answer = send(chat(**TWO), CHAT, f"profile={profile}", headers)
     if isinstance(outcome, int):
-        assert not isinstance(answer, Refused | WireResponse)
-        assert isinstance(answer.ask, ChatAsk)
+        assert not isinstance(answer, Refused | Response)
+        assert isinstance(answer.ask, ChatRequest)
         assert answer.ask.sampling.n == outcome
         return
     assert isinstance(answer, Refused)
@@ -88,7 +88,7 @@ def test_a_wrong_header_is_refused_after_a_wrong_body() -> None:
 )
 def test_passed_through_parameters_take_effect(extras: JSON, expected: dict[str, object]) -> None:
     ask = accept(chat(**extras), headers=PASS).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     for name, value in expected.items():
         assert getattr(ask.sampling, name) == value
 

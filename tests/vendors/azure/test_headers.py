@@ -3,7 +3,7 @@
 import pytest
 from multidict import CIMultiDict
 
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.http.routing import Router
 from emulator.vendors.azure.routes import VENDOR
 from tests.conftest import Start
@@ -35,7 +35,7 @@ def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> N
     for request in (first, second):
         endpoint, request.params = Router(VENDOR.endpoints).resolve(request.method, request.path)
         call = endpoint.parse(request, service)
-        assert isinstance(call, Call)
+        assert isinstance(call, InferenceCall)
         calls.append(call)
     for name in ("deployment", "ask", "codec", "stream", "prompt_tokens"):
         assert getattr(calls[0], name) == getattr(calls[1], name)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import VERSION, Refused, send
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def get(target: str, scenario: str = "", headers: dict[str, str] | None = None) -> WireResponse:
+def get(target: str, scenario: str = "", headers: dict[str, str] | None = None) -> Response:
     answer = send(None, target, scenario, headers)
     return answer.response if isinstance(answer, Refused) else answer  # type: ignore[return-value]
 
@@ -58,7 +58,7 @@ def test_info_is_of_whom_header_or_model_name() -> None:
     assert get(f"/info{VERSION}", scenario, {"azureml-model-deployment": "embed-3072"}).body == expected
     assert get(f"/info{VERSION}&model=embed-3072", scenario).body == expected
     with_body = send({"model": "embed-3072"}, f"/info{VERSION}", scenario, method="GET")
-    assert isinstance(with_body, WireResponse)
+    assert isinstance(with_body, Response)
     assert with_body.body == expected
 
 
@@ -120,7 +120,7 @@ def test_a_container_is_healthy() -> None:
 def test_tokens_for_applications(form: bytes, status: int, body: JSON) -> None:
     scenario = "keys:\n  - {token: t, principal: search}\n"
     answer = send(form, "/common/oauth2/v2.0/token", scenario, FORM)
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert (answer.status, parse_json(answer.body)) == (status, body)
 
 

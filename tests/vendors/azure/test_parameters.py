@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, refuse
 
@@ -101,7 +101,7 @@ def test_a_resource_speaks_of_each_model_in_its_makers_words(model: str, status:
 
 def test_what_a_model_leaves_without_effect() -> None:
     ask = accept(chat(model="DeepSeek-R1", temperature=0.3, presence_penalty=1), CHAT).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     assert ask.sampling.knobs == ()
     assert not accept(chat(model="DeepSeek-R1", temperature=0), CHAT).ask.sampling.greedy  # type: ignore[union-attr]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.azure.service import HELLO, VERSION, Refused, accept, chat, refuse, send
 
@@ -18,7 +18,7 @@ UNKNOWN = {"message": "Unrecognized request argument supplied: foo", "type": "in
 def test_paths_of_azure_openai_speak_it_whatever_the_root_does(profile: str, target: str) -> None:
     scenario = f"profile={profile}"
     call = accept(chat(model="gpt-4o-mini", n=2, user="u", max_completion_tokens=9), target, scenario)
-    assert isinstance(call.ask, ChatAsk)
+    assert isinstance(call.ask, ChatRequest)
     assert (call.deployment.name, call.ask.sampling.n, call.ask.sampling.max_tokens) == ("gpt-4o-mini", 2, 9)
     refused = refuse(chat(model="gpt-4o-mini", foo=1), target, scenario)
     assert (refused.status, refused.json()) == (400, {"error": {**UNKNOWN, "param": None, "code": None}})

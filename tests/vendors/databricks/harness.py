@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Event, Mark, WireRequest, WireResponse
+from emulator.core.http import Event, Mark, Request, Response
 from emulator.core.plan import Plan
 from emulator.core.requests import Deployment
-from emulator.core.vendor import Call, Change
-from emulator.generation.generate import write
+from emulator.core.vendor import Change, InferenceCall
+from emulator.generation.generate import generate
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.services import serve
+from emulator.runtime.services import create_service
 from emulator.scenario.models import Scenario
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.routes import VENDOR
@@ -48,7 +48,7 @@ class Exchange:
     headers: Mapping[str, str]
     events: tuple[JSON, ...] = ()
     text: bytes = b""
-    call: Call | None = None
+    call: InferenceCall | None = None
 
     @property
     def message(self) -> str:
@@ -65,7 +65,7 @@ def make_service(
     head = {"version": 1, "name": "test"}
     listed = {} if keys is None else {"keys": [{"token": token, "principal": who} for token, who in keys.items()]}
     scenario = Scenario.model_validate({**head, **listed})
-    return serve(vendor, DatabricksSettings.model_validate(settings), scenario, FrozenClock(), VendorMetrics())
+    return create_service(vendor, DatabricksSettings.model_validate(settings), scenario, FrozenClock(), VendorMetrics())
 
 
 def send(
@@ -82,7 +82,7 @@ def send(
     """Ask once; ``body`` is JSON unless bytes."""
     service = make_service(settings, deployments, keys)
     payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = WireRequest(
+    request = Request(
         method=method or ("GET" if body is None else "POST"),
         path=path,
         query=query or {},
@@ -101,23 +101,23 @@ def send(
         return _read(VENDOR.render_error(error, request, service))
     if isinstance(parsed, Change):
         made = parsed.make({})
-        return _read(made if isinstance(made, WireResponse) else made.answer)
-    if isinstance(parsed, WireResponse):
+        return _read(made if isinstance(made, Response) else made.answer)
+    if isinstance(parsed, Response):
         return _read(parsed)
-    assert isinstance(parsed, Call)
+    assert isinstance(parsed, InferenceCall)
     return answer(parsed, request)
 
 
-def answer(call: Call, request: WireRequest) -> Exchange:
+def answer(call: InferenceCall, request: Request) -> Exchange:
     """The engine's answer to a call, on the wire."""
     tokenizer = tokenizer_for(call.deployment.tokenizer)
-    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
+    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
     choices = tuple(replace(c, due=[float(i) for i in range(len(c.tokens))]) for c in draft.choices)
     plan = Plan(key=bytes(16), created=5.0, choices=choices, vectors=draft.vectors, usage=draft.usage)
     return render(plan, call, request)
 
 
-def render(plan: Plan, call: Call, request: WireRequest) -> Exchange:
+def render(plan: Plan, call: InferenceCall, request: Request) -> Exchange:
     """A plan on the wire, as the call wants it."""
     if not call.stream:
         return replace(_read(call.codec.render(plan, request)), call=call)
@@ -143,7 +143,7 @@ def check_marks(events: list[Event]) -> None:
     assert [Mark.USAGE in mark for mark in with_usage] == [False] * (len(with_usage) - 1) + [True] * bool(with_usage)
 
 
-def _read(response: WireResponse) -> Exchange:
+def _read(response: Response) -> Exchange:
     body = json.loads(response.body) if response.body[:1] in (b"{", b"[") else None
     return Exchange(response.status, body, dict(response.headers), text=response.body)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.errors import WIRE, render_error, render_late_error
 from tests.parsed import JSON
@@ -14,13 +14,13 @@ from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_
 PATH = f"/serving-endpoints/{LLAMA}/invocations"
 
 
-def word(error: EmulatedError, path: str = PATH, body: bytes = b"", **settings: JSON) -> WireResponse:
+def word(error: EmulatedError, path: str = PATH, body: bytes = b"", **settings: JSON) -> Response:
     params = {"name": LLAMA} if path == PATH else {}
-    request = WireRequest(method="POST", path=path, params=params, body=body)
+    request = Request(method="POST", path=path, params=params, body=body)
     return render_error(error, request, make_service(settings, ()))
 
 
-def read(response: WireResponse) -> JSON:
+def read(response: Response) -> JSON:
     return json.loads(response.body)
 
 
@@ -145,7 +145,7 @@ def test_credentials_are_refused_with_a_request_id(error: EmulatedError, message
     ],
 )
 def test_management_has_words_of_its_own(error: EmulatedError, code: str, message: str) -> None:
-    request = WireRequest(method="GET", path="/api/2.0/serving-endpoints/e", params={"name": "e"})
+    request = Request(method="GET", path="/api/2.0/serving-endpoints/e", params={"name": "e"})
     body = read(render_error(error, request, make_service({}, ())))
     assert body["error_code"] == code
     assert message in body["message"]
@@ -328,7 +328,7 @@ def test_openai_routes_need_a_model(path: str, prefix: str, slash: str) -> None:
 
 
 def late(error: EmulatedError, path: str, body: JSON, **settings: JSON) -> JSON:
-    request = WireRequest(method="POST", path=path, body=json.dumps(body).encode())
+    request = Request(method="POST", path=path, body=json.dumps(body).encode())
     text = render_late_error(error, request, make_service(settings, ()))
     assert text.endswith(b"\n\n")
     return text.decode().split("\n")

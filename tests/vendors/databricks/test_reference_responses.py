@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.requests import Message
 from emulator.vendors.databricks.errors import render_late_error
 from tests.parsed import JSON
@@ -210,7 +210,7 @@ FAILED = {"code": "internal_error", "message": "boom", "param": "input", "type":
 @pytest.mark.parametrize("member", [pytest.param(name, id=f"Error.{name}") for name in FAILED])
 def test_error_of_a_failed_response(member: str) -> None:
     body = json.dumps({"model": GPT, "input": "x"}).encode()
-    request = WireRequest(method="POST", path="/serving-endpoints/responses", body=body)
+    request = Request(method="POST", path="/serving-endpoints/responses", body=body)
     error = EmulatedError(ErrorKind.INTERNAL, "boom", param="input")
     event = render_late_error(error, request, make_service({}, ())).decode()
     failed = json.loads(event.partition("data: ")[2])["response"]

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.http import WireRequest
-from emulator.core.plan import Choice, Plan, Span, Usage, Words
+from emulator.core.http import Request
+from emulator.core.plan import Choice, Plan, Segment, Tokens, Usage
 from emulator.core.requests import Deployment
-from emulator.core.vendor import Call
-from emulator.generation.generate import write
+from emulator.core.vendor import InferenceCall
+from emulator.generation.generate import generate
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.http.routing import Router
 from emulator.vendors.databricks.chat.render import ChatCodec
@@ -25,17 +25,17 @@ USUAL_GPT = Deployment(vendor="databricks", name="usual", model="gpt-4o", traits
 ROUTER = Router(VENDOR.endpoints)
 
 
-def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[Call, WireRequest]:
+def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[InferenceCall, Request]:
     service = make_service({}, (SPLIT, ODD, USUAL_GPT))
-    request = WireRequest(method="POST", path=path, body=json.dumps(body).encode(), key=key)
+    request = Request(method="POST", path=path, body=json.dumps(body).encode(), key=key)
     endpoint, request.params = ROUTER.resolve("POST", path)
     call = endpoint.parse(request, service)
-    assert isinstance(call, Call)
+    assert isinstance(call, InferenceCall)
     return call, request
 
 
-def say(call: Call, request: WireRequest) -> bytes:
-    draft = write(call.ask, call.deployment, tokenizer_for(call.deployment.tokenizer), seed=0,
+def say(call: InferenceCall, request: Request) -> bytes:
+    draft = generate(call.ask, call.deployment, tokenizer_for(call.deployment.tokenizer), seed=0,
                   prompt_tokens=call.prompt_tokens)  # fmt: skip
     plan = Plan(key=request.key, created=5.0, choices=draft.choices, vectors=draft.vectors, usage=draft.usage)
     if call.stream:
@@ -45,7 +45,7 @@ def say(call: Call, request: WireRequest) -> bytes:
     return repr(answer.headers).encode() + answer.body
 
 
-def the_long_way(call: Call) -> Call:
+def the_long_way(call: InferenceCall) -> InferenceCall:
     """The same call, as if its endpoint never sent a plain string."""
     assert isinstance(call.codec, ChatCodec)
     return replace(call, codec=replace(call.codec, style=replace(call.codec.style, plain=False)))
@@ -106,8 +106,8 @@ def test_the_short_way_counts_as_the_long_one_does(name: str, counting: str, inc
 def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> None:
     call, request = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
     due = [float(number) for number, _ in enumerate(tokens)]
-    span = Span("text", 0, len(tokens))
-    choice = Choice(Words(tokens, (0,) * len(tokens)), due=due, finish_reason="stop", spans=(span,))
+    span = Segment("text", 0, len(tokens))
+    choice = Choice(Tokens(tokens, (0,) * len(tokens)), due=due, finish_reason="stop", spans=(span,))
     plan = Plan(key=bytes(16), created=5.0, choices=(choice,), usage=Usage(9, len(tokens)))
     short, long = (list(one.codec.stream(plan, request).events) for one in (call, the_long_way(call)))
     assert short == long

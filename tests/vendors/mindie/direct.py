@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import cache
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Event, WireRequest, WireResponse, WireStream
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Change
-from emulator.generation.generate import write
+from emulator.core.vendor import Change, InferenceCall
+from emulator.generation.generate import generate
 from emulator.generation.segments import FixedReply
 from emulator.http.routing import Router
 from emulator.scenario.load import load_text
-from emulator.serve.application import build
+from emulator.serve.application import create_application
 from emulator.vendors.mindie.generate.render import GenerateCodec
 from emulator.vendors.mindie.routes import VENDOR
 from emulator.vendors.mindie.settings import MindieService
@@ -32,39 +32,41 @@ _ROUTER = Router(VENDOR.endpoints)
 @cache
 def service(section: str = "") -> MindieService:
     """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
-    built = build(load_text(f"version: 1\nname: direct\nclock: frozen\n{section}"), vendors={VENDOR.name: VENDOR})
+    built = create_application(
+        load_text(f"version: 1\nname: direct\nclock: frozen\n{section}"), vendors={VENDOR.name: VENDOR}
+    )
     (app,) = built.apps
     return app.service
 
 
-def make_request(path: str, body: JSON | bytes = None, **headers: str) -> WireRequest:
+def make_request(path: str, body: JSON | bytes = None, **headers: str) -> Request:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return WireRequest(method="POST", path=path, headers={"Content-Type": "application/json", **headers}, body=raw)
+    return Request(method="POST", path=path, headers={"Content-Type": "application/json", **headers}, body=raw)
 
 
-def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Call | WireResponse:
+def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> InferenceCall | Response:
     """What a POST becomes: a call, or the answer; refusals are worded."""
     request = make_request(path, body, **headers)
     endpoint, request.params = _ROUTER.resolve("POST", path)
     try:
         parsed = endpoint.parse(request, service(section))
-        assert not isinstance(parsed, Change | WireStream)
+        assert not isinstance(parsed, Change | StreamingResponse)
         return parsed
     except EmulatedError as error:
         return VENDOR.render_error(error, request, service(section))
 
 
-def accepted(path: str, body: JSON | bytes, section: str = "") -> Call:
+def accepted(path: str, body: JSON | bytes, section: str = "") -> InferenceCall:
     """The call of a request that must be taken."""
     outcome = put(path, body, section)
-    assert isinstance(outcome, Call), outcome.body
+    assert isinstance(outcome, InferenceCall), outcome.body
     return outcome
 
 
-def refused(path: str, body: JSON | bytes, section: str = "") -> WireResponse:
+def refused(path: str, body: JSON | bytes, section: str = "") -> Response:
     """The answer to a request that must be refused."""
     outcome = put(path, body, section)
-    assert isinstance(outcome, WireResponse)
+    assert isinstance(outcome, Response)
     return outcome
 
 
@@ -82,11 +84,11 @@ def generate_codec(body: JSON, section: str = "") -> GenerateCodec:
     return codec
 
 
-def plan_for(call: Call, text: str) -> Plan:
+def plan_for(call: InferenceCall, text: str) -> Plan:
     """What the call would be answered if the model said ``text``; one token every tenth of a second."""
     tokenizer = service().tokenizer(call.deployment)
     reply = FixedReply(text=text)
-    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
+    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
     choices = tuple([replace(c, due=array("d", [0.1 * (i + 1) for i in range(len(c.tokens))])) for c in draft.choices])
     due = max((choice.due[-1] for choice in choices if choice.tokens), default=0.0)
     return Plan(key=KEY, created=0.0, choices=choices, usage=draft.usage, due=due)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import DROPPED, WireRequest
+from emulator.core.http import DROPPED, Request
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
 from tests.parsed import JSON
@@ -14,7 +14,7 @@ from tests.vendors.mindie.direct import (
     service,
 )
 
-REQUEST = WireRequest(method="POST", path="/")
+REQUEST = Request(method="POST", path="/")
 
 
 def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes, str]:
@@ -123,7 +123,7 @@ async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) 
     ],
 )
 def test_coordinator_without_memory(path: str, body: str) -> None:
-    request = WireRequest(method="POST", path=path)
+    request = Request(method="POST", path=path)
     settings = "vendors: {mindie: {profile: motor}}\n"
     response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service(settings))
     assert (response.status, response.body.decode()) == (429, body)
@@ -167,7 +167,7 @@ def test_clients_of_tgi_read_every_error(kind: ErrorKind, status: int, body: JSO
 
 def test_overload_of_another_status_has_words() -> None:
     error = EmulatedError(ErrorKind.OVERLOADED, status=503)
-    response = render_error(error, WireRequest(method="POST", path="/"), service())
+    response = render_error(error, Request(method="POST", path="/"), service())
     assert json.loads(response.body) == {
         "error": "Service is alive but busy",
         "error_type": "Service Unavailable",

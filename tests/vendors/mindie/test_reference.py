@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check
 from tests.vendors.mindie.direct import PROMPT, ask, make_request, plan_for, put
@@ -20,7 +20,7 @@ SOUND: JSON = {"type": "audio_url", "audio_url": "a.mp3"}
 def look(body: JSON) -> JSON:
     """What a request comes to, were the model to say :data:`TEXT`."""
     call = put("/", body, POET)
-    if not isinstance(call, Call):
+    if not isinstance(call, InferenceCall):
         return {"status": call.status, **json.loads(call.body)}
     plan = plan_for(call, TEXT)
     if call.stream:

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.http import Mark
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.mindie.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, put, stream
@@ -25,8 +25,8 @@ ENDED = Mark.FINISH | Mark.USAGE
 )
 def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
     one, other = (put(path, body, **{"X-Request-Id": request_id}) for request_id in ("1", "2"))
-    assert isinstance(one, Call)
-    assert isinstance(other, Call)
+    assert isinstance(one, InferenceCall)
+    assert isinstance(other, InferenceCall)
     assert one.repeatable
     assert (one.ask, one.stream, one.prompt_tokens) == (other.ask, other.stream, other.prompt_tokens)
     assert one.codec == other.codec

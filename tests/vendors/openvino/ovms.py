@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.requests import Sampling
-from emulator.core.vendor import Call, Change, Endpoint
+from emulator.core.vendor import Change, Endpoint, InferenceCall
 from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.services import serve
+from emulator.runtime.services import create_service
 from emulator.scenario.models import DeploymentEntry, Key, Scenario
-from emulator.vendors.openvino.profile import OvmsService, Servable
+from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
 from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from tests.parsed import JSON
@@ -129,7 +129,7 @@ class Server:
         *,
         method: str = "POST",
         headers: Mapping[str, str] | None = None,
-    ) -> Call | WireResponse:
+    ) -> InferenceCall | Response:
         """The parsed call, the whole answer, or the worded refusal."""
         request = make_request(path, body, method=method, headers=headers)
         try:
@@ -137,18 +137,18 @@ class Server:
             endpoint, request.params = self.route(method, path)
             with request.limited_to(_READS):
                 parsed = endpoint.parse(request, self.service)
-                assert not isinstance(parsed, Change | WireStream)
+                assert not isinstance(parsed, Change | StreamingResponse)
                 return parsed
         except EmulatedError as error:
             return VENDOR.render_error(error, request, self.service)
 
-    def route(self, method: str, path: str) -> tuple[Endpoint[OpenVinoSettings, Servable], Mapping[str, str]]:
+    def route(self, method: str, path: str) -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], Mapping[str, str]]:
         return Router(VENDOR.endpoints).resolve(method, path)
 
-    def call(self, body: JSON, path: str = CHAT) -> Call:
+    def call(self, body: JSON, path: str = CHAT) -> InferenceCall:
         """The call of a request that has to be accepted."""
         answer = self.send(path, body)
-        assert isinstance(answer, Call), answer.body
+        assert isinstance(answer, InferenceCall), answer.body
         return answer
 
     def sampling(self, path: str = CHAT, **fields: JSON) -> Sampling:
@@ -160,17 +160,17 @@ class Server:
     def refusal(self, body: JSON = None, path: str = CHAT, **kwargs: JSON) -> Refusal | None:
         """Status and text of the refusal; ``None`` if the request is accepted."""
         answer = self.send(path, body, **kwargs)
-        if isinstance(answer, Call) or answer.status < 300:
+        if isinstance(answer, InferenceCall) or answer.status < 300:
             return None
         return Refusal(answer.status, json.loads(answer.body)["error"])
 
 
 def make_request(
     path: str, body: JSON = None, *, method: str = "POST", headers: Mapping[str, str] | None = None
-) -> WireRequest:
+) -> Request:
     payload = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     lines = {"Content-Type": "application/json", **(headers or {})}
-    return WireRequest(method=method, path=path, headers=lines, body=payload, key=bytes(range(16)))
+    return Request(method=method, path=path, headers=lines, body=payload, key=bytes(range(16)))
 
 
 def make_server(
@@ -185,7 +185,7 @@ def make_server(
     if keys is not None:
         tokens = tuple(Key(token=token, principal=name) for token, name in keys.items())
         scenario = Scenario(version=1, deployments=_EXTRA, keys=tokens)
-    return Server(serve(VENDOR, settings, scenario, FrozenClock(), VendorMetrics()))
+    return Server(create_service(VENDOR, settings, scenario, FrozenClock(), VendorMetrics()))
 
 
 def without(server: Server, *names: str) -> Server:

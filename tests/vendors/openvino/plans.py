@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from emulator.core.http import Event, Mark
-from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage, Words
+from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Segment, SegmentKind, Tokens, Usage
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server, make_request
 
-Piece = tuple[SpanKind, str, Sequence[str]]  # kind, name of a tool, tokens
+Piece = tuple[SegmentKind, str, Sequence[str]]  # kind, name of a tool, tokens
 
 
 def make_choice(
@@ -20,10 +20,10 @@ def make_choice(
     tokens: list[str] = []
     spans = []
     for kind, name, texts in pieces:
-        spans.append(Span(kind, len(tokens), len(tokens) + len(texts), name))
+        spans.append(Segment(kind, len(tokens), len(tokens) + len(texts), name))
         tokens += texts
     return Choice(
-        Words(tuple(tokens), tuple(range(len(tokens)))),
+        Tokens(tuple(tokens), tuple(range(len(tokens)))),
         due=tuple(start + position for position in range(len(tokens))),
         finish_reason=finish,
         spans=tuple(spans),

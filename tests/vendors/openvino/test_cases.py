@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.media.image_files import draw_png
 from emulator.vendors.openvino.release import RELEASES
 from tests.parsed import JSON
@@ -246,9 +246,9 @@ def test_chat(release: str, fields: Mapping[str, JSON], reason: str | None) -> N
     body = {name: value for name, value in {**BASE, **fields}.items() if value is not ...}
     answer = make_server(release).send(CHAT, body)
     if reason is None:
-        assert isinstance(answer, Call), answer.body
+        assert isinstance(answer, InferenceCall), answer.body
         return
-    assert not isinstance(answer, Call)
+    assert not isinstance(answer, InferenceCall)
     silent = bool(body.get("stream")) and release in ("2025.0", "2025.1")
     assert (answer.status, json.loads(answer.body)) == (200 if silent else 400, {"error": failure(reason)})
 

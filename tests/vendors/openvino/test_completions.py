@@ -2,11 +2,11 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.core.plan import Logprob, PromptTokens
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
-from emulator.vendors.openvino.completions import CompletionCodec
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
+from emulator.vendors.openvino.completions import CompletionsCodec
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
@@ -52,7 +52,7 @@ def test_prompt_missing() -> None:
 
 def test_logprobs_of_a_stream() -> None:
     answer = SEED.send(COMPLETIONS, {**PROMPT, "stream": True, "logprobs": 1})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert (answer.status, answer.chunked) == (200, True)
     assert _STREAM.encode() in answer.body
 
@@ -60,10 +60,10 @@ def test_logprobs_of_a_stream() -> None:
 @pytest.mark.parametrize("path", [COMPLETIONS, "/v3/v1/completions"])
 def test_call(path: str) -> None:
     answer = SEED.send(path, {**PROMPT, "echo": True})
-    assert isinstance(answer, Call)
-    assert isinstance(answer.ask, CompletionAsk)
+    assert isinstance(answer, InferenceCall)
+    assert isinstance(answer.ask, CompletionRequest)
     assert (answer.ask.prompts, answer.ask.raw) == (("What is OpenVINO?",), True)
-    assert isinstance(answer.codec, CompletionCodec)
+    assert isinstance(answer.codec, CompletionsCodec)
     assert (answer.codec.echo, answer.codec.prompt) == (True, "What is OpenVINO?")
     assert answer.prompt_tokens == SEED.service.count_prompt(answer.ask, answer.deployment)
 
@@ -80,7 +80,7 @@ def test_no_more_tokens_of_a_prompt_are_told_than_may_be() -> None:
 
 def test_a_long_prompt_that_is_told_is_worded_beside_the_event_loop() -> None:
     calls = [SEED.send(COMPLETIONS, {**PROMPT, "prompt": "a " * count, "echo": True}) for count in (10, 20_000)]
-    assert [isinstance(call, Call) and call.heavy for call in calls] == [False, True]
+    assert [isinstance(call, InferenceCall) and call.heavy for call in calls] == [False, True]
 
 
 def test_vision_graphs_have_no_completions() -> None:

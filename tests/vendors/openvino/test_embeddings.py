@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.core.plan import Plan, Usage
-from emulator.core.requests import EmbeddingAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import EmbeddingRequest
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_request, make_server
 
@@ -88,13 +88,13 @@ def test_length() -> None:
     check(SEED, {"input": [[7] * 511]}, "Input length 513 longer than allowed 512", "EmbeddingsCalculator")
 
 
-def _call(server: Server, **fields: JSON) -> Call:
+def _call(server: Server, **fields: JSON) -> InferenceCall:
     return server.call({"model": "embeddings", **fields}, PATH)
 
 
 def test_one_array_of_ids_is_one_document() -> None:
     call = _call(SEED, input=[1, 2, 3])
-    assert isinstance(call.ask, EmbeddingAsk)
+    assert isinstance(call.ask, EmbeddingRequest)
     assert call.ask.inputs == ((1, 2, 3),)
     assert not _call(SEED, input="a", stream=True).stream
 
@@ -104,7 +104,7 @@ def _render(server: Server, rows: list[list[float]], **fields: JSON) -> bytes:
     vectors = np.array(rows, dtype=np.float32)
     plan = Plan(key=bytes(16), created=0.0, vectors=vectors, usage=Usage(5))
     answer = call.codec.render(plan, make_request(PATH))
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     return answer.body
 
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request
 
 
-def word(error: EmulatedError, server: Server = SEED, **fields: JSON) -> WireResponse:
+def word(error: EmulatedError, server: Server = SEED, **fields: JSON) -> Response:
     return VENDOR.render_error(error, make_request(CHAT, {**BASE, **fields}), server.service)
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_server, without
 
@@ -25,9 +25,9 @@ _STATUS = """{
 }"""
 
 
-def get(server: Server, path: str, method: str = "GET") -> WireResponse:
+def get(server: Server, path: str, method: str = "GET") -> Response:
     answer = server.send(path, None, method=method)
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     return answer
 
 

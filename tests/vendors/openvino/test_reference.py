@@ -7,7 +7,7 @@ import pytest
 
 from emulator.core.plan import Plan
 from emulator.core.requests import Message
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check
 from tests.vendors.openvino.ovms import BASE, CHAT, SEED, failure, make_request
@@ -20,7 +20,7 @@ WEIGHED = make_plan(make_choice(("text", "", ["Hi"]), logprobs=[-0.25]))
 def look(plan: Plan | None = None, **fields: JSON) -> JSON:
     """What a request comes to, were the model to say what the plan has."""
     call = SEED.send(CHAT, {**BASE, **fields})
-    if not isinstance(call, Call):
+    if not isinstance(call, InferenceCall):
         return {"status": call.status, **json.loads(call.body)}
     said = say("Hi", " you") if plan is None else plan
     if call.stream:

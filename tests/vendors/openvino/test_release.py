@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireResponse
-from emulator.core.requests import ChatAsk
+from emulator.core.http import Response
+from emulator.core.requests import ChatRequest
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
@@ -94,7 +94,7 @@ def test_a_verbose_answer_needs_no_empty_delta() -> None:
 def test_thoughts_are_read_without_tools() -> None:
     server = make_server("latest", tools="ignored")
     ask = server.call({**BASE, "model": "thinker"}).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     assert ask.reasoning == "medium"
     plan = make_plan(make_choice(("reasoning", "", ["Hm"]), ("tool_call", "f", ["{}"])))
     text = b'{"content":"{\\"name\\": \\"f\\", \\"parameters\\": {}}","reasoning_content":"Hm","role":"assistant"}'
@@ -105,7 +105,7 @@ def test_thoughts_are_read_without_tools() -> None:
 def test_models_are_listed_under_v1_since_2026_3(profile: str, status: int) -> None:
     for alias in (True, False):
         answer = make_server(profile, v1_alias=alias).send("/v1/models", method="GET")
-        assert isinstance(answer, WireResponse)
+        assert isinstance(answer, Response)
         assert answer.status == status
 
 
@@ -165,5 +165,5 @@ def test_keys_and_origins_by_release(release: str) -> None:
     server = make_server(release, keys={"1234": "search"})
     assert (server.refusal(BASE) is None) == (release < "2025.4")
     answer = server.send(CHAT, b"{")
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert ("access-control-allow-origin" in dict(answer.headers)) == (release >= "2025.3")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.core.requests import Deployment
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.profile import kind_of
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
@@ -128,7 +128,7 @@ def test_a_number_too_big_for_a_double_was_never_json(name: bytes, value: bytes)
 @pytest.mark.parametrize("stream", [False, True], ids=["unary", "stream"])
 def test_graph(server: Server, model: str, refusal: Refusal, stream: bool) -> None:
     answer = server.send(CHAT, {**BASE, "model": model, "stream": stream})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert ("content-type", "application/json; charset=utf-8") in answer.headers
     assert server.refusal({**BASE, "model": model, "stream": stream}) == refusal
 
@@ -327,7 +327,7 @@ def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None
     for session in ("a", "b"):
         headers = {"X-Session": session, "Authorization": f"Bearer {session}"}
         answer = LATEST.send(path, body, headers=headers)
-        assert isinstance(answer, Call)
+        assert isinstance(answer, InferenceCall)
         assert answer.repeatable
         calls.append((answer.ask, answer.prompt_tokens, answer.stream, answer.codec))
     assert calls[0] == calls[1]
@@ -348,17 +348,17 @@ def test_cors_headers() -> None:
     names = ["access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers"]
     server = make_server("2025.3", allowed_origins="http://here", allow_credentials=True)
     refused = server.send(CHAT, b"{")
-    assert isinstance(refused, WireResponse)
+    assert isinstance(refused, Response)
     assert dict(refused.headers) == {
         "content-type": "application/json; charset=utf-8",
         **dict(zip(names, ["http://here", "*", "*"], strict=True)),
         "access-control-allow-credentials": "true",
     }
     options = LATEST.send(CHAT, method="OPTIONS")
-    assert isinstance(options, WireResponse)
+    assert isinstance(options, Response)
     assert (options.status, options.body) == (200, b"")
     plain = SEED.send(CHAT, b"{")
-    assert isinstance(plain, WireResponse)
+    assert isinstance(plain, Response)
     assert not [name for name, _ in plain.headers if name in names]
 
 
@@ -387,4 +387,4 @@ def test_the_graph_decides_what_a_path_means() -> None:
     )
     for path in ("/v3/rerank", "/v3/v1/rerank", "/v3/v2/rerank"):
         answer = SEED.send(path, {"model": "rerank", "query": "a", "documents": ["a"]})
-        assert isinstance(answer, Call)
+        assert isinstance(answer, InferenceCall)

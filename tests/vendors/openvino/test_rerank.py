@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.core.plan import Plan
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import SEED, Refusal, failure, make_request
@@ -82,7 +82,7 @@ def rank(**fields: JSON) -> JSON:
     rows = np.random.Generator(np.random.PCG64(7)).standard_normal((len(call.prompt_tokens), 16), dtype=np.float32)
     plan = Plan(key=bytes(16), created=0.0, vectors=rows / np.linalg.norm(rows, axis=1, keepdims=True))
     answer = call.codec.render(plan, make_request(PATH))
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert list(json.loads(answer.body)) == ["results"]
     return json.loads(answer.body)["results"]
 

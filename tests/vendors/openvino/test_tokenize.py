@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
@@ -40,7 +40,7 @@ def test_refusal(fields: JSON, reason: str) -> None:
 
 def tokens(**fields: JSON) -> JSON:
     answer = LATEST.send(PATH, {"model": "llama3", **fields})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert answer.body.startswith(b'{"tokens":[')
     return json.loads(answer.body)["tokens"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, Refusal, Server, failure, make_server
 
@@ -19,9 +19,9 @@ _FUNCTION = "Function is not a valid JSON object"
 _NAME = "Function object does not contain a valid name field"
 
 
-def ask_of(server: Server, **fields: JSON) -> ChatAsk:
+def ask_of(server: Server, **fields: JSON) -> ChatRequest:
     ask = server.call({**BASE, **fields}).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     return ask
 
 

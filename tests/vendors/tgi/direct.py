@@ -6,14 +6,14 @@ from functools import cache
 
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Event, WireRequest, WireResponse, WireStream
+from emulator.core.http import Event, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Change
-from emulator.generation.generate import write
+from emulator.core.vendor import Change, InferenceCall
+from emulator.generation.generate import generate
 from emulator.generation.segments import FixedReply
 from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
-from emulator.runtime.services import read_settings, serve
+from emulator.runtime.services import create_service, read_settings
 from emulator.scenario.load import load_text
 from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
@@ -43,34 +43,34 @@ def service(section: str = "") -> TgiService:
     """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
     loaded = load_text(f"version: 1\nname: direct\n{section}")
     settings = read_settings(VENDOR, loaded.scenario)
-    return serve(VENDOR, settings, loaded.scenario, FrozenClock(), VendorMetrics())
+    return create_service(VENDOR, settings, loaded.scenario, FrozenClock(), VendorMetrics())
 
 
-def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Call | WireResponse:
+def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> InferenceCall | Response:
     """What a POST becomes: a call, or the answer; refusals are worded."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **headers}
-    request = WireRequest(method="POST", path=path, headers=sent, body=raw)
+    request = Request(method="POST", path=path, headers=sent, body=raw)
     endpoint, request.params = Router(VENDOR.endpoints).resolve("POST", path)
     try:
         parsed = endpoint.parse(request, service(section))
-        assert not isinstance(parsed, Change | WireStream)
+        assert not isinstance(parsed, Change | StreamingResponse)
         return parsed
     except EmulatedError as error:
         return VENDOR.render_error(error, request, service(section))
 
 
-def accepted(path: str, body: JSON, section: str = "") -> Call:
+def accepted(path: str, body: JSON, section: str = "") -> InferenceCall:
     """The call of a request that must be taken."""
     outcome = put(path, body, section)
-    assert isinstance(outcome, Call), outcome.body
+    assert isinstance(outcome, InferenceCall), outcome.body
     return outcome
 
 
-def refused(path: str, body: JSON | bytes, section: str = "") -> WireResponse:
+def refused(path: str, body: JSON | bytes, section: str = "") -> Response:
     """The answer to a request that must be refused."""
     outcome = put(path, body, section)
-    assert isinstance(outcome, WireResponse)
+    assert isinstance(outcome, Response)
     return outcome
 
 
@@ -81,10 +81,10 @@ def generate_options(path: str, body: JSON, section: str = "") -> GenerateOption
     return codec.options
 
 
-def plan_for(call: Call, reply: FixedReply) -> Plan:
+def plan_for(call: InferenceCall, reply: FixedReply) -> Plan:
     """What the call would be answered if the model said ``reply``, one token every tenth of a second."""
     tokenizer = service().tokenizer(call.deployment)
-    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
+    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
     choices = tuple([replace(c, due=[0.1 * (i + 1) for i in range(len(c.tokens))]) for c in draft.choices])
     return Plan(key=bytes(16), created=0.0, choices=choices, usage=draft.usage)
 
@@ -92,13 +92,13 @@ def plan_for(call: Call, reply: FixedReply) -> Plan:
 def stream(path: str, body: JSON, reply: FixedReply) -> list[Event]:
     """The events of the answer that says ``reply``."""
     call = accepted(path, body)
-    return list(call.codec.stream(plan_for(call, reply), WireRequest(method="POST", path=path)).events)
+    return list(call.codec.stream(plan_for(call, reply), Request(method="POST", path=path)).events)
 
 
-def whole(path: str, body: JSON, reply: FixedReply) -> WireResponse:
+def whole(path: str, body: JSON, reply: FixedReply) -> Response:
     """The answer in one piece that says ``reply``."""
     call = accepted(path, body)
-    return call.codec.render(plan_for(call, reply), WireRequest(method="POST", path=path))
+    return call.codec.render(plan_for(call, reply), Request(method="POST", path=path))
 
 
 def ask(parameters: JSON, **top: JSON) -> JSON:

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from emulator.core.http import WireResponse
-from emulator.core.vendor import Call
+from emulator.core.http import Response
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import CHAT, accepted, put, refused
 
@@ -231,13 +231,13 @@ def test_a_scalar_ends_where_it_can_go_on_no_more(raw: bytes, text: str) -> None
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
 def test_other_content_type(content_type: str) -> None:
     answer = put("/", {"inputs": "x"}, **{"Content-Type": content_type})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert (answer.status, answer.body) == (415, b"Expected request with `Content-Type: application/json`")
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/problem+json"])
 def test_json_by_another_name(content_type: str) -> None:
-    assert isinstance(put("/", {"inputs": "x"}, **{"Content-Type": content_type}), Call)
+    assert isinstance(put("/", {"inputs": "x"}, **{"Content-Type": content_type}), InferenceCall)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_json_by_another_name(content_type: str) -> None:
     ],
 )
 def test_fits(extra: JSON) -> None:
-    assert isinstance(put("/", {"inputs": "x", "parameters": extra}), Call)
+    assert isinstance(put("/", {"inputs": "x", "parameters": extra}), InferenceCall)
 
 
 def test_struct_as_the_sequence_of_its_fields() -> None:
@@ -302,12 +302,12 @@ def test_a_field_that_comes_twice_is_refused(path: str, body: bytes, text: str) 
 
 
 def test_a_name_that_nobody_knows_may_come_twice() -> None:
-    assert isinstance(put("/generate", b'{"inputs":"a","x":1,"x":2}'), Call)
+    assert isinstance(put("/generate", b'{"inputs":"a","x":1,"x":2}'), InferenceCall)
 
 
 @pytest.mark.parametrize("depth", [10, 300, 900])
 def test_what_nobody_reads_may_be_nested(depth: int) -> None:
-    assert isinstance(put("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), Call)
+    assert isinstance(put("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), InferenceCall)
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,17 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.vendors.tgi.errors import render_error, render_late_error
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import PROMPT, service
 
-REQUEST = WireRequest(method="POST", path="/generate")
-STREAM = WireRequest(method="POST", path="/generate_stream")
+REQUEST = Request(method="POST", path="/generate")
+STREAM = Request(method="POST", path="/generate_stream")
 
 
-def word(kind: ErrorKind, request: WireRequest = REQUEST, **fields: JSON) -> WireResponse:
+def word(kind: ErrorKind, request: Request = REQUEST, **fields: JSON) -> Response:
     return render_error(EmulatedError(kind, **fields), request, service())
 
 

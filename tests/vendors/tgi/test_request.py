@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, accepted, ask, generate_options, refused
 
@@ -25,7 +25,7 @@ TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
 def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
     deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
     found = accepted("/", ask(asked), section + deployment).ask
-    assert isinstance(found, CompletionAsk)
+    assert isinstance(found, CompletionRequest)
     assert found.sampling.max_tokens == limit
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.tgi.routes import VENDOR
 from tests.conftest import Start
 from tests.parsed import JSON
@@ -13,7 +13,7 @@ def test_any_of_three_forms() -> None:
     answer = refused("/invocations", {"neither": 1})
     assert "data did not match any variant of untagged enum SagemakerRequest" in answer.body.decode()
     for form in ({"inputs": "x"}, {"messages": [{"role": "user", "content": "x"}]}, {"prompt": "x"}):
-        assert isinstance(put("/invocations", form), Call)
+        assert isinstance(put("/invocations", form), InferenceCall)
 
 
 MESSAGES = [{"role": "user", "content": PROMPT}]
@@ -66,7 +66,7 @@ async def test_a_route_of_0_9_4_answers(start: Start, path: str) -> None:
 
 
 def test_invocations_of_0_9_4_is_the_root() -> None:
-    assert isinstance(put("/invocations", {"inputs": "x"}, OLD), Call)
+    assert isinstance(put("/invocations", {"inputs": "x"}, OLD), InferenceCall)
     assert b"missing field `inputs`" in refused("/invocations", {"prompt": "x"}, OLD).body
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import accepted, refused
@@ -57,6 +57,6 @@ def test_refused(body: JSON, status: int, text: str) -> None:
 def test_only_length_and_seed_of_the_parameters_have_a_say() -> None:
     parameters = {"max_new_tokens": 7, "seed": 3, "temperature": -1.0, "stop": ["x"]}
     call = accepted("/vertex", {"instances": [{**TEXT, "parameters": parameters}]})
-    assert isinstance(call.ask, CompletionAsk)
+    assert isinstance(call.ask, CompletionRequest)
     sampling = call.ask.sampling
     assert (sampling.max_tokens, sampling.seed, sampling.stop, sampling.knobs) == (7, 3, (), ())

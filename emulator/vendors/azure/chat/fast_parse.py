@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from emulator.core.cache import remember_meanwhile
+from emulator.core.cache import scenario_lru
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import Call, Codec
+from emulator.core.http import Request
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import Codec, InferenceCall
 from emulator.protocols.openai.fast_parse import FIELDS, ROLES, SAMPLINGS, read_body, read_limit, read_texts
 from emulator.vendors.azure.chat.render import ChatCodec
-from emulator.vendors.azure.profile import AzureService, Habits
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import check_place
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import INFERENCE
@@ -17,7 +17,7 @@ from emulator.vendors.azure.url_kind import INFERENCE
 _JSON = "application/json"
 
 
-def read_plain(request: WireRequest, service: AzureService) -> Call | None:
+def fast_parse(request: Request, service: AzureService) -> InferenceCall | None:
     """The call that :func:`emulator.vendors.azure.chat.parse.parse_chat` would make of a usual request."""
     headers = request.headers
     if "extra-parameters" in headers or "azureml-model-deployment" in headers:
@@ -43,12 +43,12 @@ def read_plain(request: WireRequest, service: AzureService) -> Call | None:
         limit = limit_tokens(wanted or None, habits.default_tokens, deployment, count, settings)
     except EmulatedError:
         return None
-    ask = ChatAsk(said, SAMPLINGS[limit], parallel=habits.openai, language=language)
-    return Call(deployment, ask, codec, stream, (count,), True)
+    ask = ChatRequest(said, SAMPLINGS[limit], parallel=habits.openai, language=language)
+    return InferenceCall(deployment, ask, codec, stream, (count,), True)
 
 
-@remember_meanwhile
-def _find_codec(habits: Habits, task: str) -> Codec | None:
+@scenario_lru
+def _find_codec(habits: DeploymentProfile, task: str) -> Codec | None:
     """What words all usual answers of a deployment; ``None``: it has more to say to its chats."""
     roles = habits.traits.get("roles")
     talks = not isinstance(roles, list) or all(role in roles for role in ROLES)

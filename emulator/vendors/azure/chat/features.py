@@ -1,15 +1,15 @@
 """What the container checks beyond types, and what a model can do."""
 
 from emulator.vendors.azure.chat.messages import check_media, check_roles, find_incomplete
-from emulator.vendors.azure.chat.models import ChatRequest, ResponseFormat
+from emulator.vendors.azure.chat.models import ChatBody, ResponseFormat
 from emulator.vendors.azure.chat.tools import check_tools, find_wrong_choice
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.sampling import check_penalties, find_beyond_range
 from emulator.vendors.azure.settings import AzureSettings
 
 
-def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
+def check_rules(wire: ChatBody, settings: AzureSettings) -> None:
     """What the container checks beyond types; the switches say how much.
 
     Raises:
@@ -24,7 +24,7 @@ def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
         raise refusals.breaks_schema(errors)
 
 
-def check_features(wire: ChatRequest, habits: Habits) -> None:
+def check_features(wire: ChatBody, habits: DeploymentProfile) -> None:
     """Refuse what is part of the API but not of this model.
 
     Raises:
@@ -41,7 +41,7 @@ def check_features(wire: ChatRequest, habits: Habits) -> None:
         raise refusals.not_supported(("modalities",), wire.modalities)
 
 
-def _check_format(wanted: ResponseFormat, habits: Habits) -> None:
+def _check_format(wanted: ResponseFormat, habits: DeploymentProfile) -> None:
     feature = "json" if wanted.type == "json_object" else wanted.type
     if not habits.supports(feature):
         raise refusals.not_supported(("response_format",), wanted.type)

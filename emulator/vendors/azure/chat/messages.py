@@ -9,7 +9,7 @@ from emulator.core.json import as_array
 from emulator.core.requests import Message, ToolCall
 from emulator.vendors.azure.chat.models import CalledTool, ChatMessage, Part
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.settings import AzureSettings
 
 _SHOWN = 64  # characters of what is no base64
@@ -33,7 +33,7 @@ def _missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
     return {"type": "missing", "loc": ("messages", position, field), "msg": "Field required", "input": value}
 
 
-def check_media(messages: Sequence[ChatMessage], habits: Habits) -> None:
+def check_media(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> None:
     """Refuse pictures and sounds to a model that does not take them.
 
     Raises:
@@ -58,7 +58,7 @@ def _list_data(part: Part) -> Mapping[str, str]:
     return {place: data for place, data in found.items() if data is not None}
 
 
-def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: Habits) -> None:
+def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: DeploymentProfile) -> None:
     """Refuse base64 that is none; texts by their place below ``place``, URLs among them.
 
     Raises:
@@ -82,7 +82,7 @@ def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: Ha
             ) from None
 
 
-def check_roles(messages: Sequence[ChatMessage], habits: Habits) -> None:
+def check_roles(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> None:
     """Refuse a role that the model does not know.
 
     Raises:
@@ -94,7 +94,7 @@ def check_roles(messages: Sequence[ChatMessage], habits: Habits) -> None:
             raise refusals.unsupported_value(("messages", position, "role"), message.role, as_array(roles))
 
 
-def _check_part(part: Part, habits: Habits) -> None:
+def _check_part(part: Part, habits: DeploymentProfile) -> None:
     kind = part.type.value
     feature = _FEATURES.get(kind)
     if feature is not None and not habits.supports(feature):

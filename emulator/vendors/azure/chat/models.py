@@ -253,7 +253,7 @@ class Conversation(WireModel):
     messages: Annotated[list[ChatMessage], AfterValidator(check_messages)]
 
 
-class ChatRequest(SamplingFields, Conversation):
+class ChatBody(SamplingFields, Conversation):
     """``POST /chat/completions``."""
 
     response_format: ResponseFormat | None = None
@@ -262,7 +262,7 @@ class ChatRequest(SamplingFields, Conversation):
     modalities: list[Literal["text", "audio"]] | None = None
 
 
-class StrictChatRequest(ChatRequest):
+class StrictChatRequest(ChatBody):
     """The same; a number or boolean in a string is no number or boolean."""
 
     model_config = ConfigDict(strict=True)

@@ -29,8 +29,8 @@ from emulator.vendors.azure.chat.models import (
     AllowedTools,
     AllowedToolsChoice,
     CalledFunction,
+    ChatBody,
     ChatMessage,
-    ChatRequest,
     ChosenFunction,
     Content,
     FunctionObject,
@@ -117,7 +117,7 @@ def _read_choice(value: JSON) -> ToolChoice:
 _Tools = Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1, max_length=_MOST_TOOLS)]
 
 
-class OpenAIChatRequest(StrictChatRequest):
+class OpenAIChatBody(StrictChatRequest):
     """What Azure OpenAI shares with Model Inference, as it takes it."""
 
     max_tokens: Annotated[Integer, Field(ge=1)] | None = None
@@ -172,7 +172,7 @@ NATIVE = frozenset(OpenAIChatExtras.model_fields) - OF_ENGINES - {"best_of"}
 """The fields beyond Model Inference that Azure OpenAI knows."""
 
 
-def check_combinations(wire: ChatRequest, extras: OpenAIChatExtras) -> None:
+def check_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
     """Refuse fields that do not go together.
 
     Raises:
@@ -228,7 +228,7 @@ def _check_contents(messages: Sequence[ChatMessage]) -> None:
                 raise refusals.contradicts(text, path, "invalid_value")
 
 
-def _check_json_mode(wire: ChatRequest) -> None:
+def _check_json_mode(wire: ChatBody) -> None:
     wanted = wire.response_format
     if wanted is None or wanted.type != "json_object":
         return
@@ -265,7 +265,7 @@ def _refuse_unanswered(waiting: Sequence[str], position: int) -> None:
         raise refusals.contradicts(text, f"messages.[{position}].role")
 
 
-def check_schemas(wire: ChatRequest) -> None:
+def check_schemas(wire: ChatBody) -> None:
     """Refuse a schema that the service cannot follow.
 
     Raises:

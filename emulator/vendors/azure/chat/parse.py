@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from emulator.core.http import WireRequest
-from emulator.core.requests import ChatAsk, Message, Sampling, Tool
-from emulator.core.vendor import Call
+from emulator.core.http import Request
+from emulator.core.requests import ChatRequest, Message, Sampling, Tool
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.azure.chat.audio import AudioFormat, read_format
 from emulator.vendors.azure.chat.features import check_features, check_rules
 from emulator.vendors.azure.chat.messages import read_message
-from emulator.vendors.azure.chat.models import ChatRequest, StrictChatRequest
+from emulator.vendors.azure.chat.models import ChatBody, StrictChatRequest
 from emulator.vendors.azure.chat.openai_models import (
     NATIVE,
     NO_OPENAI_EXTRAS,
+    OpenAIChatBody,
     OpenAIChatExtras,
-    OpenAIChatRequest,
     check_combinations,
     check_schemas,
 )
@@ -23,16 +23,16 @@ from emulator.vendors.azure.chat.tools import list_customs, read_choice, read_to
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, check_parameters
-from emulator.vendors.azure.profile import AzureService, Habits
-from emulator.vendors.azure.request import Query, admit, read_extras
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
+from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
 from emulator.vendors.azure.sampling import check_output, limit_tokens, read_sampling
 
-_KNOWN = frozenset(ChatRequest.model_fields)
+_KNOWN = frozenset(ChatBody.model_fields)
 _OF_MODELS = frozenset(ChatExtras.model_fields)
 _TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "function_call"})
 
 
-def parse_chat(request: WireRequest, service: AzureService) -> Call:
+def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     """Validate in the order of the real service: route, body, extra parameters, then what the model can do."""
     query = admit(request, service, "chat")
     deployment, habits = query.deployment, query.habits
@@ -50,7 +50,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = read_sampling(wire, extras, limit, logprobs)
     if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
-        ask = ChatAsk(messages=messages, sampling=sampling, parallel=habits.openai)
+        ask = ChatRequest(messages=messages, sampling=sampling, parallel=habits.openai)
     else:
         ask = _read_ask(wire, extras, messages, tools, sampling, habits)
     codec = ChatCodec(
@@ -61,7 +61,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         customs=list_customs(tools),
         audio=_read_audio(wire, extras),
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=codec,
@@ -72,7 +72,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     )
 
 
-def _limit(wire: ChatRequest, extras: ChatExtras, query: Query, prompt_tokens: int) -> int | None:
+def _limit(wire: ChatBody, extras: ChatExtras, query: ParsedRequest, prompt_tokens: int) -> int | None:
     """Most tokens of the answer, by either name."""
     deployment, habits = query.deployment, query.habits
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
@@ -81,10 +81,10 @@ def _limit(wire: ChatRequest, extras: ChatExtras, query: Query, prompt_tokens: i
     return limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens, query.settings)
 
 
-def _read_inference(query: Query) -> tuple[ChatRequest, ChatExtras]:
+def _read_inference(query: ParsedRequest) -> tuple[ChatBody, ChatExtras]:
     """A body as Model Inference takes it."""
     settings = query.settings
-    wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, query.body)
+    wire = validate(StrictChatRequest if settings.strict_types else ChatBody, query.body)
     check_rules(wire, settings)
     if "extra-parameters" not in query.request.headers and _KNOWN.issuperset(query.fields):
         return wire, NO_EXTRAS
@@ -94,9 +94,9 @@ def _read_inference(query: Query) -> tuple[ChatRequest, ChatExtras]:
     return wire, validate(StrictChatExtras if settings.strict_types else ChatExtras, handed_on)
 
 
-def _read_openai(query: Query) -> tuple[OpenAIChatRequest, OpenAIChatExtras]:
+def _read_openai(query: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtras]:
     """A body as Azure OpenAI takes it."""
-    wire = validate(OpenAIChatRequest, query.body)
+    wire = validate(OpenAIChatBody, query.body)
     check_rules(wire, query.settings)
     extras = NO_OPENAI_EXTRAS
     if "extra-parameters" in query.request.headers or not _KNOWN.issuperset(query.fields):
@@ -105,7 +105,7 @@ def _read_openai(query: Query) -> tuple[OpenAIChatRequest, OpenAIChatExtras]:
     return wire, extras
 
 
-def _read_audio(wire: ChatRequest, extras: ChatExtras) -> AudioFormat | None:
+def _read_audio(wire: ChatBody, extras: ChatExtras) -> AudioFormat | None:
     """How an answer sounds that is to be heard; to Model Inference it is no field of its own."""
     if not wire.modalities or "audio" not in wire.modalities:
         return None
@@ -117,7 +117,7 @@ def _read_audio(wire: ChatRequest, extras: ChatExtras) -> AudioFormat | None:
     return read_format(extras.audio.format, stream=wire.stream is True)
 
 
-def _obey(wire: ChatRequest, extras: ChatExtras, without_effect: list[str]) -> None:
+def _obey(wire: ChatBody, extras: ChatExtras, without_effect: list[str]) -> None:
     """Forget the fields that the model leaves without effect."""
     for name in without_effect:
         for model in (wire, extras):
@@ -132,18 +132,18 @@ def _read_functions(extras: ChatExtras) -> tuple[Tool, ...]:
 
 
 def _read_ask(
-    wire: ChatRequest,
+    wire: ChatBody,
     extras: ChatExtras,
     messages: tuple[Message, ...],
     tools: tuple[Tool, ...],
     sampling: Sampling,
-    habits: Habits,
-) -> ChatAsk:
+    habits: DeploymentProfile,
+) -> ChatRequest:
     """The conversation in words no vendor owns."""
     choice, name = read_choice(wire, tools)
     wanted = wire.response_format
     parallel = extras.parallel_tool_calls
-    ask = ChatAsk(
+    ask = ChatRequest(
         messages=messages,
         sampling=sampling,
         tools=tools,
@@ -157,7 +157,7 @@ def _read_ask(
     return _choose_function(ask, extras) if isinstance(extras, OpenAIChatExtras) and extras.functions else ask
 
 
-def _choose_function(ask: ChatAsk, extras: OpenAIChatExtras) -> ChatAsk:
+def _choose_function(ask: ChatRequest, extras: OpenAIChatExtras) -> ChatRequest:
     """One function at most, as ``function_call`` says."""
     choice = extras.function_call or "auto"
     if isinstance(choice, str):
@@ -165,7 +165,7 @@ def _choose_function(ask: ChatAsk, extras: OpenAIChatExtras) -> ChatAsk:
     return replace(ask, parallel=False, tool_choice="required", tool_name=choice.name)
 
 
-def _read_reasoning(extras: ChatExtras, habits: Habits) -> str | None:
+def _read_reasoning(extras: ChatExtras, habits: DeploymentProfile) -> str | None:
     if not habits.reasoning:
         return None
     effort = extras.reasoning_effort or "medium"

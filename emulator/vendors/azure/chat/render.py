@@ -4,12 +4,12 @@ Sources: Azure Machine Learning reference, Chat Completions, sample response (pr
 Azure/azure-sdk-assets, recorded answers of serverless endpoints and of Azure OpenAI (the others).
 """
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import Said, gather, is_usual
+from emulator.protocols.choice_events import MessageContent, collect_message, is_plain_text
 from emulator.protocols.openai.messages import count_blocks
 from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
 from emulator.vendors.azure.chat.shapes import (
@@ -25,10 +25,10 @@ from emulator.vendors.azure.chat.shapes import (
 from emulator.vendors.azure.chat.stream import stream_chat
 from emulator.vendors.azure.chat.template import PROMPT_RESULTS, fill
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCodec:
     """Words a chat answer in the form of the profile and the model.
 
@@ -40,25 +40,25 @@ class ChatCodec:
         audio: how an answer sounds that is to be heard.
     """
 
-    habits: Habits
+    habits: DeploymentProfile
     usage: bool
     named_tool: bool
     functions: bool = False
     customs: frozenset[str] = frozenset()
     audio: AudioFormat | None = None
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         habits = self.habits
         if habits.caches:
             plan = count_blocks(plan, request.attempt)
         headers = answer_headers(plan, request, habits)
-        if self.audio is None and is_usual(plan):
-            return WireResponse(200, fill(plan, habits), headers)
+        if self.audio is None and is_plain_text(plan):
+            return Response(200, fill(plan, habits), headers)
         if habits.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
-            return WireResponse(400, dump_json(_shape_blocked(plan)), headers)
-        return WireResponse(200, render_whole(plan, self), headers)
+            return Response(400, dump_json(_shape_blocked(plan)), headers)
+        return Response(200, render_whole(plan, self), headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         if self.habits.caches:
             plan = count_blocks(plan, request.attempt)
         events = stream_chat(
@@ -70,7 +70,7 @@ class ChatCodec:
             customs=self.customs,
             audio=self.audio,
         )
-        return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
+        return StreamingResponse(events, answer_headers(plan, request, self.habits, stream=True))
 
 
 def render_whole(plan: Plan, codec: ChatCodec) -> bytes:
@@ -99,7 +99,7 @@ def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
 
 
 def _shape_seed(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    said = gather(choice)
+    said = collect_message(choice)
     habits = codec.habits
     more = _dump_thoughts(said, habits) + _dump_sound(choice, plan, index, codec)
     if said.calls:
@@ -129,7 +129,7 @@ def _render_serverless(plan: Plan, codec: ChatCodec) -> bytes:
 
 
 def _shape_serverless(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    said = gather(choice)
+    said = collect_message(choice)
     habits = codec.habits
     calls: list[Object] = [
         {
@@ -167,7 +167,7 @@ def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
 
 
 def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    said = gather(choice)
+    said = collect_message(choice)
     habits = codec.habits
     calls = _dump_calls(said, plan, index, codec)
     text = _content(choice, said, habits)
@@ -193,7 +193,7 @@ def _dump_sound(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> byt
     return b',"audio":%b' % dump_json(shape_sound(plan, choice, index, codec.audio))
 
 
-def _dump_calls(said: Said, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+def _dump_calls(said: MessageContent, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     """The calls of an OpenAI model as members of a message, with a comma before them."""
     functions: list[Object] = [{"arguments": call.arguments, "name": call.name} for call in said.calls]
     if not functions:
@@ -210,7 +210,7 @@ def _dump_calls(said: Said, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     return b',"tool_calls":%b' % dump_json(calls)
 
 
-def _content(choice: Choice, said: Said, habits: Habits) -> str:
+def _content(choice: Choice, said: MessageContent, habits: DeploymentProfile) -> str:
     """The content of a message; a filtered one has none."""
     if choice.finish_reason == "content_filter":
         return ""
@@ -218,7 +218,7 @@ def _content(choice: Choice, said: Said, habits: Habits) -> str:
     return f"{THINK[0]}{said.reasoning}{THINK[1]}{text}" if habits.inline and said.reasoning else text
 
 
-def _dump_thoughts(said: Said, habits: Habits) -> bytes:
+def _dump_thoughts(said: MessageContent, habits: DeploymentProfile) -> bytes:
     """The member ``reasoning_content`` of a message, if its model has any, with a comma before it."""
     return (
         b""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
-from emulator.core.rng import draw_alphanumeric, prepare
+from emulator.core.rng import draw_alphanumeric, prepare_key
 from emulator.encoding.sse import frame
-from emulator.protocols.choice_events import Run, SaidCall, walk
+from emulator.protocols.choice_events import MessageToolCall, TextRun, iterate_choice
 from emulator.protocols.openai.messages import shape_logprob
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 
-_derive_id = prepare(..., "chat")
+_derive_id = prepare_key(..., "chat")
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
 UNSEEN: JSON = {"filtered": False, "detected": False}
 HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
@@ -47,7 +47,7 @@ def draw_answer_id(plan: Plan, *, openai: bool) -> str:
     return f"chatcmpl-{draw_alphanumeric(plan.key, 29, 'chat')}" if openai else _derive_id(plan.key).hex()
 
 
-def finish_reason(choice: Choice, habits: Habits, *, named_tool: bool, functions: bool = False) -> str:
+def finish_reason(choice: Choice, habits: DeploymentProfile, *, named_tool: bool, functions: bool = False) -> str:
     """Azure OpenAI ends the call of a named tool with ``stop``. Source: Azure/azure-sdk-assets, recorded answers."""
     if choice.finish_reason != "tool_calls" or not habits.openai:
         return choice.finish_reason
@@ -56,15 +56,19 @@ def finish_reason(choice: Choice, habits: Habits, *, named_tool: bool, functions
     return "function_call" if functions else "tool_calls"
 
 
-def identify_calls(calls: Sequence[SaidCall], plan: Plan, index: int, habits: Habits) -> list[SaidCall]:
+def identify_calls(
+    calls: Sequence[MessageToolCall], plan: Plan, index: int, habits: DeploymentProfile
+) -> list[MessageToolCall]:
     """The tool calls of a choice, each with its id."""
     return [
-        SaidCall(call.number, call.name, call.id or draw_call_id(plan, index, call.number, habits), call.arguments)
+        MessageToolCall(
+            call.number, call.name, call.id or draw_call_id(plan, index, call.number, habits), call.arguments
+        )
         for call in calls
     ]
 
 
-def draw_call_id(plan: Plan, index: int, number: int, habits: Habits) -> str:
+def draw_call_id(plan: Plan, index: int, number: int, habits: DeploymentProfile) -> str:
     """Nine characters from Mistral, ``call_`` and 24 from all others."""
     if habits.mistral:
         return draw_alphanumeric(plan.key, 9, "call", index, number)
@@ -80,7 +84,7 @@ def dump_logprobs(choice: Choice) -> bytes:
     logprobs = choice.logprobs
     if logprobs is None:
         return b"null"
-    spoken = [step for step in walk(choice) if isinstance(step, Run) and step.kind in ("text", "refusal")]
+    spoken = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
     return dump_json(shape_logprobs([entry for run in spoken for entry in logprobs[run.start : run.end]]))
 
 

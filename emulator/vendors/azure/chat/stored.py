@@ -7,7 +7,7 @@ Texts of refusals ``unverified``.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_object, dump_json, parse_json
 from emulator.core.plan import Plan
 from emulator.core.rng import draw_hex
@@ -18,9 +18,9 @@ from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_h
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_place
-from emulator.vendors.azure.url_kind import RESPONSES, read_surface
+from emulator.vendors.azure.url_kind import RESPONSES, classify_url
 
-Keep = Callable[[Plan, WireRequest], tuple[str, JSON]]
+Keep = Callable[[Plan, Request], tuple[str, JSON]]
 _ECHOED: Mapping[str, JSON] = {
     "tool_choice": None,
     "seed": None,
@@ -37,7 +37,7 @@ _ECHOED: Mapping[str, JSON] = {
 def keep_completion(codec: Codec, fields: Object) -> Keep:
     """How the answer to a request is kept."""
 
-    def keep(plan: Plan, request: WireRequest) -> tuple[str, JSON]:
+    def keep(plan: Plan, request: Request) -> tuple[str, JSON]:
         answer = as_object(parse_json(codec.render(plan, request).body))
         echo = {name: fields.get(name, usual) for name, usual in _ECHOED.items()}
         completion: Object = {
@@ -59,7 +59,7 @@ def keep_completion(codec: Codec, fields: Object) -> Keep:
     return keep
 
 
-def list_stored(request: WireRequest, service: AzureService) -> WireResponse:
+def list_stored(request: Request, service: AzureService) -> Response:
     """``GET /chat/completions``: of a model, or with metadata; the oldest first."""
     _check_place(request, service)
     model = request.query.get("model")
@@ -73,13 +73,13 @@ def list_stored(request: WireRequest, service: AzureService) -> WireResponse:
     return _answer(list_page(found, request.query, newest_first=False), request)
 
 
-def retrieve_stored(request: WireRequest, service: AzureService) -> WireResponse:
+def retrieve_stored(request: Request, service: AzureService) -> Response:
     """``GET /chat/completions/{completion}``."""
     _check_place(request, service)
     return _answer(_find(request.documents, request)["completion"], request)
 
 
-def list_messages(request: WireRequest, service: AzureService) -> WireResponse:
+def list_messages(request: Request, service: AzureService) -> Response:
     """``GET /chat/completions/{completion}/messages``: what was asked, not what was answered."""
     _check_place(request, service)
     messages = as_array(_find(request.documents, request)["messages"])
@@ -93,10 +93,10 @@ class MetadataUpdate(WireModel):
     metadata: Metadata | None
 
 
-def update_stored(request: WireRequest, service: AzureService) -> Change:
+def update_stored(request: Request, service: AzureService) -> Change:
     """``POST /chat/completions/{completion}``: its metadata is the only thing that changes."""
     _check_place(request, service)
-    settings = read_surface(request).settings(service.settings)
+    settings = classify_url(request).settings(service.settings)
 
     def make(documents: Mapping[str, JSON]) -> Write:
         document = _find(documents, request)
@@ -108,7 +108,7 @@ def update_stored(request: WireRequest, service: AzureService) -> Change:
     return Change(make)
 
 
-def delete_stored(request: WireRequest, service: AzureService) -> Change:
+def delete_stored(request: Request, service: AzureService) -> Change:
     """``DELETE /chat/completions/{completion}``."""
     _check_place(request, service)
 
@@ -121,21 +121,21 @@ def delete_stored(request: WireRequest, service: AzureService) -> Change:
     return Change(make)
 
 
-def _check_place(request: WireRequest, service: AzureService) -> None:
+def _check_place(request: Request, service: AzureService) -> None:
     """Only a resource keeps answers; a deployment's own path and Model Inference take nothing but POST."""
-    if read_surface(request).kind not in RESPONSES and "completion" not in request.params:
+    if classify_url(request).kind not in RESPONSES and "completion" not in request.params:
         raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
     check_place(request, service)
 
 
-def _list_documents(request: WireRequest) -> Iterator[Object]:
+def _list_documents(request: Request) -> Iterator[Object]:
     for kept in request.documents.values():
         document = as_object(kept)
         if "completion" in document and document["principal"] == request.principal:
             yield document
 
 
-def _find(documents: Mapping[str, JSON], request: WireRequest) -> Object:
+def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     name = request.params["completion"]
     found = documents.get(name)
     document = as_object(found) if found is not None else {}
@@ -159,6 +159,6 @@ def _shape_message(name: str, number: int, given: JSON) -> Object:
     }
 
 
-def _answer(body: JSON, request: WireRequest) -> WireResponse:
+def _answer(body: JSON, request: Request) -> Response:
     headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
-    return WireResponse(200, dump_json(body), headers)
+    return Response(200, dump_json(body), headers)

@@ -7,30 +7,30 @@ read ``data: `` lines with one space and bare line feeds only, and nothing else 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
 from emulator.encoding.sse import quote
-from emulator.encoding.template_stream import PlainStream
+from emulator.encoding.template_stream import TemplateStream
 from emulator.protocols.choice_events import (
     DONE,
     FINISH,
     PLAIN,
     USAGE,
-    CallOpened,
-    Closed,
-    Opened,
-    Run,
+    ChoiceFinished,
+    ChoiceStarted,
+    TextRun,
+    ToolCallStarted,
     begins,
+    collect_message,
     first_due,
-    gather,
     interleave,
     is_only,
+    iterate_choice,
     last_due,
-    speak,
-    walk,
+    token_events,
 )
 from emulator.vendors.azure.chat.audio import AudioFormat, encode_sound, expires, name_sound
 from emulator.vendors.azure.chat.shapes import (
@@ -45,7 +45,7 @@ from emulator.vendors.azure.chat.shapes import (
     identify_calls,
     shape_logprobs,
 )
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 
 _NULL = b"null"
 _OPENED = b'"content":"","role":"assistant"'
@@ -56,7 +56,7 @@ _NOTHING_SEEN, _HARM_SEEN = _SEEN % b"{}", _SEEN % dump_json(FOUND_HARMS)
 
 def stream_chat(
     plan: Plan,
-    habits: Habits,
+    habits: DeploymentProfile,
     *,
     usage: bool,
     named_tool: bool,
@@ -95,7 +95,7 @@ def stream_chat(
     return chain(opening, interleave([stream(chunks) for chunks in choices]), ending)
 
 
-def _dump_tail(plan: Plan, habits: Habits) -> bytes:
+def _dump_tail(plan: Plan, habits: DeploymentProfile) -> bytes:
     tail: Object = {
         "created": int(plan.created),
         "id": draw_answer_id(plan, openai=habits.openai),
@@ -107,7 +107,7 @@ def _dump_tail(plan: Plan, habits: Habits) -> bytes:
     return dump_json(tail)[1:-1]
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _ChoiceChunks:
     """The chunks of one choice.
 
@@ -122,7 +122,7 @@ class _ChoiceChunks:
     plan: Plan
     choice: Choice
     index: int
-    habits: Habits
+    habits: DeploymentProfile
     head: bytes
     tail: bytes
     finish: bytes
@@ -143,13 +143,13 @@ class _ChoiceChunks:
         )  # fmt: skip
 
 
-def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Sequence[Event]) -> PlainStream:
+def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Sequence[Event]) -> TemplateStream:
     """The usual stream, which is what the two below make of it."""
     choice, openai = chunks.choice, chunks.habits.openai
-    closed = Closed(last_due(choice, chunks.plan.due), choice.count)
+    closed = ChoiceFinished(last_due(choice, chunks.plan.due), choice.count)
     first = _open_openai(chunks) if openai else chunks.chunk(_OPENED)
     before, after = chunks.chunk(b'"content":\0').split(b"\0")
-    return PlainStream(
+    return TemplateStream(
         opening=(*opening, (first_due(choice, chunks.plan.due), first, 0, PLAIN)),
         tokens=choice.said.quoted,
         due=choice.due,
@@ -161,21 +161,21 @@ def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Seque
 
 def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
     """Role, texts, then one chunk with all tool calls, the finish reason and the token counts."""
-    for step in walk(chunks.choice, chunks.plan.due):
+    for step in iterate_choice(chunks.choice, chunks.plan.due):
         match step:
-            case Opened():
+            case ChoiceStarted():
                 yield step.due, chunks.chunk(_OPENED), 0, PLAIN
-            case Run("reasoning"):
+            case TextRun("reasoning"):
                 yield from _think(chunks, step)
-            case Run("text" | "refusal"):
+            case TextRun("text" | "refusal"):
                 yield from _speak(chunks, step, b'"content":')
-            case Closed():
+            case ChoiceFinished():
                 yield _close_serverless(chunks, step)
 
 
-def _close_serverless(chunks: _ChoiceChunks, closed: Closed) -> Event:
+def _close_serverless(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
     choice, plan = chunks.choice, chunks.plan
-    said = () if is_only(choice) else gather(choice).calls
+    said = () if is_only(choice) else collect_message(choice).calls
     calls: list[Object] = [
         {
             "function": {"arguments": call.arguments, "name": call.name},
@@ -194,45 +194,45 @@ def _close_serverless(chunks: _ChoiceChunks, closed: Closed) -> Event:
 
 def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
     """Role, texts and tool calls token by token, then the finish reason."""
-    call: CallOpened | None = None
-    for step in walk(chunks.choice, chunks.plan.due):
+    call: ToolCallStarted | None = None
+    for step in iterate_choice(chunks.choice, chunks.plan.due):
         match step:
-            case Opened():
+            case ChoiceStarted():
                 yield step.due, _open_openai(chunks), 0, PLAIN
-            case CallOpened():
+            case ToolCallStarted():
                 call = step
                 yield step.due, _open_call(chunks, step), step.tokens, PLAIN
-            case Run("tool_call") if call is not None:
+            case TextRun("tool_call") if call is not None:
                 yield from _speak_arguments(chunks, step, call)
-            case Run("reasoning"):
+            case TextRun("reasoning"):
                 yield from _think(chunks, step)
-            case Run():
+            case TextRun():
                 yield from _say(chunks, step)
-            case Closed():
+            case ChoiceFinished():
                 yield _close_openai(chunks, step)
 
 
-def _close_openai(chunks: _ChoiceChunks, closed: Closed) -> Event:
+def _close_openai(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
     data = chunks.chunk(b"", chunks.finish)
     if chunks.choice.finish_reason == "content_filter":
         data = data.replace(_NOTHING_SEEN, _HARM_SEEN, 1)
     return closed.due, data, closed.tokens, FINISH
 
 
-def _say(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:
+def _say(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
     """A text or a refusal, or the sound of a text."""
     if run.kind == "refusal":
         return _speak(chunks, run, b'"refusal":')
     return _speak(chunks, run, b'"content":') if chunks.audio is None else _sound(chunks, run, chunks.audio)
 
 
-def _sound(chunks: _ChoiceChunks, run: Run, form: AudioFormat) -> Iterator[Event]:
+def _sound(chunks: _ChoiceChunks, run: TextRun, form: AudioFormat) -> Iterator[Event]:
     """The transcript token by token, then the sound of it all and how long it is remembered."""
     choice, plan = chunks.choice, chunks.plan
     last = choice.due[run.end - 1] if run.start < run.end else last_due(choice, plan.due)
     first = choice.due[run.start] if run.start < run.end else last
     yield first, _hear(chunks, {"id": name_sound(plan, chunks.index)}), run.start, PLAIN
-    yield from speak(choice, run, *chunks.chunk(b'"audio":{"transcript":\0}').split(b"\0"))
+    yield from token_events(choice, run, *chunks.chunk(b'"audio":{"transcript":\0}').split(b"\0"))
     yield last, _hear(chunks, {"data": encode_sound(choice, form)}), run.end, PLAIN
     yield last, _hear(chunks, {"expires_at": expires(plan)}), run.end, PLAIN
 
@@ -248,7 +248,7 @@ def _open_openai(chunks: _ChoiceChunks) -> bytes:
     return chunks.chunk(b'"content":%b,"refusal":null,"role":"assistant"' % (_NULL if silent else b'""'))
 
 
-def _open_call(chunks: _ChoiceChunks, call: CallOpened) -> bytes:
+def _open_call(chunks: _ChoiceChunks, call: ToolCallStarted) -> bytes:
     """The head of a tool call; OpenAI models stream its arguments token by token."""
     if chunks.functions:
         return chunks.chunk(b'"function_call":%b' % dump_json({"name": call.name, "arguments": ""}))
@@ -258,21 +258,21 @@ def _open_call(chunks: _ChoiceChunks, call: CallOpened) -> bytes:
     return chunks.chunk(b'"tool_calls":[%b]' % dump_json(head))
 
 
-def _speak_arguments(chunks: _ChoiceChunks, run: Run, call: CallOpened) -> Iterator[Event]:
+def _speak_arguments(chunks: _ChoiceChunks, run: TextRun, call: ToolCallStarted) -> Iterator[Event]:
     part = b'"custom":{"input":\0}' if call.name in chunks.customs else b'"function":{"arguments":\0}'
     called = b'"tool_calls":[{"index":%d,%b}]' % (call.number, part)
     opening = b'"function_call":{"arguments":\0}' if chunks.functions else called
-    return speak(chunks.choice, run, *chunks.chunk(opening).split(b"\0"))
+    return token_events(chunks.choice, run, *chunks.chunk(opening).split(b"\0"))
 
 
-def _speak(chunks: _ChoiceChunks, run: Run, field: bytes) -> Iterator[Event]:
+def _speak(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Iterator[Event]:
     """One chunk per token that has a text."""
     if chunks.choice.logprobs is not None:
         return _speak_with_logprobs(chunks, run, field)
-    return speak(chunks.choice, run, *chunks.chunk(field + b"\0").split(b"\0"))
+    return token_events(chunks.choice, run, *chunks.chunk(field + b"\0").split(b"\0"))
 
 
-def _speak_with_logprobs(chunks: _ChoiceChunks, run: Run, field: bytes) -> Iterator[Event]:
+def _speak_with_logprobs(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Iterator[Event]:
     """The same with log-probabilities; a token without text waits for the one that completes its character."""
     choice = chunks.choice
     entries = choice.logprobs or ()
@@ -285,7 +285,7 @@ def _speak_with_logprobs(chunks: _ChoiceChunks, run: Run, field: bytes) -> Itera
             yield choice.due[position], chunks.chunk(field + quote(token), logprobs=logprobs), start, PLAIN
 
 
-def _think(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:
+def _think(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
     """Thoughts in a field of their own or, inline, between tags in the content."""
     if chunks.habits.hidden:
         return

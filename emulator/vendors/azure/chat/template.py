@@ -5,12 +5,12 @@ A template holds all that the answers of a deployment have in common.
 
 from __future__ import annotations
 
-from emulator.core.cache import remember_meanwhile
+from emulator.core.cache import scenario_lru
 from emulator.core.json import dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.encoding.sse import quote
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, draw_answer_id, shape_prompt_results
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 
 _ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
 PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(shape_prompt_results(1))
@@ -34,7 +34,7 @@ _OPENAI = (
 )
 
 
-def fill(plan: Plan, habits: Habits) -> bytes:
+def fill(plan: Plan, habits: DeploymentProfile) -> bytes:
     """The answer in the form of the profile and the model."""
     template = _prepare(habits)
     usage = plan.usage
@@ -50,8 +50,8 @@ def fill(plan: Plan, habits: Habits) -> bytes:
     return template % (finish, said, created, id, completion, prompt, total)
 
 
-@remember_meanwhile
-def _prepare(habits: Habits) -> bytes:
+@scenario_lru
+def _prepare(habits: DeploymentProfile) -> bytes:
     model, fingerprint = quote(habits.model).replace(b"%", b"%%"), habits.fingerprint.encode()
     if habits.openai:
         answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if habits.filtered else (b"", b"")

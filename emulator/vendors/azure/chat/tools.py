@@ -6,12 +6,12 @@ from pydantic_core import ErrorDetails
 
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import ToolChoice
-from emulator.vendors.azure.chat.models import AllowedToolsChoice, ChatRequest, FunctionObject, NamedToolChoice
+from emulator.vendors.azure.chat.models import AllowedToolsChoice, ChatBody, FunctionObject, NamedToolChoice
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 
 
-def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:
+def find_wrong_choice(wire: ChatBody) -> list[ErrorDetails]:
     """The violation of a tool chosen by name, for those to whom ``tool_choice`` is a string only."""
     if not isinstance(wire.tool_choice, NamedToolChoice):
         return []
@@ -19,7 +19,7 @@ def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:
     return [{"type": "string_type", "loc": ("tool_choice",), "msg": "Input should be a valid string", "input": value}]
 
 
-def check_tools(wire: ChatRequest, habits: Habits) -> None:
+def check_tools(wire: ChatBody, habits: DeploymentProfile) -> None:
     """Refuse tools to a model that has none, and a choice of what is not on offer.
 
     Raises:
@@ -39,7 +39,7 @@ def check_tools(wire: ChatRequest, habits: Habits) -> None:
             raise refusals.not_supported(("tool_choice",), choice.model_dump())
 
 
-def _check_offered(wire: ChatRequest) -> None:
+def _check_offered(wire: ChatBody) -> None:
     """The same in the words of OpenAI, which takes no choice without tools. Source: openai/openai-python issue threads.
 
     The words for a tool that is not on offer are ``unverified``.
@@ -62,7 +62,7 @@ def list_chosen(choice: NamedToolChoice | AllowedToolsChoice) -> list[str]:
     return [tool.function.name for tool in choice.allowed_tools.tools]
 
 
-def read_tools(wire: ChatRequest) -> tuple[Tool, ...]:
+def read_tools(wire: ChatBody) -> tuple[Tool, ...]:
     """The tools on offer."""
     tools = wire.tools or ()
     if isinstance(wire.tool_choice, AllowedToolsChoice):
@@ -81,7 +81,7 @@ def read_tool(function: FunctionObject) -> Tool:
     return Tool(name=function.name, description=description, parameters=parameters, bare=function.bare)
 
 
-def read_choice(wire: ChatRequest, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
+def read_choice(wire: ChatBody, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
     """``tool_choice`` and the one tool it names."""
     choice = wire.tool_choice
     if isinstance(choice, NamedToolChoice):

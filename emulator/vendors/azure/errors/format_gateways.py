@@ -7,13 +7,13 @@ microsoft/semantic-kernel issue 10337 (wrong key). Codes of kinds that no source
 from emulator.core.errors import ErrorKind
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, as_number, as_text, dump_text
-from emulator.vendors.azure.errors.format_openai import word_openai
+from emulator.vendors.azure.errors.format_openai import format_openai
 from emulator.vendors.azure.errors.types import (
-    Envelope,
-    Worded,
+    ErrorFields,
+    FormattedError,
+    format_filtered,
+    format_filtered_response,
     model_error_headers,
-    word_filtered,
-    word_filtered_response,
 )
 from emulator.vendors.azure.headers import gateway_headers, refused_headers
 
@@ -57,52 +57,52 @@ _THROTTLED = (
 )
 
 
-def word_foundry(envelope: Envelope) -> Worded:
+def format_foundry(envelope: ErrorFields) -> FormattedError:
     """As ``services.ai.azure.com/models``: a gateway before many models."""
     return _add_headers(_word_gateway(envelope) or _word_mesh(envelope), envelope)
 
 
-def word_aoai(envelope: Envelope) -> Worded:
+def format_aoai(envelope: ErrorFields) -> FormattedError:
     """As ``openai.azure.com``: OpenAI's own words behind the gateway."""
     if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
         message = envelope.message or _wrong_operation(envelope)
-        return _add_headers(Worded(_coded("OperationNotSupported", message), status=400), envelope)
+        return _add_headers(FormattedError(_coded("OperationNotSupported", message), status=400), envelope)
     return _add_headers(_word_gateway(envelope) or _word_azure_openai(envelope), envelope)
 
 
-def _add_headers(worded: Worded, envelope: Envelope) -> Worded:
+def _add_headers(worded: FormattedError, envelope: ErrorFields) -> FormattedError:
     own = (*refused_headers(envelope.details, envelope.limit, envelope.quota), *gateway_headers(envelope.request))
-    return Worded(worded.body, (*worded.headers, *own), worded.status)
+    return FormattedError(worded.body, (*worded.headers, *own), worded.status)
 
 
-def _word_gateway(envelope: Envelope) -> Worded | None:
+def _word_gateway(envelope: ErrorFields) -> FormattedError | None:
     """What both gateways say alike, before any model is asked."""
     details = envelope.details
     if envelope.kind is ErrorKind.UNAUTHENTICATED:
         return _word_unauthenticated(envelope)
     if envelope.kind is ErrorKind.NOT_FOUND and "deployment" in details:
-        return Worded(_coded("DeploymentNotFound", envelope.message or _NO_DEPLOYMENT))
+        return FormattedError(_coded("DeploymentNotFound", envelope.message or _NO_DEPLOYMENT))
     if envelope.kind is ErrorKind.NOT_FOUND or envelope.code == "invalid_api_version":
         own = None if envelope.code == "invalid_api_version" else envelope.message
-        return Worded(_coded("404", own or "Resource not found"), status=404)
+        return FormattedError(_coded("404", own or "Resource not found"), status=404)
     if envelope.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        return Worded(_coded("405", envelope.text), (("Allow", str(details.get("allow", "POST"))),))
+        return FormattedError(_coded("405", envelope.text), (("Allow", str(details.get("allow", "POST"))),))
     if envelope.kind is ErrorKind.FORBIDDEN:
-        return Worded(
+        return FormattedError(
             _coded("PermissionDenied", envelope.message or "Principal does not have access to API/Operation.")
         )
     if envelope.kind is ErrorKind.TIMEOUT:
-        return Worded(_coded("Timeout", envelope.message or "The operation was timeout."), status=408)
+        return FormattedError(_coded("Timeout", envelope.message or "The operation was timeout."), status=408)
     return None
 
 
-def _word_unauthenticated(envelope: Envelope) -> Worded:
+def _word_unauthenticated(envelope: ErrorFields) -> FormattedError:
     if envelope.request.headers.get("api-key"):
-        return Worded(_coded("401", envelope.message or _WRONG_KEY))
-    return Worded({"statusCode": envelope.status, "message": envelope.message or _WRONG_TOKEN})
+        return FormattedError(_coded("401", envelope.message or _WRONG_KEY))
+    return FormattedError({"statusCode": envelope.status, "message": envelope.message or _WRONG_TOKEN})
 
 
-def _wrong_operation(envelope: Envelope) -> str:
+def _wrong_operation(envelope: ErrorFields) -> str:
     operation = _OPERATIONS[as_text(envelope.details["task"])]
     return (
         f"The {operation} operation does not work with the specified model, {envelope.details['model']}. "
@@ -115,35 +115,35 @@ def _coded(code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message}}
 
 
-def _word_mesh(envelope: Envelope) -> Worded:
+def _word_mesh(envelope: ErrorFields) -> FormattedError:
     """The mesh of models behind a Foundry resource; GitHub Models answers alike."""
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
         details = envelope.details
         breaks_schema = "errors" in details and not details.get("model_refused")
-        return word_openai(envelope) if breaks_schema or envelope.openai else word_invalid(envelope)
+        return format_openai(envelope) if breaks_schema or envelope.openai else format_invalid(envelope)
     if envelope.kind is ErrorKind.CONTENT_FILTER:
-        return word_filtered(envelope)
+        return format_filtered(envelope)
     if envelope.kind is ErrorKind.RATE_LIMITED:
         message = envelope.message or _name_limit(envelope)
-        return Worded(_detailed("RateLimitReached", message, message), _wait_headers(envelope))
+        return FormattedError(_detailed("RateLimitReached", message, message), _wait_headers(envelope))
     if envelope.kind is ErrorKind.CONTEXT_LENGTH:
         message = envelope.message or _name_size(envelope)
-        return Worded(_detailed("tokens_limit_reached", message, message), status=413)
+        return FormattedError(_detailed("tokens_limit_reached", message, message), status=413)
     if envelope.code in ("unknown_model", "no_model_name"):
         repeated = None if envelope.code == "unknown_model" else envelope.text
-        return Worded(_detailed(envelope.code, envelope.text, repeated), (("x-ms-error-code", envelope.code),))
+        return FormattedError(_detailed(envelope.code, envelope.text, repeated), (("x-ms-error-code", envelope.code),))
     if envelope.details.get("bare"):
-        return Worded({"detail": envelope.text})
+        return FormattedError({"detail": envelope.text})
     if envelope.openai and envelope.kind is ErrorKind.INVALID_REQUEST:
-        return word_openai(envelope)
-    return Worded(_coded(envelope.phrase.replace(" ", ""), envelope.text))
+        return format_openai(envelope)
+    return FormattedError(_coded(envelope.phrase.replace(" ", ""), envelope.text))
 
 
 def _detailed(code: str, message: str, details: str | None) -> Object:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def _wait_headers(envelope: Envelope) -> Headers:
+def _wait_headers(envelope: ErrorFields) -> Headers:
     """Beside ``Retry-After``, as both gateways say it."""
     return (("retry-after-ms", str(envelope.wait * 1000)),)
 
@@ -152,7 +152,7 @@ _LIMITS = {"requests": "", "input_tokens": "UncachedInputTokens"}
 _DAY = 86_400  # seconds
 
 
-def _name_limit(envelope: Envelope) -> str:
+def _name_limit(envelope: ErrorFields) -> str:
     """Source: refusals quoted in public issues; a day's limit of tokens is unverified."""
     amount, window = envelope.details.get("amount", 10), as_number(envelope.details.get("window", 60))
     period = "Day" if window >= _DAY else "Minute"
@@ -163,21 +163,21 @@ def _name_limit(envelope: Envelope) -> str:
     return f"{head} Please wait {envelope.wait} seconds before retrying."
 
 
-def _name_size(envelope: Envelope) -> str:
+def _name_size(envelope: ErrorFields) -> str:
     model, size = envelope.details.get("model", "the"), envelope.details.get("context", 8000)
     return f"Request body too large for {model} model. Max size: {size} tokens."
 
 
-def _word_azure_openai(envelope: Envelope) -> Worded:
+def _word_azure_openai(envelope: ErrorFields) -> FormattedError:
     if envelope.kind is ErrorKind.RATE_LIMITED:
-        return Worded(_coded("429", envelope.message or _word_throttled(envelope)), _wait_headers(envelope))
+        return FormattedError(_coded("429", envelope.message or _word_throttled(envelope)), _wait_headers(envelope))
     if envelope.kind is ErrorKind.CONTENT_FILTER:
-        word = word_filtered_response if envelope.request.path.endswith("/responses") else word_filtered
+        word = format_filtered_response if envelope.request.path.endswith("/responses") else format_filtered
         return word(envelope, "Azure OpenAI's", _ADVICE)
-    return word_openai(envelope)
+    return format_openai(envelope)
 
 
-def _word_throttled(envelope: Envelope) -> str:
+def _word_throttled(envelope: ErrorFields) -> str:
     request = envelope.request
     operation = next((name for route, name in _THROTTLED_OPERATIONS if request.path.endswith(route)), "Inference")
     version = request.query.get("api-version", "v1")
@@ -185,7 +185,7 @@ def _word_throttled(envelope: Envelope) -> str:
     return _THROTTLED.format(operation=operation, version=version, limit=limit, wait=envelope.wait)
 
 
-def word_invalid(envelope: Envelope) -> Worded:
+def format_invalid(envelope: ErrorFields) -> FormattedError:
     """A parameter the container or its model refuses.
 
     Violations of the schema are listed; a feature the model lacks is named flat, as documented; what the model
@@ -196,12 +196,12 @@ def word_invalid(envelope: Envelope) -> Worded:
         headers = model_error_headers(envelope)
         answer: Object = {"detail": details["errors"]}
         if details.get("bare"):
-            return Worded(answer, headers)
+            return FormattedError(answer, headers)
         quoted: JSON = {"code": "Invalid input", "message": dump_text(answer), "status": envelope.status}
-        return Worded({"error": quoted}, (*headers, ("x-ms-rai-invoked", "true")))
+        return FormattedError({"error": quoted}, (*headers, ("x-ms-rai-invoked", "true")))
     if "errors" in details:
         message = envelope.message or "invalid input error"
-        return Worded(
+        return FormattedError(
             {
                 "error": {
                     "code": "Invalid input",
@@ -213,4 +213,6 @@ def word_invalid(envelope: Envelope) -> Worded:
         )
     violation = envelope.violation
     detail: JSON = {"loc": violation.loc, "input": violation.value}
-    return Worded({"status": envelope.status, "code": envelope.code, "detail": detail, "message": envelope.text})
+    return FormattedError(
+        {"status": envelope.status, "code": envelope.code, "detail": detail, "message": envelope.text}
+    )

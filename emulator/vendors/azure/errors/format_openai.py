@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
-from emulator.vendors.azure.errors.types import BRANCHES, NO_SCHEMA, Envelope, Violation, Worded
+from emulator.vendors.azure.errors.types import BRANCHES, NO_SCHEMA, ErrorFields, FormattedError, Violation
 
 _EXPECTED = {
     "string_type": "a string",
@@ -43,29 +43,29 @@ _NOT_JSON = (
 )
 
 
-def word_openai(envelope: Envelope) -> Worded:
+def format_openai(envelope: ErrorFields) -> FormattedError:
     """``{"error": {message, type, param, code}}``; what elsewhere is 422 is 400 here."""
     details = envelope.details
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        return Worded(_word_violation(envelope), status=400)
+        return FormattedError(_word_violation(envelope), status=400)
     if envelope.kind is ErrorKind.CONTEXT_LENGTH:
         if envelope.request.path.endswith(("/embeddings", "/completions")) and not envelope.request.path.endswith(
             _CHAT
         ):
-            return Worded(_shape(_word_prompt(envelope), None, None))
-        return Worded(_shape(_word_context(envelope), "messages", "context_length_exceeded"))
+            return FormattedError(_shape(_word_prompt(envelope), None, None))
+        return FormattedError(_shape(_word_context(envelope), "messages", "context_length_exceeded"))
     if envelope.kind is ErrorKind.INVALID_REQUEST:
         message = _NOT_JSON if details.get("code") == "invalid_json" else envelope.text
         code = details.get("openai_code")
-        return Worded(_shape(message, envelope.param, None if code is None else as_text(code)))
-    return Worded({"error": {"code": envelope.phrase.replace(" ", ""), "message": envelope.text}})
+        return FormattedError(_shape(message, envelope.param, None if code is None else as_text(code)))
+    return FormattedError({"error": {"code": envelope.phrase.replace(" ", ""), "message": envelope.text}})
 
 
 def _shape(message: str, param: str | None, code: str | None) -> Object:
     return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
-def _word_violation(envelope: Envelope) -> Object:
+def _word_violation(envelope: ErrorFields) -> Object:
     violation = envelope.violation
     param = _join(violation.loc)
     if not param:
@@ -206,7 +206,7 @@ def _name_type(value: JSON) -> str:
     return names.get(type(value), "an unknown type")
 
 
-def _word_prompt(envelope: Envelope) -> str:
+def _word_prompt(envelope: ErrorFields) -> str:
     """Of texts that are no conversation. Source: langchain-ai/langchain and openai/openai-python issue threads."""
     details = envelope.details
     if envelope.message is not None or "context" not in details:
@@ -219,7 +219,7 @@ def _word_prompt(envelope: Envelope) -> str:
     )
 
 
-def _word_context(envelope: Envelope) -> str:
+def _word_context(envelope: ErrorFields) -> str:
     details = envelope.details
     if envelope.message is not None or "context" not in details:
         return envelope.text

@@ -11,8 +11,15 @@ from emulator.core.errors import ErrorKind
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.protocols.anthropic.response import name_error, shape_error
-from emulator.vendors.azure.errors.format_gateways import word_aoai, word_foundry, word_invalid
-from emulator.vendors.azure.errors.types import BRANCHES, Envelope, Worded, Words, model_error_headers, word_filtered
+from emulator.vendors.azure.errors.format_gateways import format_aoai, format_foundry, format_invalid
+from emulator.vendors.azure.errors.types import (
+    BRANCHES,
+    ErrorFields,
+    FormattedError,
+    Words,
+    format_filtered,
+    model_error_headers,
+)
 from emulator.vendors.azure.headers import refused_headers
 
 _SHORT = frozenset({ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.RATE_LIMITED})
@@ -36,7 +43,7 @@ _TASK_TYPES = {"chat": "chat-completion", "completions": "text-generation", "emb
 _ROUTES = {"chat": "chat completions API", "completions": "text generation API", "embeddings": "embeddings API"}
 
 
-def word_seed(envelope: Envelope) -> Worded:
+def format_seed(envelope: ErrorFields) -> FormattedError:
     """Flat, with ``error`` as a string."""
     body: Object = {"status": envelope.status}
     if envelope.kind not in _SHORT:
@@ -49,10 +56,10 @@ def word_seed(envelope: Envelope) -> Worded:
         body["detail"] = {"loc": loc, "value": text, "input": value}
     elif envelope.kind not in _SHORT:
         body["param"] = envelope.param or _blame(envelope)
-    return Worded(body, _flat_headers(envelope))
+    return FormattedError(body, _flat_headers(envelope))
 
 
-def word_docs(envelope: Envelope) -> Worded:
+def format_docs(envelope: ErrorFields) -> FormattedError:
     """Flat, without ``error``, so that clients find code and message."""
     body: Object = {"status": envelope.status}
     if envelope.kind not in _SHORT:
@@ -63,14 +70,14 @@ def word_docs(envelope: Envelope) -> Worded:
     body["message"] = _explain(envelope)
     if envelope.kind is not ErrorKind.INVALID_PARAMETER and envelope.kind not in _SHORT:
         body |= {"param": envelope.param or _blame(envelope), "type": None}
-    return Worded(body, _flat_headers(envelope))
+    return FormattedError(body, _flat_headers(envelope))
 
 
-def _flat_headers(envelope: Envelope) -> Headers:
+def _flat_headers(envelope: ErrorFields) -> Headers:
     return (("x-ms-error-code", envelope.code), *refused_headers(envelope.details), *_allow(envelope))
 
 
-def _explain(envelope: Envelope) -> str:
+def _explain(envelope: ErrorFields) -> str:
     """The message; of several violations it names the first."""
     if envelope.message is None and envelope.kind is ErrorKind.NOT_FOUND and "deployment" in envelope.details:
         return f"The deployment {envelope.details['deployment']} does not exist on this endpoint."
@@ -79,7 +86,7 @@ def _explain(envelope: Envelope) -> str:
     return envelope.text
 
 
-def _locate(envelope: Envelope) -> tuple[list[str], JSON]:
+def _locate(envelope: ErrorFields) -> tuple[list[str], JSON]:
     """Where the first violation is, and the value there; a union's branch is no place in the body."""
     violation = envelope.violation
     loc = [str(part) for part in violation.loc]
@@ -88,71 +95,71 @@ def _locate(envelope: Envelope) -> tuple[list[str], JSON]:
     return loc, violation.value
 
 
-def _blame(envelope: Envelope) -> str:
+def _blame(envelope: ErrorFields) -> str:
     """``param`` of an error that names none."""
     return "messages" if envelope.kind in (ErrorKind.CONTENT_FILTER, ErrorKind.CONTEXT_LENGTH) else ""
 
 
-def _allow(envelope: Envelope) -> Headers:
+def _allow(envelope: ErrorFields) -> Headers:
     allow = envelope.details.get("allow")
     return (("Allow", as_text(allow)),) if allow else ()
 
 
-def word_maas(envelope: Envelope) -> Worded:
+def format_maas(envelope: ErrorFields) -> FormattedError:
     """As a serverless endpoint: its gateway's 401, its model's plain 404, else the container's words."""
     if envelope.kind is ErrorKind.UNAUTHENTICATED:
         body: Object = {"statusCode": envelope.status, "message": envelope.message or _UNAUTHENTICATED}
-        return Worded(body, (("x-ms-error-reason", "Invalid JWT."),))
+        return FormattedError(body, (("x-ms-error-reason", "Invalid JWT."),))
     if envelope.kind is ErrorKind.NOT_FOUND and "path" not in envelope.details:
-        return Worded(envelope.message or "NOT FOUND", model_error_headers(envelope))
+        return FormattedError(envelope.message or "NOT FOUND", model_error_headers(envelope))
     if envelope.kind is ErrorKind.CONTENT_FILTER:
-        return word_filtered(envelope)
+        return format_filtered(envelope)
     return _word_container(envelope)
 
 
-def word_managed(envelope: Envelope) -> Worded:
+def format_managed(envelope: ErrorFields) -> FormattedError:
     """As a managed online endpoint: the container alone, behind the same gateway."""
     if envelope.kind is ErrorKind.UNAUTHENTICATED:
-        return word_maas(envelope)
+        return format_maas(envelope)
     if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
         task = as_text(envelope.details["deployment_task"])
         there = _TASK_TYPES.get(task, task)
         name = as_text(envelope.details["task"])
         route = _ROUTES.get(name, f"{name} API")
-        return Worded(_wrap(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
+        return FormattedError(_wrap(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         code = _CODES.get(envelope.status, "Unknown Status Code")
-        return Worded(_wrap(envelope.status, code, envelope.message or _UNSAFE_INPUT))
+        return FormattedError(_wrap(envelope.status, code, envelope.message or _UNSAFE_INPUT))
     return _word_container(envelope)
 
 
-def _word_container(envelope: Envelope) -> Worded:
+def _word_container(envelope: ErrorFields) -> FormattedError:
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        return word_invalid(envelope)
+        return format_invalid(envelope)
     if envelope.kind is ErrorKind.NOT_FOUND:
-        return Worded({"detail": envelope.message or "Not Found"})
+        return FormattedError({"detail": envelope.message or "Not Found"})
     if envelope.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        return Worded({"detail": envelope.text}, _allow(envelope))
+        return FormattedError({"detail": envelope.text}, _allow(envelope))
     if envelope.details.get("bare"):
-        return Worded({"detail": envelope.text})
+        return FormattedError({"detail": envelope.text})
     text = _FAILED if envelope.kind is ErrorKind.INTERNAL and envelope.message is None else envelope.text
-    return Worded(_wrap(envelope.status, _CODES.get(envelope.status, "Unknown Status Code"), text))
+    return FormattedError(_wrap(envelope.status, _CODES.get(envelope.status, "Unknown Status Code"), text))
 
 
 def _wrap(status: int, code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message, "status": status}}
 
 
-def word_anthropic(envelope: Envelope) -> Worded:
+def format_anthropic(envelope: ErrorFields) -> FormattedError:
     """As Anthropic's API behind Foundry's gateway."""
-    gateway = word_foundry(envelope)
+    gateway = format_foundry(envelope)
     known = envelope.kind in (ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH)
     status = 400 if known else gateway.status or envelope.status
     text = envelope.message or _explain_natively(envelope)
-    return Worded(shape_error(name_error(status), text), gateway.headers, status)
+    return FormattedError(shape_error(name_error(status), text), gateway.headers, status)
 
 
-def _explain_natively(envelope: Envelope) -> str:
+def _explain_natively(envelope: ErrorFields) -> str:
     """The message of an error that has none of its own."""
     details = envelope.details
     if "errors" in details:
@@ -168,11 +175,11 @@ def _explain_natively(envelope: Envelope) -> str:
 
 
 SHAPES: Mapping[str, Words] = {
-    "seed": word_seed,
-    "docs": word_docs,
-    "maas": word_maas,
-    "managed": word_managed,
-    "foundry": word_foundry,
-    "aoai": word_aoai,
-    "anthropic": word_anthropic,
+    "seed": format_seed,
+    "docs": format_docs,
+    "maas": format_maas,
+    "managed": format_managed,
+    "foundry": format_foundry,
+    "aoai": format_aoai,
+    "anthropic": format_anthropic,
 }

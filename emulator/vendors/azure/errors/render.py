@@ -1,33 +1,33 @@
 """Any refusal in the words of the profile: which status and code it has, and what a client reads."""
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Headers, WireRequest, WireResponse
+from emulator.core.http import Headers, Request, Response
 from emulator.core.json import dump_json
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
-from emulator.vendors.azure.errors.types import WORDS, Envelope, Worded, make_envelope
+from emulator.vendors.azure.errors.types import WORDS, ErrorFields, FormattedError, build_fields
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
-from emulator.vendors.azure.url_kind import read_surface
+from emulator.vendors.azure.url_kind import classify_url
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: AzureService) -> WireResponse:
+def render_error(error: EmulatedError, request: Request, service: AzureService) -> Response:
     """Word any refusal as the path's dialect does; what the error itself fixes stands."""
     envelope = _make_envelope(error, request, service)
     worded = _word(envelope, error, _shape(request, service))
     status = error.status or worded.status or envelope.status
     headers = (*worded.headers, *_retry_after(error, envelope), *echo_request_id(request))
     if not isinstance(worded.body, str):
-        return WireResponse(status, dump_json(worded.body), (JSON_TYPE, *headers))
+        return Response(status, dump_json(worded.body), (JSON_TYPE, *headers))
     kind = _TEXT_TYPE if error.body is None else _UTF8_TYPE
-    return WireResponse(status, worded.body.encode("utf-8", "replace"), (kind, *headers))
+    return Response(status, worded.body.encode("utf-8", "replace"), (kind, *headers))
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: AzureService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: AzureService) -> bytes:
     """What a stream says of a failure after it has begun; clients of this API read none of it.
 
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); others ``unverified``.
@@ -41,28 +41,28 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Azure
     return b"event: error\n" + framed if shape == "anthropic" else framed
 
 
-def _make_envelope(error: EmulatedError, request: WireRequest, service: AzureService) -> Envelope:
+def _make_envelope(error: EmulatedError, request: Request, service: AzureService) -> ErrorFields:
     """With what is known of the model that the request names, if it can be told; a resource has many."""
-    surface = read_surface(request)
+    surface = classify_url(request)
     settings = surface.settings(service.settings)
     named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
     if named is None or settings.profile not in ("foundry", "aoai"):
-        return make_envelope(error, request)
+        return build_fields(error, request)
     habits = service.habits[named.name][settings.profile]
-    return make_envelope(error, request, openai=settings.profile == "foundry" and habits.openai, quota=habits.quota)
+    return build_fields(error, request, openai=settings.profile == "foundry" and habits.openai, quota=habits.quota)
 
 
-def _shape(request: WireRequest, service: AzureService) -> str:
-    surface = read_surface(request)
+def _shape(request: Request, service: AzureService) -> str:
+    surface = classify_url(request)
     return "anthropic" if surface.kind == "anthropic" else surface.settings(service.settings).shape
 
 
-def _word(envelope: Envelope, error: EmulatedError, shape: str) -> Worded:
+def _word(envelope: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
     worded = SHAPES[shape](envelope)
-    return worded if error.body is None else Worded(error.body, worded.headers, worded.status)
+    return worded if error.body is None else FormattedError(error.body, worded.headers, worded.status)
 
 
-def _retry_after(error: EmulatedError, envelope: Envelope) -> Headers:
+def _retry_after(error: EmulatedError, envelope: ErrorFields) -> Headers:
     """Clients retry whatever carries it: only a throttled request does by itself."""
     if error.kind is not ErrorKind.RATE_LIMITED and error.retry_after is None:
         return ()

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Headers, WireRequest
+from emulator.core.http import Headers, Request
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.text import reason_phrase
 from emulator.vendors.azure.errors.refusals import echo
@@ -35,7 +35,7 @@ WORDS: Mapping[ErrorKind, tuple[int, str, str]] = {
 BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them; no place in a body
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Violation:
     """What is wrong with one value of the request.
 
@@ -52,8 +52,8 @@ class Violation:
     context: Object = field(default_factory=dict)
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Envelope:
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorFields:
     """An error with every blank filled in.
 
     Fields:
@@ -71,7 +71,7 @@ class Envelope:
     wait: int
     limit: str | None
     details: Mapping[str, JSON]
-    request: WireRequest
+    request: Request
     openai: bool = False
     quota: tuple[int, int] | None = None
 
@@ -96,12 +96,12 @@ class Envelope:
         return Violation("value_error", ["body", name], "", echo(_find_value(self.request, name)))
 
 
-def make_envelope(
-    error: EmulatedError, request: WireRequest, *, openai: bool = False, quota: tuple[int, int] | None = None
-) -> Envelope:
+def build_fields(
+    error: EmulatedError, request: Request, *, openai: bool = False, quota: tuple[int, int] | None = None
+) -> ErrorFields:
     """Fill in what the error leaves open."""
     status, code, _ = WORDS[error.kind]
-    return Envelope(
+    return ErrorFields(
         kind=error.kind,
         status=error.status or status,
         code=as_text(error.details.get("code", code)),
@@ -126,7 +126,7 @@ def _read_violation(listed: Object) -> Violation:
     )
 
 
-def _find_value(request: WireRequest, name: str) -> JSON:
+def _find_value(request: Request, name: str) -> JSON:
     try:
         body = request.json()
     except ValueError:
@@ -134,8 +134,8 @@ def _find_value(request: WireRequest, name: str) -> JSON:
     return body.get(name) if isinstance(body, dict) else None
 
 
-@record(frozen=True, slots=True, eq=False)
-class Worded:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class FormattedError:
     """An error in a profile's shape; ``body`` is JSON unless it is a string, which is plain text."""
 
     body: JSON
@@ -143,7 +143,7 @@ class Worded:
     status: int | None = None
 
 
-Words = Callable[[Envelope], Worded]
+Words = Callable[[ErrorFields], FormattedError]
 
 NO_SCHEMA = "Response format is json_schema but json_schema is not provided."
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
@@ -161,7 +161,7 @@ _FILTERED = (
 )
 
 
-def model_error_headers(envelope: Envelope) -> Headers:
+def model_error_headers(envelope: ErrorFields) -> Headers:
     """What a serverless endpoint adds to an answer that its model refused."""
     return (
         ("ms-azureml-model-error-reason", "model_error"),
@@ -169,9 +169,9 @@ def model_error_headers(envelope: Envelope) -> Headers:
     )
 
 
-def word_filtered(envelope: Envelope, policy: str = "Microsoft's", advice: str = "") -> Worded:
+def format_filtered(envelope: ErrorFields, policy: str = "Microsoft's", advice: str = "") -> FormattedError:
     """A prompt that the content filter stopped. Source: continuedev/continue issue 3902."""
-    return Worded(
+    return FormattedError(
         {
             "error": {
                 "message": envelope.message or _FILTERED.format(policy=policy) + advice,
@@ -185,9 +185,9 @@ def word_filtered(envelope: Envelope, policy: str = "Microsoft's", advice: str =
     )
 
 
-def word_filtered_response(envelope: Envelope, policy: str, advice: str) -> Worded:
+def format_filtered_response(envelope: ErrorFields, policy: str, advice: str) -> FormattedError:
     """The same of the Responses API. Source: Microsoft's public guides on moving there from chat completions."""
-    return Worded(
+    return FormattedError(
         {
             "error": {
                 "message": envelope.message or _FILTERED.format(policy=policy) + advice,

@@ -6,7 +6,7 @@ A client is pointed here by its authority, with the discovery of instances switc
 
 from urllib.parse import parse_qs
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.vendors.azure.headers import JSON_TYPE
 from emulator.vendors.azure.profile import AzureService
@@ -14,7 +14,7 @@ from emulator.vendors.azure.profile import AzureService
 _LIFETIME = 3599  # seconds that Entra ID gives a token of an application
 
 
-def describe_tenant(request: WireRequest, service: AzureService) -> WireResponse:
+def describe_tenant(request: Request, service: AzureService) -> Response:
     """``GET /{tenant}/v2.0/.well-known/openid-configuration``."""
     tenant = f"{request.base_url}/{request.params['tenant']}"
     return _answer(
@@ -37,7 +37,7 @@ def describe_tenant(request: WireRequest, service: AzureService) -> WireResponse
     )
 
 
-def describe_instance(request: WireRequest, service: AzureService) -> WireResponse:
+def describe_instance(request: Request, service: AzureService) -> Response:
     """``GET /common/discovery/instance``: this host is the whole cloud."""
     host = request.base_url.partition("://")[2]
     tenant = f"{request.base_url}/common/v2.0/.well-known/openid-configuration"
@@ -45,12 +45,12 @@ def describe_instance(request: WireRequest, service: AzureService) -> WireRespon
     return _answer({"tenant_discovery_endpoint": tenant, "api-version": "1.1", "metadata": [names]})
 
 
-def list_keys(request: WireRequest, service: AzureService) -> WireResponse:
+def list_keys(request: Request, service: AzureService) -> Response:
     """``GET /{tenant}/discovery/v2.0/keys``: none, for nothing here is signed."""
     return _answer({"keys": []})
 
 
-def parse_token(request: WireRequest, service: AzureService) -> WireResponse:
+def parse_token(request: Request, service: AzureService) -> Response:
     """``POST /{tenant}/oauth2/v2.0/token``: the client credentials flow of Entra ID.
 
     The token is the client secret itself: whatever keys the scenario lists also decide who gets in this way.
@@ -65,9 +65,9 @@ def parse_token(request: WireRequest, service: AzureService) -> WireResponse:
     return _answer({"token_type": "Bearer", **lifetime, "access_token": secret})
 
 
-def _deny_token(status: int, code: str, description: str) -> WireResponse:
-    return WireResponse(status, dump_json({"error": code, "error_description": description}), (JSON_TYPE,))
+def _deny_token(status: int, code: str, description: str) -> Response:
+    return Response(status, dump_json({"error": code, "error_description": description}), (JSON_TYPE,))
 
 
-def _answer(body: JSON) -> WireResponse:
-    return WireResponse(200, dump_json(body), (JSON_TYPE,))
+def _answer(body: JSON) -> Response:
+    return Response(200, dump_json(body), (JSON_TYPE,))

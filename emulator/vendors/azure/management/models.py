@@ -5,25 +5,25 @@ Sources: openai-python, ``types/model.py`` (``/openai/v1/models``); learn.micros
 """
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_place, look_up
-from emulator.vendors.azure.url_kind import Surface
+from emulator.vendors.azure.url_kind import UrlKind
 
 _CREATED = 1715367049  # Unix seconds; the day of a model's release is in no catalogue
 
 
-def list_models(request: WireRequest, service: AzureService) -> WireResponse:
+def list_models(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models`` and ``GET /openai/models``."""
     surface, _ = check_place(request, service)
     models = [_shape(found, surface, service) for found in service.deployments.values() if found.state != "retired"]
     return answer({"data": models, "object": "list"}, request)
 
 
-def retrieve_model(request: WireRequest, service: AzureService) -> WireResponse:
+def retrieve_model(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models/{model}`` and ``GET /openai/models/{model}``."""
     surface, _ = check_place(request, service)
     name = request.params["model"]
@@ -36,7 +36,7 @@ def retrieve_model(request: WireRequest, service: AzureService) -> WireResponse:
     return answer(_shape(found, surface, service), request)
 
 
-def _shape(deployment: Deployment, surface: Surface, service: AzureService) -> Object:
+def _shape(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
     traits = service.habits[deployment.name][service.settings.profile].traits
     capabilities: JSON = {
         "fine_tune": False,
@@ -59,6 +59,6 @@ def _shape(deployment: Deployment, surface: Surface, service: AzureService) -> O
     }
 
 
-def answer(body: JSON, request: WireRequest) -> WireResponse:
+def answer(body: JSON, request: Request) -> Response:
     """An answer of the resource itself."""
-    return WireResponse(200, dump_json(body), (JSON_TYPE, *gateway_headers(request), *echo_request_id(request)))
+    return Response(200, dump_json(body), (JSON_TYPE, *gateway_headers(request), *echo_request_id(request)))

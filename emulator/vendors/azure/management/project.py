@@ -4,7 +4,7 @@ Source: learn.microsoft.com, "Azure AI Foundry Project REST reference" (deployme
 """
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import Object
 from emulator.core.requests import Deployment
 from emulator.vendors.azure.management.models import answer
@@ -17,7 +17,7 @@ _KIND = "AzureOpenAI"
 _CAPABILITIES = {"chat": "chat_completion", "embeddings": "embeddings", "images": "image_generation"}
 
 
-def list_deployments(request: WireRequest, service: AzureService) -> WireResponse:
+def list_deployments(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/deployments``; a query narrows it to a publisher, a model or a kind."""
     query = request.query
     shapes = [_shape(found, service) for found in service.deployments.values() if found.state != "retired"]
@@ -27,7 +27,7 @@ def list_deployments(request: WireRequest, service: AzureService) -> WireRespons
     return answer({"value": shapes}, request)
 
 
-def get_deployment(request: WireRequest, service: AzureService) -> WireResponse:
+def get_deployment(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/deployments/{name}``."""
     found = look_up(service, request.params["name"])
     if found is None:
@@ -49,19 +49,19 @@ def _shape(deployment: Deployment, service: AzureService) -> Object:
     }
 
 
-def list_connections(request: WireRequest, service: AzureService) -> WireResponse:
+def list_connections(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/connections``; a query narrows it to a kind, or to the default of one."""
     wanted = request.query.get("connectionType")
     return answer({"value": [_connect(request)] if wanted in (None, _KIND) else []}, request)
 
 
-def get_connection(request: WireRequest, service: AzureService) -> WireResponse:
+def get_connection(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/connections/{name}``: without what it takes to use it."""
     _check_connection(request)
     return answer(_connect(request), request)
 
 
-def open_connection(request: WireRequest, service: AzureService) -> WireResponse:
+def open_connection(request: Request, service: AzureService) -> Response:
     """``POST …/connections/{name}/getConnectionWithCredentials``: the key is the one that the client came with."""
     _check_connection(request)
     headers = request.all_headers
@@ -69,7 +69,7 @@ def open_connection(request: WireRequest, service: AzureService) -> WireResponse
     return answer({**_connect(request), "credentials": {"type": "ApiKey", "key": key}}, request)
 
 
-def _connect(request: WireRequest) -> Object:
+def _connect(request: Request) -> Object:
     project = request.params["project"]
     account = "/subscriptions/0/resourceGroups/emulator/providers/Microsoft.CognitiveServices/accounts/emulator"
     return {
@@ -83,7 +83,7 @@ def _connect(request: WireRequest) -> Object:
     }
 
 
-def _check_connection(request: WireRequest) -> None:
+def _check_connection(request: Request) -> None:
     name = request.params["name"]
     if name != _CONNECTION:
         raise _missing(f"Connection {name} can't be found in this workspace")

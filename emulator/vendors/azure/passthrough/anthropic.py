@@ -5,12 +5,12 @@ Source: learn.microsoft.com, "Deploy and use Claude models in Microsoft Foundry"
 
 from dataclasses import replace
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatAsk, Sampling
-from emulator.core.vendor import Call
+from emulator.core.requests import ChatRequest, Sampling
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.anthropic.request import (
     check_fields,
     read_choice,
@@ -25,30 +25,30 @@ from emulator.protocols.anthropic.response import shape_message, stream_message
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.management.models import answer
-from emulator.vendors.azure.profile import AzureService, Habits
-from emulator.vendors.azure.request import Query, admit
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
+from emulator.vendors.azure.request import ParsedRequest, admit
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import Kind
 
 _PLACES: frozenset[Kind] = frozenset({"anthropic"})
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class MessagesCodec:
     """Words the plan of a conversation."""
 
-    habits: Habits
+    habits: DeploymentProfile
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body = dump_json(shape_message(plan, self.habits.model))
-        return WireResponse(200, body, answer_headers(plan, request, self.habits))
+        return Response(200, body, answer_headers(plan, request, self.habits))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = answer_headers(plan, request, self.habits, stream=True)
-        return WireStream(stream_message(plan, self.habits.model), headers)
+        return StreamingResponse(stream_message(plan, self.habits.model), headers)
 
 
-def parse_messages(request: WireRequest, service: AzureService) -> Call:
+def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     """``POST /anthropic/v1/messages``."""
     query = _admit(request, service)
     body = query.fields
@@ -64,7 +64,7 @@ def parse_messages(request: WireRequest, service: AzureService) -> Call:
     )
     greedy = body.get("temperature") == 0 or body.get("top_k") == 1
     sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
         ask=replace(ask, sampling=sampling),
         codec=MessagesCodec(query.habits),
@@ -74,7 +74,7 @@ def parse_messages(request: WireRequest, service: AzureService) -> Call:
     )
 
 
-def count_tokens(request: WireRequest, service: AzureService) -> WireResponse:
+def count_tokens(request: Request, service: AzureService) -> Response:
     """``POST /anthropic/v1/messages/count_tokens``."""
     query = _admit(request, service)
     check_fields(query.fields, counts=True)
@@ -82,7 +82,7 @@ def count_tokens(request: WireRequest, service: AzureService) -> WireResponse:
     return answer({"input_tokens": tokens}, request)
 
 
-def _admit(request: WireRequest, service: AzureService) -> Query:
+def _admit(request: Request, service: AzureService) -> ParsedRequest:
     query = admit(request, service, "chat", _PLACES, "anthropic")
     if not isinstance(query.body, dict):
         raise refusals.not_json("not an object")
@@ -91,14 +91,14 @@ def _admit(request: WireRequest, service: AzureService) -> Query:
     return query
 
 
-def _read_ask(query: Query) -> ChatAsk:
+def _read_ask(query: ParsedRequest) -> ChatRequest:
     body = query.fields
     tools = read_tools(body)
     choice, name = read_choice(body, tools)
     schema = read_schema(body)
     given = body.get("tool_choice")
     alone = isinstance(given, dict) and given.get("disable_parallel_tool_use") is True
-    return ChatAsk(
+    return ChatRequest(
         messages=read_messages(body),
         tools=tools,
         tool_choice=choice,

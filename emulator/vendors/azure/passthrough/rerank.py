@@ -7,17 +7,17 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import EmbeddingAsk
+from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.rerank import DIMENSIONS, score_documents
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.profile import AzureService, Habits
+from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import admit
 from emulator.vendors.azure.url_kind import Kind
 
@@ -38,13 +38,13 @@ class RerankRequest(WireModel):
     max_tokens_per_doc: Integer | None = None
 
 
-def parse_rerank(request: WireRequest, service: AzureService) -> Call:
+def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
     """``POST …/v1/rerank`` and ``…/v2/rerank``; there are no dated versions."""
     query = admit(request, service, "rerank", _PLACES)
     wire = validate(RerankRequest, query.body)
     texts = tuple([_read_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
-    ask = EmbeddingAsk(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
-    return Call(
+    ask = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
+    return InferenceCall(
         deployment=query.deployment,
         ask=ask,
         codec=RerankCodec(query.habits, wire, texts),
@@ -60,15 +60,15 @@ def _read_text(document: str | Object, fields: object) -> str:
     return " ".join([str(document[name]) for name in names if name in document])
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class RerankCodec:
     """The best documents by falling score. It never streams."""
 
-    habits: Habits
+    habits: DeploymentProfile
     wire: RerankRequest
     texts: tuple[str, ...]
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         scores = score_documents(plan, self.wire.query, self.texts)
         order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         version = "1" if "/v1/" in request.path else "2"
@@ -78,9 +78,9 @@ class RerankCodec:
             "results": [self._shape(index, scores[index]) for index in order[: self.wire.top_n]],
             "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
         }
-        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise AssertionError("an order is never streamed")
 
     def _shape(self, index: int, score: float) -> Object:

@@ -5,11 +5,11 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 
 from dataclasses import replace
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_array, as_object, dump_json
-from emulator.core.requests import ChatAsk, Message, Sampling
+from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
 from emulator.protocols.openai.responses import ResponseOptions
 from emulator.vendors.azure.chat.openai_models import check_structure
@@ -19,7 +19,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import check_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import Query, admit
+from emulator.vendors.azure.request import ParsedRequest, admit
 from emulator.vendors.azure.responses.input import check_calls, list_items, read_items
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.render import ResponsesCodec
@@ -36,7 +36,7 @@ _ANSWER_BLOCKED: Object = {"blocked": True, "source_type": "completion", "conten
 _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"}
 
 
-def parse_responses(request: WireRequest, service: AzureService) -> Call:
+def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     """Validate and read a request; what it goes on from was kept."""
     query = admit(request, service, "chat", RESPONSES, "responses")
     wire = validate(ResponseRequest, query.body)
@@ -58,7 +58,7 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
         background=wire.background is True,
         streamed=wire.stream is True,
     )
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
         ask=replace(ask, sampling=_read_sampling(wire, limit, without_effect)),
         codec=codec,
@@ -70,7 +70,7 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
     )
 
 
-def count_input(request: WireRequest, service: AzureService) -> WireResponse:
+def count_input(request: Request, service: AzureService) -> Response:
     """``POST /responses/input_tokens``: what a request would count before anything is answered."""
     query = admit(request, service, "chat", RESPONSES, "responses")
     fields = query.body if isinstance(query.body, dict) else {}
@@ -82,15 +82,15 @@ def count_input(request: WireRequest, service: AzureService) -> WireResponse:
     (count,) = service.count_prompt(ask, query.deployment)
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
-    return WireResponse(200, dump_json(body), headers)
+    return Response(200, dump_json(body), headers)
 
 
-def _read_ask(wire: ResponseRequest, query: Query, items: list[Object], offer: Offer) -> ChatAsk:
+def _read_ask(wire: ResponseRequest, query: ParsedRequest, items: list[Object], offer: Offer) -> ChatRequest:
     """The conversation in words no vendor owns."""
     instructions = [Message(role="system", text=wire.instructions)] if wire.instructions else []
     messages = (*instructions, *read_items(items))
     kind, schema = _read_format(wire, query)
-    return ChatAsk(
+    return ChatRequest(
         messages=messages,
         tools=offer.tools,
         tool_choice=offer.choice,
@@ -102,7 +102,7 @@ def _read_ask(wire: ResponseRequest, query: Query, items: list[Object], offer: O
     )
 
 
-def _check(wire: ResponseRequest, query: Query) -> None:
+def _check(wire: ResponseRequest, query: ParsedRequest) -> None:
     """Refuse fields that nobody knows, and those that do not go together."""
     unknown = next((name for name in query.fields if name not in _KNOWN), None)
     if unknown is not None:
@@ -115,7 +115,7 @@ def _check(wire: ResponseRequest, query: Query) -> None:
         raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
 
 
-def _check_json_mode(wire: ResponseRequest, ask: ChatAsk) -> None:
+def _check_json_mode(wire: ResponseRequest, ask: ChatRequest) -> None:
     """Source: openai/openai-python issue threads."""
     said = " ".join([message.text for message in ask.messages])
     if ask.format == "json_object" and "json" not in said.lower():
@@ -134,7 +134,7 @@ def _name_as_chat(wire: ResponseRequest) -> Object:
     }
 
 
-def _recall(wire: ResponseRequest, request: WireRequest) -> list[Object]:
+def _recall(wire: ResponseRequest, request: Request) -> list[Object]:
     """What was said before, in the responses that this one goes on from."""
     name = wire.previous_response_id
     if name is None:
@@ -147,7 +147,7 @@ def _recall(wire: ResponseRequest, request: WireRequest) -> list[Object]:
     return [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]), *output)]
 
 
-def _read_format(wire: ResponseRequest, query: Query) -> tuple[Format, JSON]:
+def _read_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, JSON]:
     wanted = wire.text.format if wire.text else None
     if wanted is None:
         return "text", None
@@ -165,14 +165,14 @@ def _read_format(wire: ResponseRequest, query: Query) -> tuple[Format, JSON]:
     return "json_schema", wanted.schema_
 
 
-def _read_effort(wire: ResponseRequest, query: Query) -> str | None:
+def _read_effort(wire: ResponseRequest, query: ParsedRequest) -> str | None:
     if not query.habits.reasoning:
         return None
     effort = (wire.reasoning.effort if wire.reasoning else None) or "medium"
     return None if effort == "none" else effort
 
 
-def _limit(wire: ResponseRequest, query: Query, prompt_tokens: int) -> int | None:
+def _limit(wire: ResponseRequest, query: ParsedRequest, prompt_tokens: int) -> int | None:
     """Most tokens of the answer; with ``truncation: auto`` the oldest items are dropped until one fits."""
     context = query.deployment.context
     if wire.truncation == "auto" and context is not None:
@@ -195,7 +195,7 @@ def _read_sampling(wire: ResponseRequest, limit: int | None, without_effect: lis
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 
 
-def _read_options(wire: ResponseRequest, query: Query, offer: Offer) -> ResponseOptions:
+def _read_options(wire: ResponseRequest, query: ParsedRequest, offer: Offer) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
         model=query.habits.model,
@@ -218,7 +218,7 @@ def _draw_id(key: bytes) -> str:
     return f"resp_{draw_hex(key, 'response')}{draw_hex(key, 'response', 'end', digits=18)}"
 
 
-def _read_echo(wire: ResponseRequest, query: Query) -> Object:
+def _read_echo(wire: ResponseRequest, query: ParsedRequest) -> Object:
     """The request's own fields in the order of a response object, with their defaults."""
     thinking = wire.reasoning
     effort = _read_effort(wire, query) or (thinking.effort if thinking else None)

@@ -1,7 +1,7 @@
 """A response in one piece and as events, and what is kept of it."""
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.protocols.choice_events import ends
@@ -14,12 +14,12 @@ from emulator.protocols.openai.responses import (
     stream_response,
 )
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.responses.input import identify
 from emulator.vendors.azure.responses.replay import record_stream
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponsesCodec:
     """Words chat plans as response objects.
 
@@ -29,22 +29,22 @@ class ResponsesCodec:
         background: the answer is made whether or not anyone waits for it; ``streamed``: and can be heard again.
     """
 
-    habits: Habits
+    habits: DeploymentProfile
     options: ResponseOptions
     items: tuple[Object, ...]
     before: tuple[Object, ...]
     background: bool
     streamed: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body = self.queue(plan) if self.background else self.shape(self._count(plan, request))
-        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         events = stream_response(self._count(plan, request), self.options)
-        return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
+        return StreamingResponse(events, answer_headers(plan, request, self.habits, stream=True))
 
-    def _count(self, plan: Plan, request: WireRequest) -> Plan:
+    def _count(self, plan: Plan, request: Request) -> Plan:
         return count_blocks(plan, request.attempt) if self.habits.caches else plan
 
     def shape(self, plan: Plan) -> Object:
@@ -56,7 +56,7 @@ class ResponsesCodec:
         """The response before anyone has begun with it."""
         return shape_response(plan, self.options, status="queued", output=[], usage=False)
 
-    def keep(self, plan: Plan, request: WireRequest) -> tuple[str, JSON]:
+    def keep(self, plan: Plan, request: Request) -> tuple[str, JSON]:
         """The document to keep: the response, what it was asked, and when it is finished (Unix seconds)."""
         plan = self._count(plan, request)
         response = self.shape(plan)

@@ -11,11 +11,11 @@ from math import inf
 
 from pydantic import TypeAdapter
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Event
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
-from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Span, SpanKind, Usage, Words
+from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Segment, SegmentKind, Tokens, Usage
 from emulator.protocols.openai.responses import OWN_FIELDS, ResponseOptions, stream_response
 from emulator.vendors.azure.errors import refusals
 
@@ -23,7 +23,7 @@ _FINDINGS = ("content_filters",)
 _LIFE = 300.0  # seconds after its beginning in which a stream can be heard
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tape:
     """What is kept of a stream: enough to word it again."""
 
@@ -31,7 +31,7 @@ class Tape:
     created: float
     tokens: tuple[str, ...]
     due: tuple[float, ...]
-    spans: tuple[tuple[SpanKind, int, int, str, str], ...]
+    spans: tuple[tuple[SegmentKind, int, int, str, str], ...]
     finish: FinishReason
     logprobs: tuple[tuple[str, float, tuple[tuple[str, float], ...]], ...] | None
     usage: tuple[int, int, int]
@@ -110,10 +110,10 @@ def _refuse(text: str) -> EmulatedError:
 def _read_plan(tape: Tape) -> Plan:
     logprobs = tape.logprobs
     choice = Choice(
-        said=Words(tape.tokens, (0,) * len(tape.tokens)),
+        said=Tokens(tape.tokens, (0,) * len(tape.tokens)),
         due=tape.due,
         finish_reason=tape.finish,
-        spans=tuple([Span(*span) for span in tape.spans]),
+        spans=tuple([Segment(*span) for span in tape.spans]),
         logprobs=None if logprobs is None else tuple([Logprob(*entry) for entry in logprobs]),
     )
     return Plan(key=bytes.fromhex(tape.key), created=tape.created, choices=(choice,), usage=Usage(*tape.usage))

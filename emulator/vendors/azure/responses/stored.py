@@ -7,7 +7,7 @@ the OpenAI API words them, unverified for Azure.
 from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text, dump_json
 from emulator.core.vendor import Change, Write
 from emulator.vendors.azure.errors import refusals
@@ -30,7 +30,7 @@ def missing_refusal(name: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
 
 
-def find_kept(documents: Mapping[str, JSON], name: str, request: WireRequest) -> Object | None:
+def find_kept(documents: Mapping[str, JSON], name: str, request: Request) -> Object | None:
     """The document of a response that the same principal asked for."""
     found = documents.get(name)
     document = as_object(found) if found is not None else None
@@ -39,7 +39,7 @@ def find_kept(documents: Mapping[str, JSON], name: str, request: WireRequest) ->
     return document
 
 
-def retrieve(request: WireRequest, service: AzureService) -> WireResponse | WireStream:
+def retrieve(request: Request, service: AzureService) -> Response | StreamingResponse:
     """``GET /responses/{response}``: as it is by now, or the events that lead there."""
     check_place(request, service)
     document = _find(request.documents, request)
@@ -47,7 +47,7 @@ def retrieve(request: WireRequest, service: AzureService) -> WireResponse | Wire
     if request.query.get("stream") != "true":
         return _answer(show(document, now), request)
     headers = (STREAM_TYPE, *gateway_headers(request), ("x-accel-buffering", "no"), *echo_request_id(request))
-    return WireStream(replay_stream(document, request.query, now), headers)
+    return StreamingResponse(replay_stream(document, request.query, now), headers)
 
 
 def show(document: Object, now: float) -> Object:
@@ -60,7 +60,7 @@ def show(document: Object, now: float) -> Object:
     return response
 
 
-def delete(request: WireRequest, service: AzureService) -> Change:
+def delete(request: Request, service: AzureService) -> Change:
     """``DELETE /responses/{response}``."""
     check_place(request, service)
 
@@ -72,7 +72,7 @@ def delete(request: WireRequest, service: AzureService) -> Change:
     return Change(make)
 
 
-def cancel(request: WireRequest, service: AzureService) -> Change:
+def cancel(request: Request, service: AzureService) -> Change:
     """``POST /responses/{response}/cancel``: of one in the background, once or more often, but not of one that is over.
 
     Source: the package azure-ai-agentserver-responses.
@@ -93,7 +93,7 @@ def cancel(request: WireRequest, service: AzureService) -> Change:
     return Change(make)
 
 
-def list_input(request: WireRequest, service: AzureService) -> WireResponse:
+def list_input(request: Request, service: AzureService) -> Response:
     """``GET /responses/{response}/input_items``: a page of them, the newest first."""
     check_place(request, service)
     document = _find(request.documents, request)
@@ -101,7 +101,7 @@ def list_input(request: WireRequest, service: AzureService) -> WireResponse:
     return _answer(list_page(items, request.query, newest_first=True), request)
 
 
-def _find(documents: Mapping[str, JSON], request: WireRequest) -> Object:
+def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     name = request.params["response"]
     document = find_kept(documents, name, request)
     if document is None:
@@ -109,6 +109,6 @@ def _find(documents: Mapping[str, JSON], request: WireRequest) -> Object:
     return document
 
 
-def _answer(body: JSON, request: WireRequest) -> WireResponse:
+def _answer(body: JSON, request: Request) -> Response:
     headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
-    return WireResponse(200, dump_json(body), headers)
+    return Response(200, dump_json(body), headers)

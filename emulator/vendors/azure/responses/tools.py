@@ -5,14 +5,14 @@ Sources: openai-python, ``types/responses/tool_param.py``, ``tool_choice_allowed
 
 from dataclasses import replace
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import Object, as_object
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import ToolChoice, read_tool
 from emulator.vendors.azure.chat.openai_models import check_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
 _HOSTED = frozenset(
@@ -25,7 +25,7 @@ _CHOICES: dict[str, ToolChoice] = {"none": "none", "auto": "auto", "required": "
 _NAMED = ("function", "custom")
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Offer:
     """The tools that may be called, which of them must be; those that the service would run itself are left out."""
 
@@ -34,7 +34,7 @@ class Offer:
     name: str | None
 
 
-def read_offer(wire: ResponseRequest, habits: Habits) -> Offer:
+def read_offer(wire: ResponseRequest, habits: DeploymentProfile) -> Offer:
     """What is on offer.
 
     Raises:

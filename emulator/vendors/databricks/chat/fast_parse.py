@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from emulator.core.cache import remember_meanwhile
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest
+from emulator.core.cache import scenario_lru
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request
 from emulator.core.json import Object
 from emulator.core.quota import Quota
-from emulator.core.requests import ChatAsk, Deployment
-from emulator.core.vendor import Call, Codec
+from emulator.core.requests import ChatRequest, Deployment
+from emulator.core.vendor import Codec, InferenceCall
 from emulator.protocols.openai.fast_parse import SAMPLINGS, read_body, read_limit, read_texts
 from emulator.vendors.databricks.chat.render import ChatCodec
-from emulator.vendors.databricks.profile import DatabricksService, Habits
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 
 
-@record(frozen=True, slots=True, eq=False)
-class Usual:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class FastChatParser:
     """What all usual chats with an endpoint have in common.
 
     Fields:
@@ -35,7 +35,7 @@ class Usual:
     served: str
 
 
-def read_plain(request: WireRequest, service: DatabricksService) -> Call | None:
+def fast_parse(request: Request, service: DatabricksService) -> InferenceCall | None:
     """The call that :func:`emulator.vendors.databricks.chat.parse.parse_chat` would make of a usual request."""
     body = read_body(request, service.settings.payload_limit_bytes)
     if body is None or request.documents:
@@ -48,7 +48,9 @@ def read_plain(request: WireRequest, service: DatabricksService) -> Call | None:
     return None if usual is None else _read(body, deployment, usual, service)
 
 
-def _read(body: Object, deployment: Deployment, usual: Usual, service: DatabricksService) -> Call | None:
+def _read(
+    body: Object, deployment: Deployment, usual: FastChatParser, service: DatabricksService
+) -> InferenceCall | None:
     wanted, stream, said = read_limit(body, usual.most), body.get("stream", usual.streams), read_texts(body)
     if wanted is None or type(stream) is not bool or not said:
         return None
@@ -60,12 +62,12 @@ def _read(body: Object, deployment: Deployment, usual: Usual, service: Databrick
         if room < 0:
             return None
         limit = room if limit is None or room < limit else limit
-    ask = ChatAsk(said, SAMPLINGS[limit], parallel=usual.parallel, language=language)
-    return Call(deployment, ask, usual.codec, stream, (count,), True, usual.quotas, usual.served)
+    ask = ChatRequest(said, SAMPLINGS[limit], parallel=usual.parallel, language=language)
+    return InferenceCall(deployment, ask, usual.codec, stream, (count,), True, usual.quotas, usual.served)
 
 
-@remember_meanwhile
-def _find_usual(habits: Habits) -> Usual | None:
+@scenario_lru
+def _find_usual(habits: DeploymentProfile) -> FastChatParser | None:
     """``None``: the endpoint has more to say to its chats."""
     deployment, settings, traits = habits.deployment, habits.settings, habits.deployment.traits
     watched = traits.get("scale_to_zero_enabled") or traits.get("ai_gateway")
@@ -73,7 +75,7 @@ def _find_usual(habits: Habits) -> Usual | None:
         return None
     (served,) = habits.entities
     bounds = (deployment.default_max_tokens if settings.model_max_tokens else None, deployment.max_output)
-    return Usual(
+    return FastChatParser(
         codec=ChatCodec(settings, habits.style, served, False),
         most=deployment.max_output,
         default=min([bound for bound in bounds if bound is not None], default=None),

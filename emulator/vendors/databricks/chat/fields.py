@@ -6,7 +6,7 @@ that open models do not know.
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.vendors.databricks.decoder import (
     ANY,
     BOOLEAN,
@@ -108,7 +108,7 @@ _OWN: dict[Family, dict[str, Shape]] = {
 }
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldRules:
     """What an endpoint does with fields that no table lists.
 

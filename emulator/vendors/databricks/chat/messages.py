@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, refusal, type_refusal
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 
 _ROLES = ("system", "user", "assistant", "tool")
 _MEDIA = ("image_url", "document", "file", "input_audio", "audio_url", "video_url")
 
 
-def check_messages(query: Query, messages: list[JSON]) -> None:
+def check_messages(query: ParsedRequest, messages: list[JSON]) -> None:
     """Every message by itself, then their order.
 
     Raises:
@@ -43,11 +43,11 @@ def _is_plain(message: Object, position: int) -> bool:
     return role == "user" or role == "assistant" or (role == "system" and not position)
 
 
-def _roles(query: Query) -> tuple[str, ...]:
+def _roles(query: ParsedRequest) -> tuple[str, ...]:
     return (*_ROLES, "developer") if query.family == "gpt" else _ROLES
 
 
-def _check_calls(query: Query, message: Object, position: int) -> None:
+def _check_calls(query: ParsedRequest, message: Object, position: int) -> None:
     role = message["role"]
     calls = as_array(message.get("tool_calls") or [])
     if calls and role != "assistant":
@@ -61,7 +61,7 @@ def _check_calls(query: Query, message: Object, position: int) -> None:
         raise refusal('Bad request: tool_call_id is only allowed in messages with role "tool"', "messages")
 
 
-def _check_call(query: Query, call: JSON, where: str) -> None:
+def _check_call(query: ParsedRequest, call: JSON, where: str) -> None:
     if not isinstance(call, dict) or not call.get("id"):
         raise refusal(f"Bad request: {where} need an id", "messages")
     if call.get("type") != "function":
@@ -78,7 +78,7 @@ def _check_call(query: Query, call: JSON, where: str) -> None:
         raise refusal(f"Function call is missing a thought_signature in functionCall parts. Function call: {name}")
 
 
-def _check_cache_control(query: Query, holder: Object) -> None:
+def _check_cache_control(query: ParsedRequest, holder: Object) -> None:
     """``cache_control`` is a string in the reference and an object everywhere else."""
     value = holder.get("cache_control")
     allowed = query.settings.cache_control
@@ -88,7 +88,7 @@ def _check_cache_control(query: Query, holder: Object) -> None:
         raise type_refusal("cache_control", STRING, value)
 
 
-def _check_content(query: Query, message: Object, position: int) -> None:
+def _check_content(query: ParsedRequest, message: Object, position: int) -> None:
     content = message.get("content")
     if message.get("tool_calls"):
         if content and query.settings.strict_tool_call_content:
@@ -102,7 +102,7 @@ def _check_content(query: Query, message: Object, position: int) -> None:
         _check_part(query, part)
 
 
-def _check_part(query: Query, part: JSON) -> None:
+def _check_part(query: ParsedRequest, part: JSON) -> None:
     if not isinstance(part, dict):
         raise type_refusal("messages.content", Struct(), part)
     kind = part.get("type")
@@ -119,7 +119,7 @@ def _check_part(query: Query, part: JSON) -> None:
     _check_cache_control(query, part)
 
 
-def _check_media(query: Query, part: Object, kind: str) -> None:
+def _check_media(query: ParsedRequest, part: Object, kind: str) -> None:
     """Pictures are for models that see; sounds and films for Gemini."""
     heard = kind in ("input_audio", "audio_url", "video_url")
     if not query.traits.get("vision") or (heard and query.family != "gemini"):
@@ -133,7 +133,7 @@ def _check_media(query: Query, part: Object, kind: str) -> None:
         raise refusal("Bad request: image_url.url must be an http(s) URL or a data URI", "messages")
 
 
-def _check_order(query: Query, messages: list[JSON]) -> None:
+def _check_order(query: ParsedRequest, messages: list[JSON]) -> None:
     said = [as_object(message) for message in messages]
     previous: Object = {}
     for message in said:
@@ -146,7 +146,7 @@ def _check_order(query: Query, messages: list[JSON]) -> None:
             raise refusal("Bad request: roles must alternate between user and assistant and end with user", "messages")
 
 
-def _check_result(query: Query, previous: Object) -> None:
+def _check_result(query: ParsedRequest, previous: Object) -> None:
     """A tool's result follows the call; open models take no second one after it. Source: litellm splits them."""
     if previous.get("role") == "tool":
         if query.settings.one_tool_result and query.family in ("open", "gpt-oss"):

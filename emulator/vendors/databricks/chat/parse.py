@@ -5,17 +5,17 @@ Source: Databricks, "Foundation model REST API reference", chat task.
 
 from __future__ import annotations
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
-from emulator.core.requests import ChatAsk, Message, Tool
-from emulator.core.vendor import Call
+from emulator.core.requests import ChatRequest, Message, Tool
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import read_format, read_message, read_tool, read_tool_choice
 from emulator.vendors.databricks.chat.messages import check_messages
 from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import is_agent
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
+from emulator.vendors.databricks.request import ParsedRequest, find_by_model, messages_refusal
 from emulator.vendors.databricks.sampling import (
     check_alternatives,
     check_family,
@@ -40,12 +40,12 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format"})
 _REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 
 
-def parse_chat(request: WireRequest, service: DatabricksService) -> Call:
+def parse_chat(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/chat/completions``."""
     return read_chat(find_by_model(request, service))
 
 
-def read_chat(query: Query) -> Call:
+def read_chat(query: ParsedRequest) -> InferenceCall:
     """Validate and read a chat request.
 
     Raises:
@@ -73,7 +73,7 @@ def read_chat(query: Query) -> Call:
     return _make_call(query, messages)
 
 
-def _check_tools(query: Query) -> None:
+def _check_tools(query: ParsedRequest) -> None:
     tools = query.get_array("tools")
     check_tool_choice(query.get("tool_choice"), check_tools(query, tools))
     if query.get("response_format") is None:
@@ -87,7 +87,7 @@ def _check_tools(query: Query) -> None:
         _check_json_word(query)
 
 
-def _check_json_word(query: Query) -> None:
+def _check_json_word(query: ParsedRequest) -> None:
     """OpenAI's models take JSON mode only from those who speak of it."""
     asked = query.settings.json_word
     if asked == "off" or (asked == "gpt" and query.family != "gpt"):
@@ -98,7 +98,7 @@ def _check_json_word(query: Query) -> None:
         raise refusal(text, "messages")
 
 
-def _check_claude_format(query: Query, kind: str) -> None:
+def _check_claude_format(query: ParsedRequest, kind: str) -> None:
     """Source: docs.databricks.com, "Structured outputs on Databricks"; the texts are unverified."""
     if kind == "json_object":
         text = 'Bad request: Claude models support only response_format of type "json_schema"'
@@ -109,13 +109,13 @@ def _check_claude_format(query: Query, kind: str) -> None:
         raise refusal("Bad request: response_format cannot be used with stream on Claude models", "response_format")
 
 
-def _check_logprobs(query: Query) -> None:
+def _check_logprobs(query: ParsedRequest) -> None:
     if query.get("top_logprobs") is not None and not query.get("logprobs"):
         raise refusal("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
     check_alternatives(query)
 
 
-def _check_reasoning(query: Query) -> None:
+def _check_reasoning(query: ParsedRequest) -> None:
     check_effort(query, query.get("reasoning_effort"), "reasoning_effort")
     check_effort(query, query.get_object("output_config").get("effort"), "output_config.effort")
     if query.get("thinking") is None:
@@ -128,7 +128,7 @@ def _check_reasoning(query: Query) -> None:
         raise refusal("thinking.enabled.budget_tokens: Input should be greater than or equal to 1", "thinking")
 
 
-def _effort(query: Query) -> str | None:
+def _effort(query: ParsedRequest) -> str | None:
     """How hard the model thinks, if it does."""
     mode = query.traits.get("reasoning")
     if not mode:
@@ -144,10 +144,10 @@ def _effort(query: Query) -> str | None:
     return None if effort == "none" else str(effort)
 
 
-def _make_call(query: Query, messages: list[JSON]) -> Call:
+def _make_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
     said = tuple([read_message(as_object(message)) for message in messages])
     ask, count = _read_ask(query, said)
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
         ask=ask,
         codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _marks_cache(query)),
@@ -158,12 +158,12 @@ def _make_call(query: Query, messages: list[JSON]) -> Call:
     )
 
 
-def _marks_cache(query: Query) -> bool:
+def _marks_cache(query: ParsedRequest) -> bool:
     """Whether anything in the request, which was checked, is marked for Claude's cache."""
     return query.family == "claude" and b'"cache_control"' in query.request.body
 
 
-def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, int]:
+def _read_ask(query: ParsedRequest, said: tuple[Message, ...]) -> tuple[ChatRequest, int]:
     """What is asked, and the tokens of the prompt."""
     body = query.body
     tools = tuple([read_tool(as_object(tool)) for tool in query.get_array("tools")]) if "tools" in body else ()
@@ -171,10 +171,10 @@ def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, int]:
     sampling = read_sampling(query, limit, (query.get_integer("top_logprobs") or 0) if body.get("logprobs") else None)
     parallel, effort = takes_parallel(query), _effort(query)
     if _TOOLING.isdisjoint(body):
-        return ChatAsk(messages=said, sampling=sampling, parallel=parallel, reasoning=effort), count
+        return ChatRequest(messages=said, sampling=sampling, parallel=parallel, reasoning=effort), count
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
     kind, schema = read_format(query.get("response_format"))
-    ask = ChatAsk(
+    ask = ChatRequest(
         messages=said,
         sampling=sampling,
         tools=tools,
@@ -188,7 +188,7 @@ def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, int]:
     return ask, count
 
 
-def _fit(query: Query, said: tuple[Message, ...], tools: tuple[Tool, ...]) -> tuple[int, int | None]:
+def _fit(query: ParsedRequest, said: tuple[Message, ...], tools: tuple[Tool, ...]) -> tuple[int, int | None]:
     """Tokens of the prompt, and the most an answer may have; both within the endpoint's bounds."""
     name = "max_tokens"
     wanted = query.get_integer(name)

@@ -6,13 +6,13 @@ databricks-ai-bridge for lists of content parts.
 
 from __future__ import annotations
 
-from emulator.core.cache import remember
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import gather
+from emulator.protocols.choice_events import collect_message
 from emulator.protocols.openai.messages import shape_logprob
 from emulator.vendors.databricks.chat.shapes import (
     count_cached,
@@ -31,7 +31,7 @@ from emulator.vendors.databricks.profile import AnswerStyle
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ChatCodec:
     """Words the plan of a chat.
 
@@ -47,22 +47,22 @@ class ChatCodec:
     include_usage: bool
     marked: bool = False
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         style, name = self.style, self.settings.chat_object
         plan = count_cached(plan, style, request.attempt, marked=self.marked)
         if is_plain(plan, style):
             body = _fill(plan, style, _prepare(style, name))
         else:
             body = dump_json(_shape_answer(plan, style, name))
-        return WireResponse(200, body, answer_headers(request, self.settings, self.served))
+        return Response(200, body, answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         plan = count_cached(plan, self.style, request.attempt, marked=self.marked)
         events = stream_chat(plan, self.style, include_usage=self.include_usage)
-        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
+        return StreamingResponse(events, answer_headers(request, self.settings, self.served, stream=True))
 
 
-@remember(1024)
+@lru(1024)
 def _prepare(style: AnswerStyle, name: str) -> bytes:
     """All that the usual answers of an endpoint have in common."""
     tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
@@ -112,7 +112,7 @@ def _shape_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
 
 
 def _shape_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
-    said = gather(plan.choices[number])
+    said = collect_message(plan.choices[number])
     calls = [shape_call(plan.key, number, call, call.arguments, style) for call in said.calls]
     text, refusal = said.text, said.refusal
     if style.family != "gpt":

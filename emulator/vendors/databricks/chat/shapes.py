@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
-from emulator.core.rng import draw_hex, draw_opaque, form_uuid, prepare
-from emulator.protocols.choice_events import CallOpened, SaidCall, is_only
+from emulator.core.rng import draw_hex, draw_opaque, format_uuid, prepare_key
+from emulator.protocols.choice_events import MessageToolCall, ToolCallStarted, is_only
 from emulator.protocols.openai.messages import LEAST, count_blocks
 from emulator.vendors.databricks.profile import AnswerStyle
 
-_derive_id = prepare(..., "chat")
+_derive_id = prepare_key(..., "chat")
 
 
 def is_plain(plan: Plan, style: AnswerStyle) -> bool:
@@ -29,7 +29,7 @@ def thinks_aloud(style: AnswerStyle) -> bool:
 
 def draw_id(key: bytes) -> str:
     """``id`` of a chat answer and of each chunk of it."""
-    return f"chatcmpl_{form_uuid(_derive_id(key))}"
+    return f"chatcmpl_{format_uuid(_derive_id(key))}"
 
 
 def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
@@ -48,7 +48,9 @@ def shape_text(key: bytes, number: int, text: str, style: AnswerStyle) -> Object
     return {**part, "thoughtSignature": sign(key, number)} if style.signed else part
 
 
-def shape_call(key: bytes, number: int, call: SaidCall | CallOpened, arguments: str, style: AnswerStyle) -> Object:
+def shape_call(
+    key: bytes, number: int, call: MessageToolCall | ToolCallStarted, arguments: str, style: AnswerStyle
+) -> Object:
     """One of ``tool_calls`` of a choice."""
     shape: Object = {
         "id": call.id or f"call_{draw_hex(key, 'call', number, call.number, digits=24)}",

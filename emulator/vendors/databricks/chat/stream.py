@@ -13,18 +13,18 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import DONE, quote
-from emulator.encoding.template_stream import PlainStream
+from emulator.encoding.template_stream import TemplateStream
 from emulator.protocols.choice_events import (
     FINISH,
     PLAIN,
-    CallOpened,
-    Opened,
-    Run,
+    ChoiceStarted,
+    TextRun,
+    ToolCallStarted,
     first_due,
     interleave,
+    iterate_choice,
     last_due,
-    speak,
-    walk,
+    token_events,
 )
 from emulator.protocols.openai.messages import shape_logprob
 from emulator.vendors.databricks.chat.shapes import (
@@ -54,7 +54,7 @@ def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Itera
     return _stream_text(head, plan, style, include_usage)
 
 
-def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
+def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream:
     """The usual stream, which is what :func:`_stream_any` makes of it."""
     choice = plan.choices[0]
     prompt, first, last = plan.usage.prompt_tokens, first_due(choice), last_due(choice)
@@ -64,7 +64,7 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
     delta = b'"delta":{}' if style.family == "gpt" else b'"delta":{"content":""}'
     finish = b'%b,"choices":[{"index":0,%b,"finish_reason":%b,"logprobs":null}],"usage":%b}\n\n'
     ending = finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, style))
-    return PlainStream(
+    return TemplateStream(
         opening=((first, opening, 0, PLAIN),),
         tokens=choice.said.quoted,
         due=choice.due,
@@ -75,13 +75,13 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
     )
 
 
-def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> PlainStream:
+def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> TemplateStream:
     """The same where chunks do not count on."""
     choice, prefix, delta = plan.choices[0], head + b',"choices":[', b'{"index":0,"delta":{'
     first, last = first_due(choice), last_due(choice)
     suffix, closing, mark = _word_counts(plan, style, include_usage)
     finish: Event = (last, prefix + _finish(choice, delta, style) + closing, choice.count, mark)
-    return PlainStream(
+    return TemplateStream(
         opening=((first, b'%b%b"role":"assistant","content":""%b%b' % (prefix, delta, _AFTER, suffix), 0, PLAIN),),
         tokens=choice.said.quoted,
         due=choice.due,
@@ -167,19 +167,19 @@ def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Even
     if style.role_everywhere:
         before += b'"role":"assistant",'
     call = 0
-    for step in walk(choice):
-        if isinstance(step, Run):
+    for step in iterate_choice(choice):
+        if isinstance(step, TextRun):
             yield from _stream_run(plan, number, step, before, style, call)
-        elif isinstance(step, CallOpened):
+        elif isinstance(step, ToolCallStarted):
             call = step.number
             yield step.due, _open_call(plan, number, step, before, style), step.tokens, PLAIN
-        elif not isinstance(step, Opened):
+        elif not isinstance(step, ChoiceStarted):
             yield step.due, _finish(choice, before, style), step.tokens, FINISH
         elif not choice.spans or choice.spans[0].kind != "tool_call":
             yield step.due, opening, 0, PLAIN
 
 
-def _open_call(plan: Plan, number: int, call: CallOpened, before: bytes, style: AnswerStyle) -> bytes:
+def _open_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, style: AnswerStyle) -> bytes:
     """A call's name and id; its arguments come in fragments after."""
     if call.first:
         content = b"null" if style.family == "gpt" else b'""'
@@ -197,21 +197,23 @@ def _finish(choice: Choice, before: bytes, style: AnswerStyle) -> bytes:
     return b'%b},"finish_reason":%b,"logprobs":null}' % (delta, quote(choice.finish_reason))
 
 
-def _stream_run(plan: Plan, number: int, run: Run, before: bytes, style: AnswerStyle, call: int) -> Iterator[Event]:
+def _stream_run(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle, call: int) -> Iterator[Event]:
     """One chunk a token; a token without text has none."""
     choice = plan.choices[number]
     if run.kind == "tool_call":
         before += b'"tool_calls":[{"index":%d,"function":{"arguments":' % call
-        yield from speak(choice, run, before, b"}}]" + _AFTER)
+        yield from token_events(choice, run, before, b"}}]" + _AFTER)
     elif run.kind == "reasoning":
         if thinks_aloud(style):
             yield from _stream_thought(plan, number, run, before, style)
     else:
         before += b'"refusal":' if run.kind == "refusal" and style.family == "gpt" else b'"content":'
-        yield from _weigh(choice, run, before) if choice.logprobs is not None else speak(choice, run, before, _AFTER)
+        yield from (
+            _weigh(choice, run, before) if choice.logprobs is not None else token_events(choice, run, before, _AFTER)
+        )
 
 
-def _weigh(choice: Choice, run: Run, before: bytes) -> Iterator[Event]:
+def _weigh(choice: Choice, run: TextRun, before: bytes) -> Iterator[Event]:
     """One chunk a token with its log-probability, though it may have no text."""
     for position, entry in enumerate((choice.logprobs or ())[run.start : run.end], run.start):
         logprobs = dump_json({"content": [shape_logprob(entry)]})
@@ -220,7 +222,7 @@ def _weigh(choice: Choice, run: Run, before: bytes) -> Iterator[Event]:
         yield choice.due[position], data, position + 1, PLAIN
 
 
-def _stream_thought(plan: Plan, number: int, run: Run, before: bytes, style: AnswerStyle) -> Iterator[Event]:
+def _stream_thought(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle) -> Iterator[Event]:
     """A list of one part with a fragment of the summary; Claude signs at the end. What is encrypted comes whole."""
     choice = plan.choices[number]
     if style.encrypted:
@@ -230,7 +232,7 @@ def _stream_thought(plan: Plan, number: int, run: Run, before: bytes, style: Ans
         return
     before += b'"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":'
     after = b"}]}]" + _AFTER
-    yield from speak(choice, run, before, after)
+    yield from token_events(choice, run, before, after)
     if style.family == "claude" and run.end > run.start:
         signature = b'"","signature":' + quote(sign(plan.key, number))
         yield choice.due[run.end - 1], before + signature + after, run.end, PLAIN

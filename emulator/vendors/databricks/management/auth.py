@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from urllib.parse import parse_qsl, urlencode
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import Object, as_integer, as_text, dump_text, parse_json
 from emulator.core.redaction.credentials import fingerprint
 from emulator.core.rng import draw_alphanumeric, draw_hex, draw_uuid
@@ -37,7 +37,7 @@ _SCOPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 
 
-def authenticate(request: WireRequest, service: DatabricksService) -> str:
+def authenticate(request: Request, service: DatabricksService) -> str:
     """The principal of a bearer token, or of a token sent as Basic password of the user ``token``.
 
     Raises:
@@ -61,7 +61,7 @@ def principal_of(token: str, service: DatabricksService) -> str | None:
     return _find_owner(token, read_grant(token), service)
 
 
-def _read_password(request: WireRequest) -> str:
+def _read_password(request: Request) -> str:
     """The token of one who sends it as a password; empty: there is none."""
     user, password = basic_credentials(request) or ("", "")
     return password if user == "token" else ""
@@ -83,7 +83,7 @@ def _find_key(token: str, grant: Grant, service: DatabricksService) -> str | Non
     return next((key for key in service.keys or () if token == issue(grant, fingerprint(key))), None)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Grant:
     """What an issued token says of itself.
 
@@ -120,7 +120,7 @@ def read_grant(token: str) -> Grant | None:
     return Grant(_decode(client), as_text(claims[0]), as_text(claims[1]), as_integer(claims[2]))
 
 
-def check_direct(request: WireRequest, endpoint_id: str) -> None:
+def check_direct(request: Request, endpoint_id: str) -> None:
     """Route-optimized addresses take OAuth tokens only, and one that was asked for an endpoint opens that one alone.
 
     Source: docs.databricks.com, "Query route-optimized serving endpoints"; both texts are unverified.
@@ -135,12 +135,12 @@ def check_direct(request: WireRequest, endpoint_id: str) -> None:
         raise EmulatedError(ErrorKind.FORBIDDEN, f"Provided OAuth token is not for '{OBJECTS}{endpoint_id}'")
 
 
-def show_tenant(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_tenant(request: Request, service: DatabricksService) -> Response:
     """``GET /aad/auth``, ``/oidc/oauth2/v2.0/authorize``: where clients on Azure read the name of the tenant."""
     tenant = draw_uuid(b"", "tenant", service.settings.workspace_id)
     path = "oauth2/authorize" if request.path == "/aad/auth" else "oauth2/v2.0/authorize"
     location = f"https://login.microsoftonline.com/{tenant}/{path}"
-    return WireResponse(302, b"", (("Location", location), *base_headers(request, service.settings)))
+    return Response(302, b"", (("Location", location), *base_headers(request, service.settings)))
 
 
 def _covers(grant: Grant, path: str) -> bool:
@@ -155,7 +155,7 @@ def _covers(grant: Grant, path: str) -> bool:
     return any(path.startswith(prefix) for scope in scopes for prefix in _SCOPES[scope])
 
 
-def serve_token(request: WireRequest, service: DatabricksService) -> WireResponse:
+def serve_token(request: Request, service: DatabricksService) -> Response:
     """``POST /oidc/v1/token``: client credentials, exchanges and refreshes alike.
 
     Source: databricks-sdk, ``oauth.py`` and ``credentials_provider.py``.
@@ -190,7 +190,7 @@ def _trace_secret(secret: str, grant: Grant | None, service: DatabricksService) 
     return fingerprint(secret if key is None else key)
 
 
-def serve_authorize(request: WireRequest, service: DatabricksService) -> WireResponse:
+def serve_authorize(request: Request, service: DatabricksService) -> Response:
     """``GET /oidc/v1/authorize``: consent is given at once; the code stands for the first configured token."""
     target = request.query.get("redirect_uri", "")
     if not target or "\r" in target or "\n" in target:
@@ -198,7 +198,7 @@ def serve_authorize(request: WireRequest, service: DatabricksService) -> WireRes
     code = _issue_code(next(iter(service.keys)), service) if service.keys else draw_hex(request.key, "code")
     answer = {"code": code, **({"state": request.query["state"]} if "state" in request.query else {})}
     location = f"{target}{'&' if '?' in target else '?'}{urlencode(answer)}"
-    return WireResponse(302, b"", (("Location", location), *base_headers(request, service.settings)))
+    return Response(302, b"", (("Location", location), *base_headers(request, service.settings)))
 
 
 def _issue_code(key: str, service: DatabricksService) -> str:
@@ -206,7 +206,7 @@ def _issue_code(key: str, service: DatabricksService) -> str:
     return issue(Grant("databricks-cli", "all-apis", "", expires), fingerprint(key))
 
 
-def _read_form(request: WireRequest) -> Mapping[str, str]:
+def _read_form(request: Request) -> Mapping[str, str]:
     """A form, or the same as JSON; anything else is an empty one."""
     try:
         text = request.body.decode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
@@ -19,10 +19,10 @@ from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import check_name, invalid, is_external, read_config
 from emulator.vendors.databricks.management.discovery import user_of
 from emulator.vendors.databricks.management.gateway_settings import check_gateway, check_tokens
-from emulator.vendors.databricks.management.lookup import Documents, Found, find, missing_refusal, open_kept
+from emulator.vendors.databricks.management.lookup import Documents, FoundEndpoint, find, missing_refusal, open_kept
 from emulator.vendors.databricks.management.permission_levels import check_access
 from emulator.vendors.databricks.management.shapes import kept_of, shape_endpoint
-from emulator.vendors.databricks.management.stored_endpoint import Kept, Update, deploy
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint, Update, deploy
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import read_body
 
@@ -31,10 +31,10 @@ _TOLD = (
     "telemetry_config",
 )  # fmt: skip
 _MOST_ENDPOINTS = 1000  # of a workspace, the preconfigured ones apart; "Model Serving limits and regions"
-Alter = Callable[[Kept, Found], Kept]
+Alter = Callable[[StoredEndpoint, FoundEndpoint], StoredEndpoint]
 
 
-def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+def create_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints``, and ``/pt`` for provisioned throughput."""
     body = read_body(request, service.settings.payload_limit_bytes)
     name = check_name(body.get("name"))
@@ -48,7 +48,7 @@ def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
             raise conflict_refusal(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
         _check_room(documents)
         now = service.clock.now()
-        kept = Kept(
+        kept = StoredEndpoint(
             name=name,
             id=draw_hex(request.key, "endpoint"),
             creator=user_of(request),
@@ -70,7 +70,7 @@ def _check_room(documents: Documents) -> None:
         raise refusal(text, code="RESOURCE_LIMIT_EXCEEDED")
 
 
-def delete_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+def delete_endpoint(request: Request, service: DatabricksService) -> Change:
     """``DELETE /api/2.0/serving-endpoints/{name}``."""
     name = request.params["name"]
 
@@ -86,19 +86,19 @@ def delete_endpoint(request: WireRequest, service: DatabricksService) -> Change:
     return Change(make)
 
 
-def update_config(request: WireRequest, service: DatabricksService) -> Change:
+def update_config(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/config``: what serves goes on until the new config is ready."""
     return _change_config(request, service, read_body(request, service.settings.payload_limit_bytes))
 
 
-def update_provisioned(request: WireRequest, service: DatabricksService) -> Change:
+def update_provisioned(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/pt/{name}/config``."""
     body = read_body(request, service.settings.payload_limit_bytes)
     return _change_config(request, service, body.get("config"))
 
 
-def _change_config(request: WireRequest, service: DatabricksService, given: JSON) -> Change:
-    def alter(kept: Kept, found: Found) -> Kept:
+def _change_config(request: Request, service: DatabricksService, given: JSON) -> Change:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         config = read_config(given)
         _check_idle(kept, "updating its config")
         if kept.config and is_external(kept.config) != is_external(config):
@@ -108,10 +108,10 @@ def _change_config(request: WireRequest, service: DatabricksService, given: JSON
     return change(request, service, alter)
 
 
-def stop_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+def stop_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints/{name}/config:stop``: of custom models only."""
 
-    def alter(kept: Kept, found: Found) -> Kept:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not is_custom(found.deployment):
             raise invalid("Only endpoints that serve custom models can be stopped.")
         _check_idle(kept, "stopping it")
@@ -120,10 +120,10 @@ def stop_endpoint(request: WireRequest, service: DatabricksService) -> Change:
     return change(request, service, alter)
 
 
-def start_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+def start_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints/{name}/config:start``: a new version of the config it had."""
 
-    def alter(kept: Kept, found: Found) -> Kept:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not kept.stopped:
             raise invalid(f"Endpoint {kept.name} is not stopped.")
         return kept.but(stopped=False, pending=_plan_update(kept.config, service))
@@ -132,10 +132,10 @@ def start_endpoint(request: WireRequest, service: DatabricksService) -> Change:
 
 
 def change(
-    request: WireRequest,
+    request: Request,
     service: DatabricksService,
     alter: Alter,
-    show: Callable[[Kept], JSON] | None = None,
+    show: Callable[[StoredEndpoint], JSON] | None = None,
     *,
     preconfigured: bool = False,
 ) -> Change:
@@ -159,7 +159,10 @@ def change(
 
 
 def _write_endpoint(
-    kept: Kept, request: WireRequest, service: DatabricksService, show: Callable[[Kept], JSON] | None = None
+    kept: StoredEndpoint,
+    request: Request,
+    service: DatabricksService,
+    show: Callable[[StoredEndpoint], JSON] | None = None,
 ) -> Write:
     shape = show(kept) if show is not None else shape_endpoint(open_kept(kept, service), request, service, full=True)
     return Write(answer_json(shape, request, service.settings), kept.name, kept.to_json())
@@ -193,7 +196,7 @@ def _plan_update(config: Object, service: DatabricksService) -> Update:
     return Update(config=config, since=now, until=now + settings.cold_start_s * waits, fails=fails)
 
 
-def _check_idle(kept: Kept, doing: str) -> None:
+def _check_idle(kept: StoredEndpoint, doing: str) -> None:
     if kept.updating:
         text = f"Endpoint {kept.name} is currently updating. Wait for the update to complete before {doing}."
         raise conflict_refusal(text, "RESOURCE_CONFLICT")
@@ -204,7 +207,7 @@ def conflict_refusal(text: str, code: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, status=409, details={"error_code": code})
 
 
-def _find(name: str, documents: Documents, service: DatabricksService) -> Found:
+def _find(name: str, documents: Documents, service: DatabricksService) -> FoundEndpoint:
     """Source for the text: the fake server of databricks-cli."""
     found = find(name, documents, service)
     if found is None:

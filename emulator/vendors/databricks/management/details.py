@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import Object, as_array, as_object
 from emulator.core.units import date_of
 from emulator.vendors.databricks.decoder import refusal
@@ -15,11 +15,11 @@ from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import CHUNK, sized_family
 from emulator.vendors.databricks.management.lookup import find_managed, missing_refusal
 from emulator.vendors.databricks.management.shapes import kept_of
-from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
 
 
-def show_openapi(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_openapi(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/openapi``, of an endpoint that is ready."""
     found = find_managed(request, service)
     deployment = found.deployment
@@ -38,7 +38,7 @@ def show_openapi(request: WireRequest, service: DatabricksService) -> WireRespon
     return answer_json(body, request, service.settings)
 
 
-def show_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_logs(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/logs``."""
     kept = _find_kept(request, service)
     server = [
@@ -49,14 +49,14 @@ def show_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
     return answer_json({"logs": _write(kept.updated, server if kept.up else [])}, request, service.settings)
 
 
-def show_build_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_build_logs(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs``."""
     kept = _find_kept(request, service)
     lines = [*_build(kept, request.params["served"])]
     return answer_json({"logs": _write(kept.created, lines)}, request, service.settings)
 
 
-def _build(kept: Kept, served: str) -> Iterator[str]:
+def _build(kept: StoredEndpoint, served: str) -> Iterator[str]:
     yield f"Building the environment of {served}"
     yield "Step 1/3: Collecting the model's dependencies"
     yield "Step 2/3: Installing packages"
@@ -67,7 +67,7 @@ def _build(kept: Kept, served: str) -> Iterator[str]:
         yield "The environment is ready."
 
 
-def _find_kept(request: WireRequest, service: DatabricksService) -> Kept:
+def _find_kept(request: Request, service: DatabricksService) -> StoredEndpoint:
     """The endpoint of a served entity, in the config that serves or is to serve."""
     kept = kept_of(find_managed(request, service), service)
     served = request.params["served"]
@@ -84,7 +84,7 @@ def _write(since: float, lines: list[str]) -> str:
     return "".join(f"[{time}] {line}\n" for time, line in zip(times, lines, strict=True))
 
 
-def show_optimization(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_optimization(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/get-model-optimization-info/{model}/{version}``.
 
     Source: docs.databricks.com, "Provisioned throughput Foundation Model APIs".

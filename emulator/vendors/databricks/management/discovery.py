@@ -5,16 +5,16 @@ Sources: databricks-sdk (``config.py``, ``oauth.py``).
 
 from __future__ import annotations
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import Object
-from emulator.core.rng import derive, draw_hex, draw_uuid
+from emulator.core.rng import derive_key, draw_hex, draw_uuid
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.profile import DatabricksService
 
-KEY = derive("databricks", "workspace")
+KEY = derive_key("databricks", "workspace")
 
 
-def show_config(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_config(request: Request, service: DatabricksService) -> Response:
     """``GET /.well-known/databricks-config``: every client's first question."""
     body: Object = {
         "oidc_endpoint": f"{request.base_url}/oidc",
@@ -25,7 +25,7 @@ def show_config(request: WireRequest, service: DatabricksService) -> WireRespons
     return answer_json(body, request, service.settings)
 
 
-def show_oidc(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_oidc(request: Request, service: DatabricksService) -> Response:
     """``GET /oidc/.well-known/oauth-authorization-server``."""
     base = f"{request.base_url}/oidc"
     body: Object = {
@@ -35,7 +35,7 @@ def show_oidc(request: WireRequest, service: DatabricksService) -> WireResponse:
     return answer_json(body, request, service.settings)
 
 
-def show_me(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_me(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/preview/scim/v2/Me``."""
     user = user_of(request)
     body: Object = {
@@ -49,6 +49,6 @@ def show_me(request: WireRequest, service: DatabricksService) -> WireResponse:
     return answer_json(body, request, service.settings)
 
 
-def user_of(request: WireRequest) -> str:
+def user_of(request: Request) -> str:
     """The mail address of whoever asks."""
     return request.principal if "@" in request.principal else f"{request.principal}@example.com"

@@ -5,7 +5,7 @@ Sources: databricks-sdk (``service/serving.py``) and a public capture of a real 
 
 from __future__ import annotations
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.lookup import find_managed, list_seen
@@ -14,27 +14,27 @@ from emulator.vendors.databricks.models import PRECONFIGURED_AT
 from emulator.vendors.databricks.profile import DatabricksService
 
 
-def list_endpoints(request: WireRequest, service: DatabricksService) -> WireResponse:
+def list_endpoints(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints``."""
     every = list_seen(request, service)
     shapes = [shape_endpoint(found, request, service, full=False) for found in every]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
-def get_endpoint(request: WireRequest, service: DatabricksService) -> WireResponse:
+def get_endpoint(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}``."""
     found = find_managed(request, service)
     return answer_json(shape_endpoint(found, request, service, full=True), request, service.settings)
 
 
-def list_foundation_models(request: WireRequest, service: DatabricksService) -> WireResponse:
+def list_foundation_models(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints:foundation-models``: the preconfigured endpoints; the shape is unverified."""
     every = [found for found in list_seen(request, service) if found.deployment.mode == "pay_per_token"]
     shapes = [shape_endpoint(found, request, service, full=False) for found in every]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
-def list_models(request: WireRequest, service: DatabricksService) -> WireResponse:
+def list_models(request: Request, service: DatabricksService) -> Response:
     """``GET /serving-endpoints/models``: undocumented, for OpenAI tools that ask."""
     data: list[JSON] = [
         {"id": found.deployment.name, "object": "model", "created": PRECONFIGURED_AT, "owned_by": "databricks"}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object, dump_text
 from emulator.vendors.databricks.management.lookup import find
 from emulator.vendors.databricks.profile import DatabricksService
@@ -28,14 +28,14 @@ _PROVIDERS_OWN: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
 
 
 def word_external(
-    error: EmulatedError, name: str, request: WireRequest, service: DatabricksService, code: JSON
+    error: EmulatedError, name: str, request: Request, service: DatabricksService, code: JSON
 ) -> Object | None:
     """What the provider of an external model says, if it is the one to say it."""
     provider = _find_provider(error, name, request, service)
     return _word(error, provider, service.settings, code) if provider else None
 
 
-def _find_provider(error: EmulatedError, name: str, request: WireRequest, service: DatabricksService) -> str:
+def _find_provider(error: EmulatedError, name: str, request: Request, service: DatabricksService) -> str:
     """Whose external model has failed, if one has; what Databricks itself refuses is its own."""
     if error.kind not in _PROVIDERS_OWN or "unit" in error.details:
         return ""

@@ -8,37 +8,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.core.plan import Plan
 from emulator.core.quota import Quota
-from emulator.core.requests import ChatAsk, Deployment
-from emulator.core.vendor import Call, Codec, Parsed
+from emulator.core.requests import ChatRequest, Deployment
+from emulator.core.vendor import Codec, InferenceCall, Parsed
 from emulator.vendors.databricks.errors import endpoint_name, render_error
 from emulator.vendors.databricks.management.guardrails import Guard, check_input, guardrail_refusal, mask, read_guard
 from emulator.vendors.databricks.management.limits import list_presets, list_quotas
 from emulator.vendors.databricks.management.lookup import Documents, find
-from emulator.vendors.databricks.management.scale_to_zero import wake
+from emulator.vendors.databricks.management.scale_to_zero import wake_endpoint
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import pick_served
 
-Parse = Callable[[WireRequest, DatabricksService], Parsed]
+Parse = Callable[[Request, DatabricksService], Parsed]
 
 
-def govern(parse: Parse) -> Parse:
+def apply_gateway_policy(parse: Parse) -> Parse:
     """Reads requests as ``parse`` does, and holds the calls to what was said of their endpoints."""
 
-    def parse_governed(request: WireRequest, service: DatabricksService) -> Parsed:
+    def parse_governed(request: Request, service: DatabricksService) -> Parsed:
         try:
             parsed = parse(request, service)
         except EmulatedError as error:
             error.details = {**_name_asked(request, service), **error.details}
             raise
-        if not isinstance(parsed, Call):
+        if not isinstance(parsed, InferenceCall):
             return parsed
-        parsed = wake(parsed, request, service)
+        parsed = wake_endpoint(parsed, request, service)
         told = _told_of(parsed.deployment, request.documents)
         presets = _list_presets(parsed.deployment, told, service)
         if not told:
@@ -50,7 +50,7 @@ def govern(parse: Parse) -> Parse:
     return parse_governed
 
 
-def _name_asked(request: WireRequest, service: DatabricksService) -> Mapping[str, JSON]:
+def _name_asked(request: Request, service: DatabricksService) -> Mapping[str, JSON]:
     """The endpoint that refuses, for those who count."""
     name = endpoint_name(request)
     found = find(name, request.documents, service) if name else None
@@ -77,10 +77,10 @@ def _told_of(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]
 
 
 def _pass_gateway(
-    call: Call, gateway: Mapping[str, JSON], parse: Parse, request: WireRequest, service: DatabricksService
-) -> Call:
+    call: InferenceCall, gateway: Mapping[str, JSON], parse: Parse, request: Request, service: DatabricksService
+) -> InferenceCall:
     guardrails = gateway.get("guardrails")
-    if isinstance(guardrails, dict) and isinstance(call.ask, ChatAsk):
+    if isinstance(guardrails, dict) and isinstance(call.ask, ChatRequest):
         call = _guard(call, call.ask, guardrails, service)
     fallback = gateway.get("fallback_config")
     if isinstance(fallback, dict) and fallback.get("enabled") is True and "served" not in request.params:
@@ -93,23 +93,25 @@ def _pass_gateway(
 
 
 def _with_fallback(
-    call: Call, others: list[str], parse: Parse, request: WireRequest, service: DatabricksService
-) -> Call:
+    call: InferenceCall, others: list[str], parse: Parse, request: Request, service: DatabricksService
+) -> InferenceCall:
     """The call, with the other served entities in turn to take its place."""
     if not others:
         return call
     name, *rest = others
 
-    def fall_back() -> Call:
+    def fall_back() -> InferenceCall:
         other = parse(replace(request, params={**request.params, "served": name}), service)
-        assert isinstance(other, Call)
+        assert isinstance(other, InferenceCall)
         kept = replace(call, deployment=other.deployment, ask=other.ask, codec=other.codec, served=other.served)
         return _with_fallback(kept, rest, parse, request, service) if rest else replace(kept, fallback=None)
 
     return replace(call, fallback=fall_back)
 
 
-def _guard(call: Call, ask: ChatAsk, guardrails: Mapping[str, JSON], service: DatabricksService) -> Call:
+def _guard(
+    call: InferenceCall, ask: ChatRequest, guardrails: Mapping[str, JSON], service: DatabricksService
+) -> InferenceCall:
     before, after = read_guard(guardrails.get("input")), read_guard(guardrails.get("output"))
     check_input(before, ask.messages)
     if before.personal == "MASK":
@@ -117,7 +119,7 @@ def _guard(call: Call, ask: ChatAsk, guardrails: Mapping[str, JSON], service: Da
     return replace(call, ask=ask, codec=GuardedCodec(call.codec, replace(after, topics=()), service))
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class GuardedCodec:
     """Words an answer as another codec does, after a look at what it says; streams go out as they are."""
 
@@ -125,7 +127,7 @@ class GuardedCodec:
     guard: Guard
     service: DatabricksService
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         finding = self.guard.find([choice.text() for choice in plan.choices])
         if finding is not None:
             return render_error(guardrail_refusal("output", finding, plan.usage.prompt_tokens), request, self.service)
@@ -140,7 +142,7 @@ class GuardedCodec:
         shape: Object = {**masked, "output_guardrail": [finding]}
         return replace(answer, body=dump_json(shape))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return self.inner.stream(plan, request)
 
 

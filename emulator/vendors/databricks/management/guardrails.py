@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import Message
@@ -33,7 +33,7 @@ _UNSAFE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Guard:
     """The guardrails of one side, input or output.
 

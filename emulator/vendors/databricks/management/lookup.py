@@ -5,47 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.management.permission_levels import check_access, level_of
-from emulator.vendors.databricks.management.stored_endpoint import Kept, deploy, deploy_entities
-from emulator.vendors.databricks.profile import DatabricksService, Habits, prepare
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint, deploy, deploy_entities
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile, profile_deployment
 
 Documents = Mapping[str, JSON]
 
 
-@record(frozen=True, slots=True, eq=False)
-class Found:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class FoundEndpoint:
     """One endpoint; ``kept`` is ``None`` while nobody has changed it."""
 
     deployment: Deployment
-    habits: Habits
-    kept: Kept | None = None
+    habits: DeploymentProfile
+    kept: StoredEndpoint | None = None
 
 
-def find(name: str, documents: Documents, service: DatabricksService) -> Found | None:
+def find(name: str, documents: Documents, service: DatabricksService) -> FoundEndpoint | None:
     """The endpoint of that name, if there is one."""
     base = service.deployments.get(name)
     document = documents.get(name)
     if document is None:
-        return None if base is None or base.state == "retired" else Found(base, service.habits[name])
-    kept = Kept.model_validate(document).settle(service.clock.now())
+        return None if base is None or base.state == "retired" else FoundEndpoint(base, service.habits[name])
+    kept = StoredEndpoint.model_validate(document).settle(service.clock.now())
     return None if kept.deleted else open_kept(kept, service)
 
 
-def open_kept(kept: Kept, service: DatabricksService) -> Found:
+def open_kept(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
     """What an endpoint is, from what is kept of it."""
     deployment = deploy(kept, service.deployments.get(kept.name))
-    habits = prepare(deployment, service.settings)
+    habits = profile_deployment(deployment, service.settings)
     several = deploy_entities(kept) if len(habits.entities) > 1 else {}
-    behind = {entity: prepare(one, service.settings) for entity, one in several.items()}
-    return Found(deployment, replace(habits, behind=behind), kept)
+    behind = {entity: profile_deployment(one, service.settings) for entity, one in several.items()}
+    return FoundEndpoint(deployment, replace(habits, behind=behind), kept)
 
 
-def list_all(documents: Documents, service: DatabricksService) -> Iterator[Found]:
+def list_all(documents: Documents, service: DatabricksService) -> Iterator[FoundEndpoint]:
     """Every endpoint, those that were made by the API last."""
     for name in dict.fromkeys([*service.deployments, *documents]):
         found = find(name, documents, service)
@@ -53,13 +53,13 @@ def list_all(documents: Documents, service: DatabricksService) -> Iterator[Found
             yield found
 
 
-def list_seen(request: WireRequest, service: DatabricksService) -> Iterator[Found]:
+def list_seen(request: Request, service: DatabricksService) -> Iterator[FoundEndpoint]:
     """Those that whoever asks may see."""
     every = list_all(request.documents, service)
     return (found for found in every if level_of(found.kept, request.principal) is not None)
 
 
-def find_managed(request: WireRequest, service: DatabricksService) -> Found:
+def find_managed(request: Request, service: DatabricksService) -> FoundEndpoint:
     """The endpoint a management path names.
 
     Raises:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 
 LEVELS = ("CAN_VIEW", "CAN_QUERY", "CAN_MANAGE")
 WHO = ("user_name", "group_name", "service_principal_name")
 _EVERYBODY = ("users", "account users")
 
 
-def level_of(kept: Kept | None, principal: str) -> str | None:
+def level_of(kept: StoredEndpoint | None, principal: str) -> str | None:
     """The most that a principal may do: all of it, as long as nobody has said who may what."""
     if kept is None or not kept.access or _is(kept.creator, principal):
         return LEVELS[-1]
@@ -25,7 +25,7 @@ def level_of(kept: Kept | None, principal: str) -> str | None:
     return LEVELS[max(ranks)] if ranks else None
 
 
-def check_access(kept: Kept | None, principal: str, level: str) -> None:
+def check_access(kept: StoredEndpoint | None, principal: str, level: str) -> None:
     """Refuse a principal who may not do so much.
 
     Raises:

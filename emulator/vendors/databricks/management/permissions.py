@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.http import WireRequest, WireResponse
+from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object
 from emulator.core.vendor import Change, Write
 from emulator.vendors.databricks.decoder import refusal
@@ -16,7 +16,7 @@ from emulator.vendors.databricks.management.config import invalid
 from emulator.vendors.databricks.management.lookup import Documents, list_all
 from emulator.vendors.databricks.management.permission_levels import LEVELS, WHO, check_access
 from emulator.vendors.databricks.management.shapes import kept_of
-from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import read_body
 
@@ -27,24 +27,24 @@ _LEVELS = (
 )
 
 
-def show_permissions(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_permissions(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
     kept = _find(request, request.documents, service)
     check_access(kept, request.principal, "CAN_VIEW")
     return answer_json(_shape_access(kept), request, service.settings)
 
 
-def set_permissions(request: WireRequest, service: DatabricksService) -> Change:
+def set_permissions(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/permissions/serving-endpoints/{id}``: these and no others."""
     return _change(request, service, lambda before, given: given)
 
 
-def update_permissions(request: WireRequest, service: DatabricksService) -> Change:
+def update_permissions(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/permissions/serving-endpoints/{id}``: these, and the others as they were."""
     return _change(request, service, lambda before, given: {**before, **given})
 
 
-def show_permission_levels(request: WireRequest, service: DatabricksService) -> WireResponse:
+def show_permission_levels(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/permissions/serving-endpoints/{id}/permissionLevels``."""
     _find(request, request.documents, service)
     levels: list[JSON] = [{"permission_level": level, "description": text} for level, text in _LEVELS]
@@ -54,7 +54,7 @@ def show_permission_levels(request: WireRequest, service: DatabricksService) -> 
 Grants = Mapping[str, Object]
 
 
-def _change(request: WireRequest, service: DatabricksService, merge: Callable[[Grants, Grants], Grants]) -> Change:
+def _change(request: Request, service: DatabricksService, merge: Callable[[Grants, Grants], Grants]) -> Change:
     listed = read_body(request, service.settings.payload_limit_bytes).get("access_control_list") or []
     given = _by_owner(_read_grants(listed))
 
@@ -84,7 +84,7 @@ def _by_owner(grants: tuple[Object, ...]) -> Grants:
     return {"/".join(str(grant.get(who, "")) for who in WHO): grant for grant in grants}
 
 
-def _shape_access(kept: Kept) -> Object:
+def _shape_access(kept: StoredEndpoint) -> Object:
     """The creator may do everything, whatever else is said."""
     owner: Object = {"user_name": kept.creator, "permission_level": "CAN_MANAGE"}
     return {
@@ -99,7 +99,7 @@ def _shape_grant(grant: Mapping[str, JSON]) -> Object:
     return {**who, "all_permissions": [{"permission_level": grant["permission_level"], "inherited": False}]}
 
 
-def _find(request: WireRequest, documents: Documents, service: DatabricksService) -> Kept:
+def _find(request: Request, documents: Documents, service: DatabricksService) -> StoredEndpoint:
     """The endpoint of an id; preconfigured ones have none."""
     wanted = request.params["id"]
     every = (kept_of(found, service) for found in list_all(documents, service))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.vendor import Parsed
 from emulator.vendors.databricks import gateway_routes
 from emulator.vendors.databricks.management import changes, details, discovery, endpoints, permissions, updates
@@ -19,7 +19,7 @@ _NAMED = f"{_API}/{{name}}"
 _SERVED = f"{_NAMED}/served-models/{{served}}"
 _ACCESS = "/api/2.0/permissions/serving-endpoints/{id}"
 
-MANAGEMENT: tuple[tuple[str, str, Callable[[WireRequest, DatabricksService], Parsed]], ...] = (
+MANAGEMENT: tuple[tuple[str, str, Callable[[Request, DatabricksService], Parsed]], ...] = (
     ("GET", "/api/2.0/preview/scim/v2/Me", discovery.show_me),
     ("GET", "/serving-endpoints/models", endpoints.list_models),
     ("GET", "/serving-endpoints/v1/models", endpoints.list_models),

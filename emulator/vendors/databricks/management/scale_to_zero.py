@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, as_array, as_object
-from emulator.core.vendor import Call
-from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.core.vendor import InferenceCall
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
 
 _NAME = "scale_to_zero_enabled"
 _LIMIT = 597.0  # seconds that the service runs a request
 
 
-def wake(call: Call, request: WireRequest, service: DatabricksService) -> Call:
+def wake_endpoint(call: InferenceCall, request: Request, service: DatabricksService) -> InferenceCall:
     """The call, late by what it takes to wake its endpoint.
 
     Raises:
@@ -40,12 +40,12 @@ def wake(call: Call, request: WireRequest, service: DatabricksService) -> Call:
     return replace(call, delay=settings.wake_s)
 
 
-def _find_use(call: Call, request: WireRequest, service: DatabricksService) -> float | None:
+def _find_use(call: InferenceCall, request: Request, service: DatabricksService) -> float | None:
     """Since when an endpoint that scales to zero was up without being asked; ``None``: it never sleeps."""
     document = request.documents.get(call.deployment.name)
     if document is None:
         return service.started if call.deployment.traits.get(_NAME) is True else None
-    kept = Kept.model_validate(document).settle(service.clock.now())
+    kept = StoredEndpoint.model_validate(document).settle(service.clock.now())
     entities = [as_object(entity) for entity in as_array(kept.config.get("served_entities", []))]
     return kept.updated if any(_sleeps(entity, call.served) for entity in entities) else None
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_object, dump_text
 from emulator.core.requests import Deployment
 from emulator.core.rng import draw_hex
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.management.discovery import KEY
-from emulator.vendors.databricks.management.lookup import Found
+from emulator.vendors.databricks.management.lookup import FoundEndpoint
 from emulator.vendors.databricks.management.permission_levels import level_of
-from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION, Kept
+from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION, StoredEndpoint
 from emulator.vendors.databricks.models import PRECONFIGURED_AT
-from emulator.vendors.databricks.profile import DatabricksService, Habits
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 
 _CREATOR = "user@example.com"
 _SUMMARY = ("name", "entity_name", "entity_version", "external_model", "type", "foundation_model")
@@ -26,7 +26,7 @@ _OF_A_LIST = ("description", "tags", "ai_gateway", "budget_policy_id", "telemetr
 _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supported-models.html"
 
 
-def shape_endpoint(found: Found, request: WireRequest, service: DatabricksService, *, full: bool) -> Object:
+def shape_endpoint(found: FoundEndpoint, request: Request, service: DatabricksService, *, full: bool) -> Object:
     """One endpoint, in full or as a listing has it."""
     kept, habits, deployment = kept_of(found, service), found.habits, found.deployment
     shape: Object = {
@@ -60,7 +60,7 @@ def shape_endpoint(found: Found, request: WireRequest, service: DatabricksServic
     return shape
 
 
-def kept_of(found: Found, service: DatabricksService) -> Kept:
+def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
     """What is kept of an endpoint, or what would be if it were changed now."""
     if found.kept is not None:
         return found.kept
@@ -69,7 +69,7 @@ def kept_of(found: Found, service: DatabricksService) -> Kept:
     created = PRECONFIGURED_AT if preconfigured else service.started
     entities: list[JSON] = [_describe_entity(found.habits, name) for name in found.habits.entities]
     gateway = deployment.traits.get("ai_gateway")
-    return Kept(
+    return StoredEndpoint(
         name=deployment.name,
         id="" if preconfigured else draw_hex(KEY, "endpoint", deployment.name),
         creator="" if preconfigured else _CREATOR,
@@ -84,7 +84,7 @@ def kept_of(found: Found, service: DatabricksService) -> Kept:
     )
 
 
-def task_of(habits: Habits) -> str:
+def task_of(habits: DeploymentProfile) -> str:
     """``task`` as the management API names it."""
     if is_agent(habits.deployment):
         return "agent/v1/responses"
@@ -105,7 +105,7 @@ def _endpoint_type(deployment: Deployment) -> str | None:
     return "FOUNDATION_MODEL_API"
 
 
-def _shape_state(kept: Kept, deployment: Deployment) -> JSON:
+def _shape_state(kept: StoredEndpoint, deployment: Deployment) -> JSON:
     updating = kept.updating or deployment.state == "loading"
     update = "UPDATE_FAILED" if kept.failed else "IN_PROGRESS" if updating else "NOT_UPDATING"
     state: Object = {"ready": "READY" if deployment.state == "ready" else "NOT_READY", "config_update": update}
@@ -114,7 +114,7 @@ def _shape_state(kept: Kept, deployment: Deployment) -> JSON:
     return {**state, "suspend": "STOPPED" if deployment.state == "stopped" else "NOT_SUSPENDED"}
 
 
-def _shape_config(kept: Kept, habits: Habits, *, full: bool) -> JSON:
+def _shape_config(kept: StoredEndpoint, habits: DeploymentProfile, *, full: bool) -> JSON:
     deployment = habits.deployment
     ready = deployment.state == "ready"
     entities = [as_object(entity) for entity in as_array(kept.config["served_entities"])]
@@ -131,7 +131,7 @@ def _shape_config(kept: Kept, habits: Habits, *, full: bool) -> JSON:
     return config
 
 
-def _shape_pending(kept: Kept, deployment: Deployment) -> JSON:
+def _shape_pending(kept: StoredEndpoint, deployment: Deployment) -> JSON:
     pending = kept.pending
     assert pending is not None
     state = "FAILED" if kept.failed else "CREATING"
@@ -145,7 +145,7 @@ def _shape_pending(kept: Kept, deployment: Deployment) -> JSON:
     }
 
 
-def _shape_entity(entity: Mapping[str, JSON], kept: Kept, state: str) -> Object:
+def _shape_entity(entity: Mapping[str, JSON], kept: StoredEndpoint, state: str) -> Object:
     text = "The model could not be deployed." if state == "FAILED" else ""  # unverified
     shape: Object = {**entity, "state": {"deployment": f"DEPLOYMENT_{state}", "deployment_state_message": text}}
     return {"creator": kept.creator, "creation_timestamp": _milliseconds(kept.created), **shape}
@@ -174,7 +174,7 @@ def _split(shares: Mapping[str, float]) -> dict[str, int]:
     return {**result, last: 100 - sum(result.values()) + result[last]}
 
 
-def _describe_entity(habits: Habits, name: str) -> Object:
+def _describe_entity(habits: DeploymentProfile, name: str) -> Object:
     """A served entity of the scenario or the catalogue."""
     deployment = habits.deployment
     entity = str(habits.traits.get("entity") or habits.style.model)
@@ -198,7 +198,7 @@ def shape_foundation(entity: str) -> JSON:
     return {"name": entity, "display_name": _title(found.name), "docs": _DOCS, "description": ""}
 
 
-def _shape_foundation(habits: Habits, entity: str) -> JSON:
+def _shape_foundation(habits: DeploymentProfile, entity: str) -> JSON:
     return {
         "name": entity,
         "display_name": _title(habits.deployment.name),
@@ -214,7 +214,7 @@ def _title(name: str) -> str:
     return name.removeprefix("databricks-").replace("-", " ").title()
 
 
-def _list_api_types(habits: Habits) -> list[str]:
+def _list_api_types(habits: DeploymentProfile) -> list[str]:
     task = habits.deployment.task
     if task != "chat":
         return [f"mlflow/v1/{task}"]
@@ -226,7 +226,7 @@ def _list_api_types(habits: Habits) -> list[str]:
     return ["mlflow/v1/chat/completions", *own.get(habits.family, [])]
 
 
-def _shape_capabilities(habits: Habits) -> JSON:
+def _shape_capabilities(habits: DeploymentProfile) -> JSON:
     if habits.deployment.task != "chat" or is_custom(habits.deployment):
         return {}
     functions, reasons = habits.traits.get("functions"), bool(habits.traits.get("reasoning"))
@@ -242,7 +242,7 @@ def _shape_capabilities(habits: Habits) -> JSON:
     return shape
 
 
-def _shape_data_plane(kept: Kept, prefix: str) -> Object:
+def _shape_data_plane(kept: StoredEndpoint, prefix: str) -> Object:
     """Where a route-optimized endpoint is queried, and what a token must be allowed for it.
 
     Source: docs.databricks.com, "Route optimization on serving endpoints"; databricks-sdk, ``data_plane.py``.

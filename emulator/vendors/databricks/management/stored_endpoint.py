@@ -31,7 +31,7 @@ class Update(BaseModel):
     fails: bool = False
 
 
-class Kept(BaseModel):
+class StoredEndpoint(BaseModel):
     """One endpoint.
 
     Fields:
@@ -70,7 +70,7 @@ class Kept(BaseModel):
     def updating(self) -> bool:
         return self.pending is not None and not self.failed
 
-    def settle(self, now: float) -> Kept:
+    def settle(self, now: float) -> StoredEndpoint:
         """The endpoint at a time: what is due by then has come to pass."""
         pending = self.pending
         if pending is None or self.failed or now < pending.until - _EARLY:
@@ -82,7 +82,7 @@ class Kept(BaseModel):
             config=pending.config, pending=None, up=True, based=same, version=self.version + 1, updated=pending.until
         )
 
-    def but(self, **changes: object) -> Kept:
+    def but(self, **changes: object) -> StoredEndpoint:
         return self.model_copy(update=changes)
 
     def to_json(self) -> JSON:
@@ -91,7 +91,7 @@ class Kept(BaseModel):
         return found
 
 
-def deploy(kept: Kept, base: Deployment | None) -> Deployment:
+def deploy(kept: StoredEndpoint, base: Deployment | None) -> Deployment:
     """What inference makes of an endpoint; ``base``: as the scenario or the catalogue has it."""
     state = "stopped" if kept.stopped else "ready" if kept.up else "loading"
     if kept.based and base is not None:
@@ -103,7 +103,7 @@ def deploy(kept: Kept, base: Deployment | None) -> Deployment:
     return replace(deployment, state=state, traits={**deployment.traits, "served_entities": shares})
 
 
-def deploy_entities(kept: Kept) -> Mapping[str, Deployment]:
+def deploy_entities(kept: StoredEndpoint) -> Mapping[str, Deployment]:
     """What stands behind an endpoint, where its own config says so."""
     if kept.based or not kept.config:
         return {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.vendor import Change
 from emulator.vendors.databricks.families import is_custom
@@ -15,35 +15,35 @@ from emulator.vendors.databricks.management.changes import change, read_tags, so
 from emulator.vendors.databricks.management.config import invalid
 from emulator.vendors.databricks.management.gateway_settings import check_gateway, check_tokens
 from emulator.vendors.databricks.management.limits import check_limits
-from emulator.vendors.databricks.management.lookup import Found
-from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.vendors.databricks.management.lookup import FoundEndpoint
+from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import read_body
 
 _GATEWAY = ("fallback_config", "guardrails", "inference_table_config", "rate_limits", "usage_tracking_config")
 
 
-def put_rate_limits(request: WireRequest, service: DatabricksService) -> Change:
+def put_rate_limits(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/rate-limits``: the older limits, in calls only."""
     limits = _read(request, service).get("rate_limits", [])
     check_limits({"rate_limits": limits})
     return _tell(request, service, {"rate_limits": limits}, ("rate_limits",))
 
 
-def put_gateway(request: WireRequest, service: DatabricksService) -> Change:
+def put_gateway(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/ai-gateway``: what is left out is unset."""
     body = _read(request, service)
     gateway: Object = {name: body[name] for name in _GATEWAY if body.get(name) is not None}
     check_gateway({"ai_gateway": gateway})
 
-    def alter(kept: Kept, found: Found) -> Kept:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         check_tokens({"ai_gateway": gateway}, found.deployment)
         return kept.but(told={**kept.told, "ai_gateway": gateway})
 
     return change(request, service, alter, lambda kept: gateway, preconfigured=True)
 
 
-def patch_tags(request: WireRequest, service: DatabricksService) -> Change:
+def patch_tags(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/serving-endpoints/{name}/tags``."""
     body = _read(request, service)
     added = read_tags(body.get("add_tags") or [])
@@ -51,14 +51,14 @@ def patch_tags(request: WireRequest, service: DatabricksService) -> Change:
     if not isinstance(deleted, list):
         raise invalid("'delete_tags' must be a list.", "delete_tags")
 
-    def alter(kept: Kept, found: Found) -> Kept:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         tags = sort_tags([*read_tags(kept.told.get("tags", [])), *added])
         return kept.but(told={**kept.told, "tags": [tag for tag in tags if tag["key"] not in deleted]})
 
     return change(request, service, alter, lambda kept: {"tags": kept.told["tags"]}, preconfigured=True)
 
 
-def patch_notifications(request: WireRequest, service: DatabricksService) -> Change:
+def patch_notifications(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/serving-endpoints/{name}/notifications``."""
     wanted = _read(request, service).get("email_notifications") or {}
     if not isinstance(wanted, dict):
@@ -66,12 +66,12 @@ def patch_notifications(request: WireRequest, service: DatabricksService) -> Cha
     return _tell(request, service, {"email_notifications": wanted}, ("email_notifications", "name"))
 
 
-def patch_telemetry(request: WireRequest, service: DatabricksService) -> Change:
+def patch_telemetry(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/serving-endpoints/{name}/telemetry-config``: of custom models only."""
     body = _read(request, service)
     wanted = body.get("telemetry_config", {name: value for name, value in body.items() if name != "name"})
 
-    def alter(kept: Kept, found: Found) -> Kept:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not is_custom(found.deployment):
             raise invalid("Telemetry is available for endpoints that serve custom models only.", "telemetry_config")
         return kept.but(told={**kept.told, "telemetry_config": wanted})
@@ -79,16 +79,16 @@ def patch_telemetry(request: WireRequest, service: DatabricksService) -> Change:
     return change(request, service, alter)
 
 
-def _tell(request: WireRequest, service: DatabricksService, told: Mapping[str, JSON], shown: tuple[str, ...]) -> Change:
-    def alter(kept: Kept, found: Found) -> Kept:
+def _tell(request: Request, service: DatabricksService, told: Mapping[str, JSON], shown: tuple[str, ...]) -> Change:
+    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         return kept.but(told={**kept.told, **told})
 
-    def show(kept: Kept) -> JSON:
+    def show(kept: StoredEndpoint) -> JSON:
         every: Object = {"name": kept.name, **told}
         return {name: every[name] for name in shown}
 
     return change(request, service, alter, show, preconfigured=True)
 
 
-def _read(request: WireRequest, service: DatabricksService) -> Object:
+def _read(request: Request, service: DatabricksService) -> Object:
     return read_body(request, service.settings.payload_limit_bytes)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatAsk, Sampling
-from emulator.core.vendor import Call
+from emulator.core.requests import ChatRequest, Sampling
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.anthropic.request import (
     check_fields,
     read_choice,
@@ -29,12 +29,12 @@ from emulator.vendors.databricks.chat.shapes import count_cached
 from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import answer_headers, answer_json
 from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.sampling import check_output_limit, count, length_refusal, limit_output
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class MessagesCodec:
     """Words the plan of a conversation; ``marked``: the request says what is to be cached."""
 
@@ -43,19 +43,19 @@ class MessagesCodec:
     served: str
     marked: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body = shape_message(self._count(plan, request), self.style.model)
-        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+        return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         events = stream_message(self._count(plan, request), self.style.model)
-        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
+        return StreamingResponse(events, answer_headers(request, self.settings, self.served, stream=True))
 
-    def _count(self, plan: Plan, request: WireRequest) -> Plan:
+    def _count(self, plan: Plan, request: Request) -> Plan:
         return count_cached(plan, self.style, request.attempt, marked=self.marked)
 
 
-def parse_messages(request: WireRequest, service: DatabricksService) -> Call:
+def parse_messages(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST …/anthropic/v1/messages``.
 
     Raises:
@@ -73,7 +73,7 @@ def parse_messages(request: WireRequest, service: DatabricksService) -> Call:
     context = query.deployment.context
     if context is not None and counts[0] > context:
         raise length_refusal(query, counts[0])
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
         ask=_with_sampling(query, ask, limit_output(query, wanted, counts[0])),
         codec=MessagesCodec(query.settings, query.habits.style, query.served, b'"cache_control"' in request.body),
@@ -84,7 +84,7 @@ def parse_messages(request: WireRequest, service: DatabricksService) -> Call:
     )
 
 
-def count_tokens(request: WireRequest, service: DatabricksService) -> WireResponse:
+def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/anthropic/v1/messages/count_tokens``."""
     query = find_native(request, service, "claude")
     check_fields(query.body, counts=True)
@@ -92,13 +92,13 @@ def count_tokens(request: WireRequest, service: DatabricksService) -> WireRespon
     return answer_json({"input_tokens": tokens}, request, service.settings)
 
 
-def _read_ask(query: Query) -> ChatAsk:
+def _read_ask(query: ParsedRequest) -> ChatRequest:
     body = query.body
     tools = read_tools(body)
     choice, name = read_choice(body, tools)
     schema = read_schema(body)
     given = query.get_object("tool_choice")
-    return ChatAsk(
+    return ChatRequest(
         messages=read_messages(body),
         tools=tools,
         tool_choice=choice,
@@ -110,7 +110,7 @@ def _read_ask(query: Query) -> ChatAsk:
     )
 
 
-def _with_sampling(query: Query, ask: ChatAsk, limit: int | None) -> ChatAsk:
+def _with_sampling(query: ParsedRequest, ask: ChatRequest, limit: int | None) -> ChatRequest:
     body = query.body
     knobs: tuple[tuple[str, JSON], ...] = tuple(
         (name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None

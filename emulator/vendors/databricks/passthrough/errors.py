@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import Object, dump_json
 from emulator.encoding.sse import frame
 from emulator.protocols.anthropic import response as anthropic
 from emulator.protocols.gemini import response as gemini
 
 
-def _is_anthropic(request: WireRequest) -> bool:
+def _is_anthropic(request: Request) -> bool:
     return "/anthropic/v1/" in request.path
 
 
-def _is_gemini(request: WireRequest) -> bool:
+def _is_gemini(request: Request) -> bool:
     return request.path.startswith(("/serving-endpoints/gemini/", "/ai-gateway/gemini/"))
 
 
-def shape_native(error: EmulatedError, status: int, message: str, request: WireRequest) -> Object | None:
+def shape_native(error: EmulatedError, status: int, message: str, request: Request) -> Object | None:
     """A refusal as the maker of the model words it; ``None``: the path speaks Databricks' own API."""
     if _is_anthropic(request):
         return anthropic.shape_error(anthropic.name_error(status), message)
     return gemini.shape_error(status, message, error.param) if _is_gemini(request) else None
 
 
-def frame_native(status: int, message: str, request: WireRequest) -> bytes | None:
+def frame_native(status: int, message: str, request: Request) -> bytes | None:
     """The same inside a stream."""
     if _is_anthropic(request):
         return anthropic.frame_error(anthropic.name_error(status), message)

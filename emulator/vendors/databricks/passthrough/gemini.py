@@ -6,13 +6,13 @@ framed are unverified.
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import Object, as_integer, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.gemini.request import (
     check_config,
     find_unsigned,
@@ -32,12 +32,12 @@ from emulator.vendors.databricks.chat.shapes import sign
 from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import JSON_TYPE, answer_headers, answer_json
 from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.sampling import count, limit_output
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class GeminiCodec:
     """Words the plan of a conversation; ``thoughts``: they are shown."""
 
@@ -46,28 +46,28 @@ class GeminiCodec:
     served: str
     thoughts: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         body = shape_answer(plan, self._style(plan, request))
-        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+        return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         style = self._style(plan, request)
         headers = answer_headers(request, self.settings, self.served, stream=True)
         if style.array:
             headers = (JSON_TYPE, *headers[1:])
-        return WireStream(stream_answer(plan, style), headers)
+        return StreamingResponse(stream_answer(plan, style), headers)
 
-    def _style(self, plan: Plan, request: WireRequest) -> Style:
+    def _style(self, plan: Plan, request: Request) -> Style:
         signatures = [sign(plan.key, number) for number in range(len(plan.choices))] if self.style.signed else []
         return Style(model=self.style.model, thoughts=self.thoughts, signatures=signatures, array=wants_array(request))
 
 
-def wants_array(request: WireRequest) -> bool:
+def wants_array(request: Request) -> bool:
     """A stream is one JSON array, unless the client asks for server-sent events."""
     return request.query.get("alt") != "sse"
 
 
-def parse_generate(request: WireRequest, service: DatabricksService, *, stream: bool = False) -> Call:
+def parse_generate(request: Request, service: DatabricksService, *, stream: bool = False) -> InferenceCall:
     """``POST …/gemini/v1beta/models/{name}:generateContent``.
 
     Raises:
@@ -85,7 +85,7 @@ def parse_generate(request: WireRequest, service: DatabricksService, *, stream: 
     if context is not None and counts[0] > context:
         text = f"The input token count ({counts[0]}) exceeds the maximum number of tokens allowed ({context})."
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "contents")
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
         ask=_complete(query, ask, body, limit_output(query, limit, counts[0])),
         codec=GeminiCodec(query.settings, query.habits.style, query.served, shows_thoughts(config)),
@@ -96,7 +96,7 @@ def parse_generate(request: WireRequest, service: DatabricksService, *, stream: 
     )
 
 
-def count_tokens(request: WireRequest, service: DatabricksService) -> WireResponse:
+def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/gemini/v1beta/models/{name}:countTokens``: of the contents, or of a whole request."""
     query = find_native(request, service, "gemini")
     body = read_request(query.body, "CountTokensRequest")
@@ -105,7 +105,7 @@ def count_tokens(request: WireRequest, service: DatabricksService) -> WireRespon
     return answer_json(shape_count(tokens), request, service.settings)
 
 
-def _check_limit(query: Query, wanted: int | None) -> None:
+def _check_limit(query: ParsedRequest, wanted: int | None) -> None:
     most = query.deployment.max_output
     if wanted is not None and most is not None and wanted > most:
         text = (
@@ -115,7 +115,7 @@ def _check_limit(query: Query, wanted: int | None) -> None:
         raise invalid(text, "generation_config.max_output_tokens")
 
 
-def _read_ask(query: Query, body: Object) -> ChatAsk:
+def _read_ask(query: ParsedRequest, body: Object) -> ChatRequest:
     """The conversation and the tools, which are what the prompt is made of."""
     unsigned = find_unsigned(body) if query.traits.get("thought_signature") else None
     if unsigned is not None:
@@ -126,15 +126,15 @@ def _read_ask(query: Query, body: Object) -> ChatAsk:
             " more details."
         )
         raise invalid(text)
-    return ChatAsk(messages=read_messages(body), tools=read_tools(body))
+    return ChatRequest(messages=read_messages(body), tools=read_tools(body))
 
 
-def _complete(query: Query, ask: ChatAsk, body: Object, limit: int | None) -> ChatAsk:
+def _complete(query: ParsedRequest, ask: ChatRequest, body: Object, limit: int | None) -> ChatRequest:
     config, choice = get_config(body), read_choice(body, ask.tools)
     kind, schema = read_format(config)
     allowed = tuple(tool for tool in ask.tools if not choice.names or tool.name in choice.names)
     parallel = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
-    return ChatAsk(
+    return ChatRequest(
         messages=ask.messages,
         sampling=read_sampling(config, limit),
         tools=allowed,
@@ -148,7 +148,7 @@ def _complete(query: Query, ask: ChatAsk, body: Object, limit: int | None) -> Ch
     )
 
 
-def parse_stream(request: WireRequest, service: DatabricksService) -> Call:
+def parse_stream(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST …/gemini/v1beta/models/{name}:streamGenerateContent``."""
     return parse_generate(request, service, stream=True)
 

@@ -14,23 +14,23 @@ from emulator.core.requests import Message, Tool, ToolCall
 from emulator.encoding.lark import BadGrammarError, input_schema
 from emulator.protocols.openai.messages import read_tool
 from emulator.vendors.databricks.decoder import refusal
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 
 CALLS = ("custom_tool_call", "custom_tool_call_output")
 
 
-def is_custom(query: Query, tool: JSON) -> bool:
+def is_custom(query: ParsedRequest, tool: JSON) -> bool:
     """A custom tool, where there are such."""
     return isinstance(tool, dict) and tool.get("type") == "custom" and query.settings.responses_tool_types == "known"
 
 
-def list_customs(query: Query) -> frozenset[str]:
+def list_customs(query: ParsedRequest) -> frozenset[str]:
     """The names of the custom tools on offer."""
     tools = [as_object(tool) for tool in query.get_array("tools") if is_custom(query, tool)]
     return frozenset([read_tool(tool).name for tool in tools])
 
 
-def name_choice(query: Query, choice: JSON) -> JSON:
+def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
     """A choice of a custom tool as one of a function."""
     return {**as_object(choice), "type": "function"} if is_custom(query, choice) else choice
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.requests import Message, ToolCall
 from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, fits, refusal, type_refusal
-from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.responses.custom_tools import CALLS, read_custom_item
 
 _LONGEST_ID = 64
@@ -36,7 +36,7 @@ _IGNORED = frozenset(
 )  # fmt: skip
 
 
-def read_input(query: Query) -> tuple[Message, ...]:
+def read_input(query: ParsedRequest) -> tuple[Message, ...]:
     """The conversation that ``instructions`` and ``input`` make up.
 
     Raises:
@@ -53,7 +53,7 @@ def read_input(query: Query) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _read_item(query: Query, item: JSON, where: str) -> list[Message]:
+def _read_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
     if not isinstance(item, dict):
         raise type_refusal(where, OBJECT, item)
     kind = item.get("type")
@@ -93,7 +93,7 @@ def _check_envelope(item: Object, kind: str, where: str) -> None:
         raise refusal(text, f"{where}.id")
 
 
-def _read_message(query: Query, item: Object, where: str) -> list[Message]:
+def _read_message(query: ParsedRequest, item: Object, where: str) -> list[Message]:
     role = item.get("role")
     roles = ("user", "assistant", "system", "developer") if query.settings.responses_system_roles else _SEED_ROLES
     if not isinstance(role, str) or role not in roles:
@@ -161,7 +161,7 @@ def _check_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...], w
             raise type_refusal(f"{where}.{name}", shape, value)
 
 
-def _read_call(query: Query, item: Object, kind: str, where: str) -> Message:
+def _read_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Message:
     """A call the model made, or what came of it; arguments and results are text or JSON."""
     if kind == "function_call" and query.settings.require_function_call_id and not item.get("id"):
         raise refusal(f"Missing required parameter: '{where}.id'.", f"{where}.id")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_number, as_object
-from emulator.core.requests import ChatAsk, Sampling
-from emulator.core.vendor import Call
+from emulator.core.requests import ChatRequest, Sampling
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import read_format, read_tool, read_tool_choice
 from emulator.protocols.openai.responses import ResponseOptions
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
@@ -30,7 +30,7 @@ from emulator.vendors.databricks.decoder import (
     refusal,
 )
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
+from emulator.vendors.databricks.request import ParsedRequest, find_by_model, messages_refusal
 from emulator.vendors.databricks.responses.custom_tools import is_custom, list_customs, name_choice, read_offer
 from emulator.vendors.databricks.responses.input import read_input
 from emulator.vendors.databricks.responses.render import ResponsesCodec
@@ -87,12 +87,12 @@ FIELDS = Struct(
 )
 
 
-def parse_responses(request: WireRequest, service: DatabricksService) -> Call:
+def parse_responses(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/responses``."""
     return read_responses(find_by_model(request, service))
 
 
-def read_responses(query: Query) -> Call:
+def read_responses(query: ParsedRequest) -> InferenceCall:
     """Validate and read a Responses request.
 
     Raises:
@@ -114,7 +114,7 @@ def read_responses(query: Query) -> Call:
     kind, schema = read_format(_read_format(query))
     check_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
-    ask = ChatAsk(
+    ask = ChatRequest(
         messages=messages,
         tools=tuple(read_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
         tool_choice=choice if tools else "none",
@@ -127,7 +127,7 @@ def read_responses(query: Query) -> Call:
     return _make_call(query, ask)
 
 
-def _check_forbidden(query: Query) -> None:
+def _check_forbidden(query: ParsedRequest) -> None:
     """What the service has no way to do; a ``null`` asks for nothing. The wording is unverified."""
     names = (*_FORBIDDEN, "previous_response_id") if query.settings.refuse_previous_response_id else _FORBIDDEN
     found = next((name for name, value in query.body.items() if name in names and value is not None), None)
@@ -135,7 +135,7 @@ def _check_forbidden(query: Query) -> None:
         raise refusal(f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found)
 
 
-def _check_numbers(query: Query) -> None:
+def _check_numbers(query: ParsedRequest) -> None:
     check_positive(query, "max_output_tokens")
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
@@ -149,7 +149,7 @@ def _check_numbers(query: Query) -> None:
         raise refusal('Bad request: truncation must be "auto" or "disabled"', "truncation")
 
 
-def _read_tools(query: Query) -> list[Object]:
+def _read_tools(query: ParsedRequest) -> list[Object]:
     """The functions and custom tools among ``tools``, as they were sent."""
     functions: list[Object] = []
     for position, tool in enumerate(query.get_array("tools")):
@@ -174,7 +174,7 @@ def _list_names(tools: list[Object]) -> list[str]:
     return [read_tool(tool).name for tool in tools]
 
 
-def _read_function(query: Query, tool: Object) -> Object:
+def _read_function(query: ParsedRequest, tool: Object) -> Object:
     """The function of a tool: in a field of its own, as the reference has it, or flat, as clients send it."""
     allowed = query.settings.responses_tools
     nested = tool.get("function")
@@ -185,13 +185,13 @@ def _read_function(query: Query, tool: Object) -> Object:
     return as_object(function)
 
 
-def _check_choice(query: Query, tools: list[Object]) -> None:
+def _check_choice(query: ParsedRequest, tools: list[Object]) -> None:
     choice = name_choice(query, query.get("tool_choice"))
     if tools or choice not in (None, "auto", "none"):
         check_tool_choice(choice, _list_names(tools))
 
 
-def _read_format(query: Query) -> JSON:
+def _read_format(query: ParsedRequest) -> JSON:
     """``text.format``, brought into the shape that chat has."""
     given = query.get_object("text").get("format")
     if given is None:
@@ -209,7 +209,7 @@ def _read_format(query: Query) -> JSON:
     return shape
 
 
-def _read_effort(query: Query) -> str | None:
+def _read_effort(query: ParsedRequest) -> str | None:
     """GPT models always think, unless they are told not to."""
     effort = query.get_object("reasoning").get("effort")
     if effort is None and not query.traits.get("reasoning"):
@@ -217,7 +217,7 @@ def _read_effort(query: Query) -> str | None:
     return None if effort == "none" else str(effort or "medium")
 
 
-def _make_call(query: Query, ask: ChatAsk) -> Call:
+def _make_call(query: ParsedRequest, ask: ChatRequest) -> InferenceCall:
     wanted = query.get_integer("max_output_tokens")
     check_output_limit(query, "max_output_tokens", wanted)
     counts = count(query, ask)
@@ -227,7 +227,7 @@ def _make_call(query: Query, ask: ChatAsk) -> Call:
             raise length_refusal(query, counts[0], "input")
         counts = (context - 1,)  # the oldest items are dropped until an answer fits
     sampling = _read_sampling(query, limit_output(query, wanted, counts[0]))
-    return Call(
+    return InferenceCall(
         deployment=query.deployment,
         ask=replace(ask, sampling=sampling),
         codec=ResponsesCodec(query.settings, _read_options(query), query.served, query.habits.style),
@@ -238,7 +238,7 @@ def _make_call(query: Query, ask: ChatAsk) -> Call:
     )
 
 
-def _read_sampling(query: Query, limit: int | None) -> Sampling:
+def _read_sampling(query: ParsedRequest, limit: int | None) -> Sampling:
     temperature, top_p = as_number(query.get("temperature", 1)), as_number(query.get("top_p", 1))
     knobs = (("temperature", float(temperature)), ("top_p", float(top_p)))
     top = query.get_integer("top_logprobs")
@@ -252,7 +252,7 @@ def _read_sampling(query: Query, limit: int | None) -> Sampling:
     )
 
 
-def _read_options(query: Query) -> ResponseOptions:
+def _read_options(query: ParsedRequest) -> ResponseOptions:
     settings = query.settings
     direct = query.request.path.rstrip("/").endswith("/invocations")
     return ResponseOptions(
@@ -269,7 +269,7 @@ def _read_options(query: Query) -> ResponseOptions:
     )
 
 
-def _read_echo(query: Query) -> Object:
+def _read_echo(query: ParsedRequest) -> Object:
     """The request's own fields in the order of a response object, with their defaults."""
     reasoning = query.get_object("reasoning")
     return {

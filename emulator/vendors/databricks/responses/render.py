@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.protocols.openai.responses import (
@@ -19,7 +19,7 @@ from emulator.vendors.databricks.profile import AnswerStyle
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ResponsesCodec:
     """Words chat plans as response objects; ``served`` is the served entity that answers."""
 
@@ -28,12 +28,12 @@ class ResponsesCodec:
     served: str
     style: AnswerStyle
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         plan = count_cached(plan, self.style, request.attempt, marked=False)
         output = shape_output(plan, self.options)
         body = shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
-        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+        return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         events = stream_response(count_cached(plan, self.style, request.attempt, marked=False), self.options)
-        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
+        return StreamingResponse(events, answer_headers(request, self.settings, self.served, stream=True))

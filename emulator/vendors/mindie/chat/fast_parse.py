@@ -1,9 +1,9 @@
 """The usual chat request: what is left to be read of it."""
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import Call
+from emulator.core.http import Request
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.fast_parse import Samplings, read_body, read_limit, read_texts
 from emulator.vendors.mindie.chat.messages import GROWTH
 from emulator.vendors.mindie.chat.render import ChatCodec
@@ -17,7 +17,7 @@ _SAMPLINGS = Samplings(read_sampling({}, MindieSettings(), chat=True).make_sampl
 _NO_STOPS = Stops()
 
 
-def read_plain(request: WireRequest, service: MindieService) -> Call | None:
+def fast_parse(request: Request, service: MindieService) -> InferenceCall | None:
     """The call that :func:`emulator.vendors.mindie.chat.parse.parse_chat` would make of a usual request."""
     settings = service.settings
     if request.documents or settings.coordinator or settings.infer_mode == "dmi":
@@ -49,5 +49,5 @@ def read_plain(request: WireRequest, service: MindieService) -> Call | None:
         split=settings.enable_reasoning,
         prefix_cache=settings.prefix_cache,
     )
-    ask = ChatAsk(said, _SAMPLINGS[lengths.answer], parallel=True, language=language)
-    return Call(deployment, ask, codec, stream, (lengths.prompt,), True, names=request_id.names)
+    ask = ChatRequest(said, _SAMPLINGS[lengths.answer], parallel=True, language=language)
+    return InferenceCall(deployment, ask, codec, stream, (lengths.prompt,), True, names=request_id.names)

@@ -5,7 +5,7 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 
 import re
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, as_array, as_object
 from emulator.core.requests import Message, Tool
 from emulator.protocols.openai.messages import ToolChoice, read_message, read_tool, read_tool_choice
@@ -175,7 +175,7 @@ def _check_called(function: JSON) -> None:
             raise refusal(_BAD_NAME + function[key], "tool_calls")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Tools:
     """The tools on offer, whether one must be called, and which; ``given``: the request brings some."""
 

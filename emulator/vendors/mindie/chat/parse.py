@@ -3,9 +3,9 @@
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/infer_param.cpp``.
 """
 
-from emulator.core.http import WireRequest
-from emulator.core.requests import ChatAsk, Message
-from emulator.core.vendor import Call
+from emulator.core.http import Request
+from emulator.core.requests import ChatRequest, Message
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.mindie.chat.fields import check_template
 from emulator.vendors.mindie.chat.messages import Tools, join_parts, read_messages, read_tools
 from emulator.vendors.mindie.chat.render import ChatCodec
@@ -17,7 +17,7 @@ from emulator.vendors.mindie.server_state import check_serving, list_served
 from emulator.vendors.mindie.settings import MindieService
 
 
-def parse_chat(request: WireRequest, service: MindieService) -> Call:
+def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
@@ -45,7 +45,7 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
         beams=options.sampling.beams,
         prefix_cache=settings.prefix_cache,
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=codec,
@@ -56,9 +56,9 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
     )
 
 
-def _make_ask(messages: tuple[Message, ...], tools: Tools, options: Options, most: int) -> ChatAsk:
+def _make_ask(messages: tuple[Message, ...], tools: Tools, options: Options, most: int) -> ChatRequest:
     sampling = options.sampling
-    return ChatAsk(
+    return ChatRequest(
         messages=messages,
         sampling=sampling.make_sampling(most, options.logprobs),
         tools=tools.offered,

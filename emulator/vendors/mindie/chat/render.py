@@ -3,12 +3,12 @@
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import is_only, is_usual
+from emulator.protocols.choice_events import is_only, is_plain_text
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, shape_logprobs, shape_message
 from emulator.vendors.mindie.chat.stream import stream_chat
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
@@ -21,22 +21,22 @@ _PLAIN = (
 )
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCodec(OpenAIAnswer):
     """Chat completions, whole or in chunks."""
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        if not self.stops.ids and not self.prefix_cache and is_usual(plan):
-            return WireResponse(200, _fill_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
+    def render(self, plan: Plan, request: Request) -> Response:
+        if not self.stops.ids and not self.prefix_cache and is_plain_text(plan):
+            return Response(200, _fill_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
         plan = self.count_cached(plan, request)
         choices = self.read_all(plan)
         plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
         plain = plain and not self.prefix_cache
         body = _fill_plain(self, plan, choices[0]) if plain else dump_json(_shape(self, plan, choices))
-        return WireResponse(200, body, closing_headers(plan.key), close=True)
+        return Response(200, body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(stream_chat(self, self.count_cached(plan, request)), stream_headers(plan.key))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(stream_chat(self, self.count_cached(plan, request)), stream_headers(plan.key))
 
 
 def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:

@@ -7,13 +7,13 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.core.rng import draw_alphanumeric
 from emulator.core.vendor import Tokenizer
-from emulator.protocols.choice_events import THINK, gather, put_in_text
+from emulator.protocols.choice_events import THINK, collect_message, put_in_text
 from emulator.protocols.openai.messages import shape_logprob
 from emulator.protocols.tgi import report_counts
 from emulator.vendors.mindie.postprocess import Stops, clean, cut_at_id
@@ -21,7 +21,7 @@ from emulator.vendors.mindie.request_ids import RequestId
 from emulator.vendors.mindie.settings import BLOCK_SIZE
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAIAnswer:
     """What an answer depends on beside what is said.
 
@@ -78,7 +78,7 @@ class OpenAIAnswer:
             usage["completion_tokens_details"] = {"reasoning_tokens": count}
         return {**usage, "total_tokens": prompt + completion}
 
-    def count_cached(self, plan: Plan, request: WireRequest) -> Plan:
+    def count_cached(self, plan: Plan, request: Request) -> Plan:
         """The plan with the tokens of the prompt's blocks that an equal request brought before, but for the last.
 
         Source: MindIE-LLM, ``src/engine/model_exec_output_handler.cpp``; what else the cache may hold is not known.
@@ -115,7 +115,7 @@ def shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
 
 def shape_message(key: bytes, choice: Choice, index: int) -> Object:
     """``message`` of an answer in one piece."""
-    said = gather(choice)
+    said = collect_message(choice)
     message: Object = {"role": "assistant", "content": clean(said.text + said.refusal)}
     if has_reasoning(choice):
         message["reasoning_content"] = clean(said.reasoning)

@@ -12,8 +12,17 @@ from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
 from emulator.encoding.sse import quote
-from emulator.encoding.template_stream import PlainStream
-from emulator.protocols.choice_events import PLAIN, CallOpened, Run, begins, interleave, is_only, last_due, walk
+from emulator.encoding.template_stream import TemplateStream
+from emulator.protocols.choice_events import (
+    PLAIN,
+    TextRun,
+    ToolCallStarted,
+    begins,
+    interleave,
+    is_only,
+    iterate_choice,
+    last_due,
+)
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs, shape_message
 from emulator.vendors.mindie.postprocess import ENDED, quote_so_far, time_tokens
 
@@ -49,13 +58,13 @@ def _is_plain(choice: Choice) -> bool:
 
 def _stream_plain(
     answer: OpenAIAnswer, plan: Plan, choice: Choice, head: bytes, opening: Sequence[Event], done: Event
-) -> PlainStream:
+) -> TemplateStream:
     """The usual stream, which is what :func:`_stream_choice` makes of it."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
     tokens = choice.said.quoted
     delta = b'"content":' + tokens[last]
-    return PlainStream(
+    return TemplateStream(
         opening=opening,
         tokens=tokens[:last],
         due=times[:last],
@@ -115,11 +124,11 @@ def _list_endings(choice: Choice) -> Iterator[bytes]:
 
 def _list_deltas(key: bytes, choice: Choice, index: int, *, full_text: bool) -> Iterator[Iterator[bytes]]:
     """What each token adds, run by run, as members of ``delta``; ``full_text``: everything so far."""
-    opened: CallOpened | None = None
-    for step in walk(choice):
-        if isinstance(step, CallOpened):
+    opened: ToolCallStarted | None = None
+    for step in iterate_choice(choice):
+        if isinstance(step, ToolCallStarted):
             opened = step
-        elif isinstance(step, Run):
+        elif isinstance(step, TextRun):
             tokens = choice.tokens[step.start : step.end]
             if opened is not None and step.kind == "tool_call":
                 yield _list_arguments(opened, pick_call_id(key, opened.id, index, opened.number), tokens)
@@ -128,7 +137,7 @@ def _list_deltas(key: bytes, choice: Choice, index: int, *, full_text: bool) -> 
                 yield map(name.__add__, quote_so_far(tokens) if full_text else map(quote, tokens))
 
 
-def _list_arguments(call: CallOpened, call_id: str, tokens: tuple[str, ...]) -> Iterator[bytes]:
+def _list_arguments(call: ToolCallStarted, call_id: str, tokens: tuple[str, ...]) -> Iterator[bytes]:
     """A call opens with its name and the first of its arguments."""
     for position, token in enumerate(tokens):
         if position:

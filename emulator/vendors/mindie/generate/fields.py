@@ -6,7 +6,7 @@ Source: MindIE documentation, "text/stream inference" (what is accepted), and Mi
 
 import re
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.requests import Sampling
 from emulator.core.vendor import Tokenizer
 from emulator.vendors.mindie.decoder import (
@@ -32,7 +32,7 @@ NO_ADAPTER = "None"
 _ADAPTER = re.compile(r"[a-zA-Z0-9_./-]{1,256}")
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     """Validated ``parameters``; ``None`` is what the request does not say.
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.vendors.mindie.decoder import count_shown, count_units, refusal, show
@@ -45,7 +45,7 @@ _DATA_URL = re.compile(
 _PATH = re.compile(r"[\w\-./]+", re.ASCII)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Inputs:
     """What was sent.
 

@@ -6,9 +6,9 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from dataclasses import replace
 
-from emulator.core.http import WireRequest
-from emulator.core.requests import CompletionAsk, Deployment
-from emulator.core.vendor import Call, Tokenizer
+from emulator.core.http import Request
+from emulator.core.requests import CompletionRequest, Deployment
+from emulator.core.vendor import InferenceCall, Tokenizer
 from emulator.protocols.tgi import find_served, join_prompt, serves, split_prompt
 from emulator.vendors.mindie.decoder import BROKEN, Fields, read_object, refusal
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, read_parameters, shape_sampling
@@ -42,7 +42,7 @@ _SAMPLES = {
 _SAMPLE_TOKENS = 20
 
 
-def parse_root(request: WireRequest, service: MindieService) -> Call:
+def parse_root(request: Request, service: MindieService) -> InferenceCall:
     """``POST /``: whether the answer streams is said in the body alone."""
     check_headers(request, service)
     fields = read_body(request, service.settings, BROKEN)
@@ -52,18 +52,18 @@ def parse_root(request: WireRequest, service: MindieService) -> Call:
     return parse_tgi(request, service, fields, stream=bool(stream), array=True)
 
 
-def parse_generate_stream(request: WireRequest, service: MindieService) -> Call:
+def parse_generate_stream(request: Request, service: MindieService) -> InferenceCall:
     """``POST /generate_stream``: always streams."""
     check_headers(request, service)
     return parse_tgi(request, service, read_body(request, service.settings), stream=True, array=False)
 
 
-def parse_tgi(request: WireRequest, service: MindieService, fields: Fields, *, stream: bool, array: bool) -> Call:
+def parse_tgi(request: Request, service: MindieService, fields: Fields, *, stream: bool, array: bool) -> InferenceCall:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
     deployment = check_serving(request, find_served(service))
     inputs = _read_inputs(fields, settings)
-    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), deployment)
+    (count,) = service.count_prompt(CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), deployment)
     check_tokens(count)
     given = read_object(fields, "parameters")
     parameters = read_parameters(given, stream=stream, disaggregated=settings.disaggregated)
@@ -92,7 +92,7 @@ def _make_call(
     *,
     stream: bool,
     array: bool,
-) -> Call:
+) -> InferenceCall:
     settings = service.settings
     tokenizer = service.tokenizer(deployment)
     prompt, ids = _cut(inputs, parameters, tokenizer, count, lengths.prompt, settings)
@@ -112,9 +112,9 @@ def _make_call(
         settings=settings,
         array=array,
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
-        ask=CompletionAsk(prompts=(prompt,), sampling=sampling, media=inputs.media, known=known),
+        ask=CompletionRequest(prompts=(prompt,), sampling=sampling, media=inputs.media, known=known),
         codec=codec,
         stream=stream,
         prompt_tokens=(lengths.prompt,),

@@ -5,8 +5,8 @@ Source: MindIE documentation, "text/stream inference", samples and table of the 
 
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.encoding.sse import quote
 from emulator.protocols.tgi import draw_prefill_logprob, report_counts, spell
@@ -19,21 +19,21 @@ _NULLS = ',"logprob":null,"special":null,"text":null}'
 _BETWEEN = _NULLS + ',{"id":'
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateCodec(GenerateAnswer):
     """TGI's form; ``array``: a whole answer is an array of one object."""
 
     array: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         text = self.quote_text(plan.choices[0])
         body = b'{"generated_text":%b}' % text
         if self.details:
             body = b'{"details":%b,"generated_text":%b}' % (_show_details(self, plan), text)
-        return WireResponse(200, b"[%b]" % body if self.array else body, closing_headers(plan.key), close=True)
+        return Response(200, b"[%b]" % body if self.array else body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(stream_generate(self, plan), stream_headers(plan.key))
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(stream_generate(self, plan), stream_headers(plan.key))
 
 
 def _show_details(answer: GenerateAnswer, plan: Plan) -> bytes:

@@ -6,7 +6,7 @@ Source: MindIE documentation, "text/stream inference", samples and tables of bot
 
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.plan import Choice
 from emulator.core.vendor import Tokenizer
 from emulator.protocols.tgi import pick_seed, reason
@@ -16,7 +16,7 @@ from emulator.vendors.mindie.settings import MindieSettings
 _SEED_BITS = 32
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateAnswer:
     """What an answer depends on beside what is said.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from emulator.core.cache import forget_with_world
-from emulator.core.dataclass import record
+from emulator.core.cache import clear_with_scenario
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import Object
-from emulator.core.requests import ChatAsk, Deployment
-from emulator.core.vendor import Call, Codec
+from emulator.core.requests import ChatRequest, Deployment
+from emulator.core.vendor import Codec, InferenceCall
 from emulator.protocols.openai.fast_parse import (
-    Kept,
+    FastParserCache,
     Samplings,
     Texts,
     has_each_key_once,
@@ -22,14 +22,14 @@ from emulator.protocols.openai.fast_parse import (
 )
 from emulator.vendors.openvino.chat.fields import read_fields
 from emulator.vendors.openvino.chat.parse import make_codec, thinks_aloud
-from emulator.vendors.openvino.profile import OvmsService, Servable
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
+from emulator.vendors.openvino.request import ParsedRequest
 from emulator.vendors.openvino.sampling import bound_tokens, check_length, settle_sampling
 from emulator.vendors.openvino.tools import NO_OFFER
 
 
-@record(frozen=True, slots=True, eq=False)
-class Usual:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class FastChatParser:
     """What all usual chats with a servable have in common, as streams or as answers in one piece.
 
     Fields:
@@ -43,11 +43,11 @@ class Usual:
     served: str
 
 
-_KEPT: Kept[tuple[Servable, bool], Usual | None] = Kept()
-forget_with_world(_KEPT.clear)
+_KEPT: FastParserCache[tuple[DeploymentProfile, bool], FastChatParser | None] = FastParserCache()
+clear_with_scenario(_KEPT.clear)
 
 
-def read_plain(request: WireRequest, service: OvmsService) -> Call | None:
+def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
     """The call that :func:`emulator.vendors.openvino.chat.parse.parse_chat` would make of a usual request."""
     routed = service.settings.release.content_type_routing
     if routed and "application/json" not in request.headers.get("Content-Type", ""):
@@ -65,7 +65,9 @@ def read_plain(request: WireRequest, service: OvmsService) -> Call | None:
     return _read(body, said, request, service, deployment)
 
 
-def _read(body: Object, said: Texts, request: WireRequest, service: OvmsService, deployment: Deployment) -> Call | None:
+def _read(
+    body: Object, said: Texts, request: Request, service: OvmsService, deployment: Deployment
+) -> InferenceCall | None:
     servable, stream = service.habits[deployment.name], body.get("stream", False)
     if type(stream) is not bool:
         return None
@@ -81,24 +83,26 @@ def _read(body: Object, said: Texts, request: WireRequest, service: OvmsService,
     except EmulatedError:
         return None
     sampling = usual.samplings[bound_tokens(deployment, asked, count)]
-    ask = ChatAsk(said, sampling, parallel=True, language=language)
-    return Call(deployment, ask, usual.codec, stream, (count,), True, (), usual.served)
+    ask = ChatRequest(said, sampling, parallel=True, language=language)
+    return InferenceCall(deployment, ask, usual.codec, stream, (count,), True, (), usual.served)
 
 
-def _prepare(request: WireRequest, service: OvmsService, deployment: Deployment, *, stream: bool) -> Usual | None:
+def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, stream: bool) -> FastChatParser | None:
     """``None``: the servable has more to say to its chats."""
     servable, settings = service.habits[deployment.name], service.settings
     release = settings.release
     if servable.kind != "text" or servable.stock_template or settings.verbose_response:
         return None
-    accepted = Accepted(request, service, deployment, servable, {"stream": stream}, None, stream, settings, release)
+    accepted = ParsedRequest(
+        request, service, deployment, servable, {"stream": stream}, None, stream, settings, release
+    )
     read = read_fields(accepted)
     if thinks_aloud(read):
         return None
     read.max_tokens = None
     limit = servable.max_tokens_limit
     codec = make_codec(read, NO_OFFER, "")
-    return Usual(
+    return FastChatParser(
         codec=replace(codec, template=codec.make_template()),
         samplings=Samplings(settle_sampling(read, 1)),
         most=limit - 1 if limit else None,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from emulator.core.json import JSON
 from emulator.vendors.openvino.decoder import UINT32, is_number, is_uint32, is_uint64, read_double
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
 from emulator.vendors.openvino.sampling import CHECKS
 
 # Their null is a wrong type in every release.
@@ -19,7 +19,7 @@ _SPEECH = frozenset(("modalities", "audio", "chunk_frames"))
 _SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
 
 
-def read_fields(accepted: Accepted) -> Fields:
+def read_fields(accepted: ParsedRequest) -> Fields:
     """Check the common fields; the first failure wins.
 
     Raises:
@@ -42,7 +42,7 @@ def read_fields(accepted: Accepted) -> Fields:
     return read
 
 
-def begin_fields(accepted: Accepted) -> Fields:
+def begin_fields(accepted: ParsedRequest) -> Fields:
     """The fields before any is checked, without those whose null means absent."""
     release, body = accepted.release, accepted.body
     if release.null_is_absent and None in body.values():

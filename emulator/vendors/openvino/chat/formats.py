@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.protocols.openai.messages import Format
 from emulator.vendors.openvino.errors import refusal
@@ -19,7 +19,7 @@ from emulator.vendors.openvino.request import Fields
 _WORDS = "[A-Z][a-z]{2,8}( [a-z]{2,8}){3,8}"  # where any text will do
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Form:
     """What an answer has to look like.
 

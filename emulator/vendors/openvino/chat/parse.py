@@ -6,9 +6,9 @@ Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_com
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.core.plan import SpanKind
-from emulator.core.requests import ChatAsk, Message
-from emulator.core.vendor import Call
+from emulator.core.plan import SegmentKind
+from emulator.core.requests import ChatRequest, Message
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import (
     begin_fields,
     read_fields,
@@ -20,14 +20,14 @@ from emulator.vendors.openvino.chat.messages import apply_template, read_message
 from emulator.vendors.openvino.chat.render import ChatCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import Voice
-from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
 from emulator.vendors.openvino.sampling import settle_sampling
 from emulator.vendors.openvino.tools import NO_OFFER, Offer, read_tools
 
 _NO_OPTIONS: dict[str, JSON] = {}
 
 
-def parse_chat(accepted: Accepted) -> Call:
+def parse_chat(accepted: ParsedRequest) -> InferenceCall:
     """A conversation to go on with.
 
     Raises:
@@ -48,7 +48,7 @@ def parse_chat(accepted: Accepted) -> Call:
     if accepted.stream and release.tools == "unary":
         offer = NO_OFFER
     ask, counted = ask_chat(read, messages, offer, form, "medium" if thinks else None)
-    return Call(
+    return InferenceCall(
         deployment=accepted.deployment,
         ask=ask,
         codec=make_codec(read, offer, ask.prompt or ""),
@@ -59,7 +59,7 @@ def parse_chat(accepted: Accepted) -> Call:
     )
 
 
-def _read_all(accepted: Accepted) -> tuple[Fields, tuple[Message, ...]]:
+def _read_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
     """The common fields and the messages; 2024.2 alone reads the messages first."""
     if accepted.release.since(2025, 0):
         read = read_fields(accepted)
@@ -107,13 +107,13 @@ def find_voice(read: Fields) -> Voice | None:
     return Voice(read.pcm, read.writes)
 
 
-def find_apart(read: Fields, offer: Offer) -> frozenset[SpanKind]:
+def find_apart(read: Fields, offer: Offer) -> frozenset[SegmentKind]:
     """What is read out of the text: thoughts since 2025.2, in streams since 2025.3, and calls where they may be.
 
     A graph without the parser, and a request that wants to see special tokens, leaves them in it.
     """
     release, servable = read.release, read.accepted.servable
-    apart: set[SpanKind] = set()
+    apart: set[SegmentKind] = set()
     if read.plain:
         return frozenset(apart)
     streams = release.since(2025, 3) or not read.accepted.stream
@@ -151,7 +151,7 @@ def thinks_aloud(read: Fields) -> bool:
 
 def ask_chat(
     read: Fields, messages: tuple[Message, ...], offer: Offer, form: Form, reasoning: str | None
-) -> tuple[ChatAsk, tuple[int, ...]]:
+) -> tuple[ChatRequest, tuple[int, ...]]:
     """A conversation with its tools and form, and the tokens of its prompt; a ``plain`` text shows no thoughts.
 
     Raises:
@@ -161,7 +161,7 @@ def ask_chat(
     if read.plain:
         offer, reasoning = NO_OFFER, None
     count = accepted.service.count_chat(messages, offer.tools, accepted.deployment)
-    ask = ChatAsk(
+    ask = ChatRequest(
         messages=messages,
         sampling=settle_sampling(read, count),
         tools=offer.tools,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
-from emulator.core.plan import Choice, Logprob, Plan, SpanKind
-from emulator.protocols.choice_events import gather, is_usual
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
+from emulator.core.plan import Choice, Logprob, Plan, SegmentKind
+from emulator.protocols.choice_events import collect_message, is_plain_text
 from emulator.vendors.openvino.chat.shapes import (
     draw_id,
     finish_reason,
@@ -25,7 +25,7 @@ from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCodec:
     """``/v3/chat/completions``.
 
@@ -44,19 +44,19 @@ class ChatCodec:
     include_usage: bool
     stateful: bool
     omits_logprobs: bool
-    apart: frozenset[SpanKind]
+    apart: frozenset[SegmentKind]
     markup: str
     voice: Voice | None
     template: bytes = b""
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        if self.template and is_usual(plan):
-            return WireResponse(200, self._fill(plan), self.settings.json_headers)
+    def render(self, plan: Plan, request: Request) -> Response:
+        if self.template and is_plain_text(plan):
+            return Response(200, self._fill(plan), self.settings.json_headers)
         apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
         choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
         settings = self.settings
         body = render_body(plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=settings)
-        return WireResponse(200, body, settings.json_headers)
+        return Response(200, body, settings.json_headers)
 
     def make_template(self) -> bytes:
         """What all usual answers have in common; it is for a codec without a voice and not for verbose answers."""
@@ -89,7 +89,7 @@ class ChatCodec:
     def _render_message(self, plan: Plan, index: int, choice: Choice) -> bytes:
         """Releases that read tool calls always list them."""
         release = self.settings.release
-        said = gather(choice)
+        said = collect_message(choice)
         calls = [
             b'{"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}'
             % (quote(draw_id(plan, call.id, index, call.number)), quote(call.name), quote_long(call.arguments))
@@ -104,7 +104,7 @@ class ChatCodec:
             b"" if voice is None else b',"audio":{"data":"%b","transcript":%b}' % (voice.say(said.text), text),
         )
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         release = self.settings.release
         choice = put_in_text(plan.choices[0], self.apart, self.markup)
         handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
@@ -119,7 +119,7 @@ class ChatCodec:
             opening=b'"delta":{"role":"assistant","content":null}' if handshake else b"",
             empty=b'"delta":{}' if release.empty_delta or release.closing_chunk else b"",
         )
-        return WireStream(TextStream(plan, choice, template), self.settings.stream_headers)
+        return StreamingResponse(TextStream(plan, choice, template), self.settings.stream_headers)
 
 
 def _render_logprobs(entries: Iterable[Logprob]) -> bytes:

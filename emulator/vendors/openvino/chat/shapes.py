@@ -9,18 +9,18 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import get_args
 
-from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage
+from emulator.core.plan import Choice, Plan, Segment, SegmentKind, Usage
 from emulator.core.rng import draw_alphanumeric
 from emulator.encoding.floats import format_float
 from emulator.protocols import choice_events as markups
-from emulator.protocols.choice_events import gather, is_only
+from emulator.protocols.choice_events import collect_message, is_only
 from emulator.vendors.openvino.decoder import promote, quote, quote_long
 from emulator.vendors.openvino.profile import MARKUPS
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
-_KINDS: Set[SpanKind] = frozenset(get_args(SpanKind))
-_MARKED: Set[SpanKind] = frozenset(("reasoning", "tool_call"))
+_KINDS: Set[SegmentKind] = frozenset(get_args(SegmentKind))
+_MARKED: Set[SegmentKind] = frozenset(("reasoning", "tool_call"))
 
 
 def finish_reason(choice: Choice, release: Release) -> bytes:
@@ -57,7 +57,7 @@ def render_body(
 
 def _render_verbose(plan: Plan, prompt: str) -> bytes:
     """The prompt shown is the last turn's, without its template: unverified."""
-    content = gather(plan.choices[0]).text if plan.choices else ""
+    content = collect_message(plan.choices[0]).text if plan.choices else ""
     return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(prompt), quote_long(content))
 
 
@@ -76,7 +76,7 @@ def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
     return fixed or draw_alphanumeric(plan.key, 9, "tool_call", choice, call)
 
 
-def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset(), markup: str = "llama3") -> Choice:
+def put_in_text(choice: Choice, apart: Set[SegmentKind] = frozenset(), markup: str = "llama3") -> Choice:
     """All but the kinds ``apart`` as text, as a model writes it whose output nobody parses."""
     if is_only(choice) or not _MARKED - apart:
         return choice
@@ -86,7 +86,7 @@ def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset(), markup: str 
     return joined
 
 
-def _mark(span: Span, markup: str) -> tuple[str, str]:
+def _mark(span: Segment, markup: str) -> tuple[str, str]:
     """What tells a model's thoughts or a call from its text."""
     if span.kind == "reasoning":
         return markups.THINK

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from typing import Self
 
-from emulator.core.cache import forget_with_all
-from emulator.core.dataclass import record
-from emulator.core.http import Batch, Event, Foretold, Mark
+from emulator.core.cache import clear_with_all
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Batch, BatchedEvents, Event, Mark
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.template_stream import join, weave
-from emulator.protocols.choice_events import CallOpened, Run, first_due, is_only, last_due, walk
+from emulator.encoding.template_stream import join, render_chunks
+from emulator.protocols.choice_events import TextRun, ToolCallStarted, first_due, is_only, iterate_choice, last_due
 from emulator.vendors.openvino.chat.shapes import draw_id, finish_reason, render_usage
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.release import Release
@@ -32,7 +32,7 @@ Around = tuple[bytes, bytes]
 Cut = Generator[Event, None, str]
 
 
-@record(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class ChunkTemplate:
     """The chunks of one stream, all but their text.
 
@@ -81,7 +81,7 @@ class ChunkTemplate:
             b'data: {"choices":[%b,%b}\n\n' % (tail, render_usage(plan.usage)) if usage else b"",
         )
 
-    def cut(self, choice: Choice, run: Run, before: bytes, after: bytes, opening: str = "") -> Cut:
+    def cut(self, choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
         """The chunks of a run, as the release cuts them."""
         how = cut_at_blanks if self.release.chunk_split == "blank" else cut_with_lag
         return how(choice, run, before, after, opening)
@@ -121,8 +121,8 @@ def takes_a_second_step(choice: Choice) -> bool:
     return len(tokens) > 1 or (choice.finish_reason != "length" and choice.stopped_by is None)
 
 
-@record(frozen=True, slots=True, eq=False)
-class TextStream(Foretold):
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class TextStream(BatchedEvents):
     """The one choice of a stream; its last text goes out together with all that follows."""
 
     plan: Plan
@@ -142,7 +142,9 @@ class TextStream(Foretold):
         texts, rest = _cut_whole(choice, template)
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
-        return join(self._open(), lambda start, end: weave(before, texts, start, end, after), len(texts), ending)
+        return join(
+            self._open(), lambda start, end: render_chunks(before, texts, start, end, after), len(texts), ending
+        )
 
     def _open(self) -> Iterator[Event]:
         if self.template.opening:
@@ -164,12 +166,12 @@ def _cut_whole(choice: Choice, template: ChunkTemplate) -> tuple[Sequence[bytes]
     if known is None:
         if len(_cut) >= _MOST_CUT:
             del _cut[next(iter(_cut))]
-        known = _cut[place] = tokens, *_gather(template.cut(choice, Run("text", 0, choice.count), b"", b""))
+        known = _cut[place] = tokens, *_gather(template.cut(choice, TextRun("text", 0, choice.count), b"", b""))
     return known[1:]
 
 
 _cut: dict[tuple[int, str], tuple[Sequence[str], Sequence[bytes], str]] = {}  # tokens are held: no others have their id
-forget_with_all(_cut.clear)
+clear_with_all(_cut.clear)
 
 
 def _gather(cut: Cut) -> tuple[list[bytes], str]:
@@ -189,11 +191,11 @@ def _stream_texts(
     """``echo``, thoughts, text and tool calls, one after the other; gives back what is left of the last of them."""
     around, rest = template.around, echo
     before, after = template.wrap(around)
-    call: CallOpened | None = None
-    for step in walk(choice, plan.due):
-        if isinstance(step, CallOpened):
+    call: ToolCallStarted | None = None
+    for step in iterate_choice(choice, plan.due):
+        if isinstance(step, ToolCallStarted):
             call = step
-        elif isinstance(step, Run):
+        elif isinstance(step, TextRun):
             if rest and step.start:
                 yield choice.due[step.start - 1], before + quote(rest) + after, step.start, PLAIN
                 rest = ""
@@ -206,14 +208,14 @@ def _stream_texts(
     return around, rest
 
 
-def _surround(run: Run, call: CallOpened | None, template: ChunkTemplate) -> Around:
+def _surround(run: TextRun, call: ToolCallStarted | None, template: ChunkTemplate) -> Around:
     """What stands around the text of a run, or around the arguments of its call."""
     if call is not None:
         return b'"delta":{"tool_calls":[{"index":%d,"function":{"arguments":' % call.number, b"}}]}"
     return _REASONING if run.kind == "reasoning" else template.around
 
 
-def _announce(plan: Plan, template: ChunkTemplate, call: CallOpened) -> bytes:
+def _announce(plan: Plan, template: ChunkTemplate, call: ToolCallStarted) -> bytes:
     """The first delta of a tool call: id and name."""
     identity = quote(draw_id(plan, call.id, 0, call.number))
     item = b'{"id":%b,"type":"function","index":%d,"function":{"name":' % (identity, call.number)
@@ -221,7 +223,7 @@ def _announce(plan: Plan, template: ChunkTemplate, call: CallOpened) -> bytes:
     return before + quote(call.name) + after
 
 
-def cut_at_blanks(choice: Choice, run: Run, before: bytes, after: bytes, opening: str = "") -> Cut:
+def cut_at_blanks(choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
     """Chunks end after a blank or a line; gives back the rest. ``opening`` goes out with the first of them, whole.
 
     Source: model_server 2025.0, src/llm/llmnoderesources.hpp, TextStreamer.
@@ -240,7 +242,7 @@ def cut_at_blanks(choice: Choice, run: Run, before: bytes, after: bytes, opening
     return waiting
 
 
-def cut_with_lag(choice: Choice, run: Run, before: bytes, after: bytes, opening: str = "") -> Cut:
+def cut_with_lag(choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
     """A token is sent when the second after it is there, or a line ends; gives back the rest.
 
     One that completes no character keeps what is due with it waiting; ``opening`` is as a token before the first.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from base64 import b64encode
 from struct import Struct, error, pack, unpack_from
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 
 _FLOAT = 3  # WAVE_FORMAT_IEEE_FLOAT
 _BITRATES = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)  # kbit/s of MPEG-1 layer III
@@ -18,7 +18,7 @@ _SECONDS_A_LETTER = 0.05
 _LONGEST = 60.0  # seconds; a model of speech has an end to its context, too
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Voice:
     """How an answer is said: as a WAV file, or as ``pcm`` without a head; ``writes``: its text is there, too."""
 

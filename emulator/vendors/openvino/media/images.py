@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import base64
 
-from emulator.core.dataclass import record
-from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.media import is_picture
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.image_files import draw_png, measure_picture
 from emulator.vendors.openvino.media.multipart import Form
 from emulator.vendors.openvino.media.options import TEXTS, Options, read_options, take_member, take_text
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.request import ParsedRequest
 
 _UNHANDLED = ("background", "moderation", "output_compression", "output_format", "quality", "style")
 _KNOWN = frozenset(
@@ -48,7 +48,7 @@ _LORA = (
 )
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ImagesCodec:
     """So many pictures, the same for the same request."""
 
@@ -58,17 +58,17 @@ class ImagesCodec:
     count: int
     key: bytes
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         drawn = [draw_png(self.width, self.height, self.key + bytes([number])) for number in range(self.count)]
         items = b",\n".join([b'{"b64_json":"%b"}' % base64.b64encode(png) for png in drawn])
-        return WireResponse(200, b'{"data":[%b]}\n' % items, self.headers)
+        return Response(200, b'{"data":[%b]}\n' % items, self.headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
-        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_images(accepted: Accepted) -> Call:
+def parse_images(accepted: ParsedRequest) -> InferenceCall:
     """A prompt, with a picture to begin with or without.
 
     Raises:
@@ -87,10 +87,10 @@ def parse_images(accepted: Accepted) -> Call:
     width, height = _find_size(accepted, options)
     if width * height > _MOST:
         raise refusal("Error during images generation", word="INTERNAL")
-    return Call(
+    return InferenceCall(
         deployment=accepted.deployment,
         heavy=True,
-        ask=CompletionAsk(prompts=(prompt,), known=""),
+        ask=CompletionRequest(prompts=(prompt,), known=""),
         codec=ImagesCodec(
             headers=accepted.settings.json_headers,
             width=width,
@@ -102,7 +102,7 @@ def parse_images(accepted: Accepted) -> Call:
     )
 
 
-def _find_size(accepted: Accepted, options: Options) -> tuple[int, int]:
+def _find_size(accepted: ParsedRequest, options: Options) -> tuple[int, int]:
     """In pixels: asked for, or the model's; an edit without a mask keeps its picture's, cut to what the model works in.
 
     Source: openvino.genai, stable_diffusion_pipeline.hpp, ``compute_dim``.
@@ -115,12 +115,12 @@ def _find_size(accepted: Accepted, options: Options) -> tuple[int, int]:
     return width, height
 
 
-def _picture_of(accepted: Accepted) -> bytes:
+def _picture_of(accepted: ParsedRequest) -> bytes:
     form = accepted.form
     return form.file("image") + form.file("mask") if form is not None else b""
 
 
-def _read_generation(accepted: Accepted) -> tuple[str, Options]:
+def _read_generation(accepted: ParsedRequest) -> tuple[str, Options]:
     body = accepted.body
     if accepted.form is not None or not body:
         raise refusal("Failed to parse JSON")
@@ -159,7 +159,7 @@ def _check_alphas(body: Object) -> None:
         raise refusal(_LORA)
 
 
-def _read_edit(accepted: Accepted) -> tuple[str, Options]:
+def _read_edit(accepted: ParsedRequest) -> tuple[str, Options]:
     form = accepted.form
     if form is None:
         raise refusal("Failed to parse multipart data")
@@ -176,7 +176,7 @@ def _read_edit(accepted: Accepted) -> tuple[str, Options]:
     return prompt, options
 
 
-def _check_fields(accepted: Accepted, form: Form) -> None:
+def _check_fields(accepted: ParsedRequest, form: Form) -> None:
     """Fields that the endpoint does not know are refused, those of OpenAI first."""
     known = _list_known(accepted.release) | ({"mask"} if accepted.release.since(2026, 1) else frozenset())
     strangers = [name for name in _UNHANDLED if form.text(name)]
@@ -192,7 +192,7 @@ def _check_picture(picture: bytes) -> None:
         raise refusal("Image parsing failed: unknown image type")
 
 
-def _default_size(accepted: Accepted, options: Options) -> None:
+def _default_size(accepted: ParsedRequest, options: Options) -> None:
     """A graph's trait ``default_resolution``, for a side the request does not name."""
     width, _, height = str(accepted.deployment.traits.get("default_resolution", "")).partition("x")
     for name, text in (("height", height), ("width", width)):
@@ -200,7 +200,7 @@ def _default_size(accepted: Accepted, options: Options) -> None:
             options.values.setdefault(name, int(text))
 
 
-def _check_bounds(accepted: Accepted, options: Options) -> None:
+def _check_bounds(accepted: ParsedRequest, options: Options) -> None:
     """The graph's own bounds: traits of its deployment."""
     _check_count(accepted, options)
     steps = options.number("num_inference_steps")
@@ -218,7 +218,7 @@ def _check_bounds(accepted: Accepted, options: Options) -> None:
         raise refusal("strength is less than minStrength: 0")
 
 
-def _check_pipeline(accepted: Accepted) -> None:
+def _check_pipeline(accepted: ParsedRequest) -> None:
     """What draws has to be built: by the graph's trait ``pipelines``, a list of names; all three without it."""
     mask = accepted.form.file("mask") if accepted.form is not None else b""
     name = "Text-to-image" if accepted.form is None else "Inpainting" if mask else "Image-to-image"
@@ -229,7 +229,7 @@ def _check_pipeline(accepted: Accepted) -> None:
         _check_picture(mask)
 
 
-def _check_count(accepted: Accepted, options: Options) -> None:
+def _check_count(accepted: ParsedRequest, options: Options) -> None:
     count, later = options.number("num_images_per_prompt"), accepted.release.since(2025, 3)
     if count is None:
         return
@@ -247,6 +247,6 @@ def _check_most(value: float, most: int, reason: str) -> None:
         raise refusal(f"{reason}: {most}")
 
 
-def _bound(accepted: Accepted, trait: str, default: int) -> int:
+def _bound(accepted: ParsedRequest, trait: str, default: int) -> int:
     value = accepted.deployment.traits.get(trait)
     return value if isinstance(value, int) else default

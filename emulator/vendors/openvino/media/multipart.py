@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 
 NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -15,7 +15,7 @@ _NAME = re.compile(r'\bname="([^"]*)"')
 _FILE = re.compile(r'\bfilename="([^"]*)"')
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Field:
     """One part; ``filename``: ``None``: it is no file."""
 
@@ -24,7 +24,7 @@ class Field:
     filename: str | None
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Form:
     """The parts in their order."""
 

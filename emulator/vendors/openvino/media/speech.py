@@ -5,20 +5,20 @@ Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
-from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import speak, write_wav
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.request import ParsedRequest
 
 _RATE = 16000  # samples a second
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class SpeechCodec:
     """A WAV file, whatever format was asked for; its type is the server's usual one: unverified."""
 
@@ -27,17 +27,17 @@ class SpeechCodec:
     voice: str
     speed: float
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         said = plan.choices[0].text() if plan.choices else ""
         sound = speak(said or self.text, self.voice, self.speed, _RATE)
-        return WireResponse(200, write_wav(sound, _RATE), self.headers)
+        return Response(200, write_wav(sound, _RATE), self.headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
-        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_speech(accepted: Accepted) -> Call:
+def parse_speech(accepted: ParsedRequest) -> InferenceCall:
     """A text to say.
 
     Raises:
@@ -62,16 +62,16 @@ def parse_speech(accepted: Accepted) -> Call:
             raise refusal("language field is not a string")
         speed = _read_speed(body)
         _check_voice(accepted, voice, "Requested voice '%s' not found in available voices")
-    return Call(
+    return InferenceCall(
         deployment=accepted.deployment,
         heavy=True,
-        ask=CompletionAsk(prompts=(text,), known=""),
+        ask=CompletionRequest(prompts=(text,), known=""),
         codec=SpeechCodec(accepted.settings.json_headers, text, voice, speed),
         served=accepted.method,
     )
 
 
-def _read_voice(accepted: Accepted, body: Object) -> str:
+def _read_voice(accepted: ParsedRequest, body: Object) -> str:
     """Before 2026.3 a voice that is no text is passed over."""
     voice: JSON = body.get("voice", "")
     if not isinstance(voice, str):
@@ -83,7 +83,7 @@ def _read_voice(accepted: Accepted, body: Object) -> str:
     return voice
 
 
-def _check_voice(accepted: Accepted, voice: str, reason: str) -> None:
+def _check_voice(accepted: ParsedRequest, voice: str, reason: str) -> None:
     """One of the graph's trait ``voices``."""
     known = accepted.deployment.traits.get("voices")
     if voice and not (isinstance(known, list | tuple) and voice in known):

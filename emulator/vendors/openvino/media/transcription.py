@@ -8,26 +8,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from emulator.core.dataclass import record
-from emulator.core.http import Event, Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Event, Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionAsk, Sampling
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest, Sampling
+from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import format_float
-from emulator.protocols.choice_events import Run, last_due
+from emulator.protocols.choice_events import TextRun, last_due
 from emulator.vendors.openvino.chat.stream import cut_with_lag
 from emulator.vendors.openvino.decoder import promote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import is_wav, measure_mp3, measure_wav
 from emulator.vendors.openvino.media.multipart import NUMBER, Form
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.request import ParsedRequest
 
 _LANGUAGE = 3  # letters at most
 _TOKENS_A_SECOND = 4
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class ListeningCodec:
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptionCodec:
     """What was heard, with the times of words and segments or without; streamed as deltas and the whole.
 
     Fields:
@@ -40,7 +40,7 @@ class ListeningCodec:
     words: bool
     segments: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         text = _text_of(plan.choices[0])
         words = text.split()
         lists = b""
@@ -48,7 +48,7 @@ class ListeningCodec:
             lists += b',"words":[%b]' % self._list(b"word", words)
         if self.segments:
             lists += b',"segments":[%b]' % self._list(b"text", [text] if text else [])
-        return WireResponse(200, b'{"text":%b%b}' % (quote_long(text), lists), self.headers)
+        return Response(200, b'{"text":%b%b}' % (quote_long(text), lists), self.headers)
 
     def _list(self, key: bytes, texts: list[str]) -> bytes:
         """Texts that share the time of the sound evenly."""
@@ -61,8 +61,8 @@ class ListeningCodec:
             ]
         )
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(_stream_events(plan, plan.choices[0]), self.stream_headers)
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(_stream_events(plan, plan.choices[0]), self.stream_headers)
 
 
 def _second(value: float) -> bytes:
@@ -76,7 +76,7 @@ def _text_of(choice: Choice) -> str:
 def _stream_events(plan: Plan, choice: Choice) -> Iterator[Event]:
     """Deltas and the whole text; nothing says that it is over."""
     before, after = b'data: {"type":"transcript.text.delta","delta":', b',"logprobs":[]}\n\n'
-    rest = yield from cut_with_lag(choice, Run("text", 0, len(choice.tokens)), before, after)
+    rest = yield from cut_with_lag(choice, TextRun("text", 0, len(choice.tokens)), before, after)
     due, tokens = last_due(choice, plan.due), len(choice.tokens)
     if rest:
         yield due, before + quote_long(rest) + after, tokens, Mark.PLAIN
@@ -84,7 +84,7 @@ def _stream_events(plan: Plan, choice: Choice) -> Iterator[Event]:
     yield due, done, tokens, Mark.FINISH | Mark.DONE
 
 
-def parse_listening(accepted: Accepted) -> Call:
+def parse_listening(accepted: ParsedRequest) -> InferenceCall:
     """A sound to write down, or to put into English.
 
     Raises:
@@ -103,10 +103,10 @@ def parse_listening(accepted: Accepted) -> Call:
     if accepted.release.since(2026, 0):
         _check_temperature(form, ranged=not accepted.release.since(2026, 2))
     ask = _make_ask(form, sound, seconds, name)
-    return Call(
+    return InferenceCall(
         deployment=accepted.deployment,
         ask=ask,
-        codec=ListeningCodec(
+        codec=TranscriptionCodec(
             headers=accepted.settings.json_headers,
             stream_headers=accepted.settings.stream_headers,
             seconds=seconds,
@@ -126,15 +126,15 @@ def _measure(sound: bytes) -> float:
         raise refusal("Received input file is not valid wav nor mp3 audio file") from None
 
 
-def _make_ask(form: Form, sound: bytes, seconds: float, name: str) -> CompletionAsk:
+def _make_ask(form: Form, sound: bytes, seconds: float, name: str) -> CompletionRequest:
     """A text that is the sound's own, as long as the sound lets it be; rules see the name of its file."""
     filename = next((field.filename for field in form.fields if field.name == "file" and field.filename), "")
     most = max(_TOKENS_A_SECOND, int(seconds * _TOKENS_A_SECOND))
     digest = hashlib.sha256(sound + name.encode()).hexdigest()
-    return CompletionAsk(prompts=(filename,), sampling=Sampling(max_tokens=most, seed=0, knobs=(("file", digest),)))
+    return CompletionRequest(prompts=(filename,), sampling=Sampling(max_tokens=most, seed=0, knobs=(("file", digest),)))
 
 
-def _name_endpoint(accepted: Accepted) -> str:
+def _name_endpoint(accepted: ParsedRequest) -> str:
     roots = ("/v3/", "/v1/") if accepted.release.v1_alias else ("/v3/",)
     path = accepted.request.path
     for name in ("transcriptions", "translations"):
@@ -143,7 +143,7 @@ def _name_endpoint(accepted: Accepted) -> str:
     raise refusal(f"Unsupported URI: {path}")
 
 
-def _check_stream(accepted: Accepted, form: Form, name: str) -> None:
+def _check_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
     """Streams came with 2026.2, for transcriptions and graphs that are built for them (trait ``loopback``)."""
     stream = form.text("stream")
     if not accepted.release.since(2026, 2):
@@ -156,7 +156,7 @@ def _check_stream(accepted: Accepted, form: Form, name: str) -> None:
         raise refusal("streaming is not supported for this graph configuration (LOOPBACK not configured)")
 
 
-def _read_granularities(accepted: Accepted, form: Form) -> set[str]:
+def _read_granularities(accepted: ParsedRequest, form: Form) -> set[str]:
     if len(form.text("language").encode()) > _LANGUAGE:
         raise refusal("Invalid language code.")
     if not accepted.release.since(2026, 0):

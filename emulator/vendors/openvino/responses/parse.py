@@ -6,13 +6,13 @@ Source: model_server, src/llm/apis/openai_responses.cpp.
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import read_fields, read_limit
 from emulator.vendors.openvino.chat.formats import read_response_format
 from emulator.vendors.openvino.chat.parse import ask_chat, find_apart, find_voice, settle_template
 from emulator.vendors.openvino.decoder import promote
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
 from emulator.vendors.openvino.responses.input import read_input
 from emulator.vendors.openvino.responses.render import ResponsesCodec
 from emulator.vendors.openvino.responses.shapes import Echoed
@@ -22,7 +22,7 @@ _WORDS = frozenset(("none", "auto", "required"))
 _IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
 
 
-def parse_responses(accepted: Accepted) -> Call:
+def parse_responses(accepted: ParsedRequest) -> InferenceCall:
     """A conversation to go on with.
 
     Raises:
@@ -44,7 +44,7 @@ def parse_responses(accepted: Accepted) -> Call:
     ask, counted = ask_chat(read, messages, offer, form, (effort or "medium") if thinks else None)
     deployment, servable = accepted.deployment, accepted.servable
     echoed = _echo_request(read, deployment.name, offer)
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=ask,
         codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup, find_voice(read)),

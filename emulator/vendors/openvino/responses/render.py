@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
-from emulator.core.plan import Plan, SpanKind
+from emulator.core.plan import Plan, SegmentKind
 from emulator.vendors.openvino.chat.shapes import put_in_text
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.responses.shapes import Echoed, shape_answer
@@ -15,7 +15,7 @@ from emulator.vendors.openvino.responses.stream import ResponseStream
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ResponsesCodec:
     """Items of thoughts, calls and a message; ``apart``: what is read out of the text, where a call is ``markup``.
 
@@ -24,16 +24,16 @@ class ResponsesCodec:
 
     settings: OpenVinoSettings
     echoed: Echoed
-    apart: frozenset[SpanKind]
+    apart: frozenset[SegmentKind]
     markup: str
     voice: Voice | None
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         answer = shape_answer(self._read(plan), self.echoed, self.voice)
-        return WireResponse(200, dump_json(answer), self.settings.json_headers)
+        return Response(200, dump_json(answer), self.settings.json_headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        return StreamingResponse(
             ResponseStream(self._read(plan), self.echoed, self.voice).events(), self.settings.stream_headers
         )
 

@@ -5,16 +5,16 @@ Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnary
 
 from __future__ import annotations
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.protocols.choice_events import gather
+from emulator.protocols.choice_events import collect_message
 from emulator.vendors.openvino.chat.shapes import draw_id
 from emulator.vendors.openvino.media.audio_files import Voice
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Echoed:
     """What an answer repeats of its request."""
 
@@ -79,7 +79,7 @@ def _given(name: str, value: float | None) -> Object:
 
 def _list_items(plan: Plan, index: int, choice: Choice) -> list[Object]:
     """Thoughts, calls, and the message unless it is empty."""
-    said = gather(choice)
+    said = collect_message(choice)
     items: list[Object] = []
     if said.reasoning:
         items.append(shape_thoughts(index, said.reasoning))

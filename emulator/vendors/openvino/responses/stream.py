@@ -12,7 +12,7 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.protocols.choice_events import CallOpened, Closed, Opened, Run, walk
+from emulator.protocols.choice_events import ChoiceFinished, ChoiceStarted, TextRun, ToolCallStarted, iterate_choice
 from emulator.vendors.openvino.chat.shapes import draw_id
 from emulator.vendors.openvino.chat.stream import cut_with_lag
 from emulator.vendors.openvino.decoder import quote
@@ -43,19 +43,19 @@ class ResponseStream:
 
     def events(self) -> Iterator[Event]:
         plan, choice = self.plan, self.plan.choices[0]
-        call: CallOpened | None = None
-        for step in walk(choice, plan.due):
-            if isinstance(step, Run):
+        call: ToolCallStarted | None = None
+        for step in iterate_choice(choice, plan.due):
+            if isinstance(step, TextRun):
                 self.item += 1
                 yield from self._write_item(choice, step, call)
                 call = None
-            elif isinstance(step, CallOpened):
+            elif isinstance(step, ToolCallStarted):
                 call = step
-            elif isinstance(step, Opened):
+            elif isinstance(step, ChoiceStarted):
                 members: Object = {"response": frame_answer(plan, self.echoed, "in_progress", [])}
                 yield self._event(step.due, 0, "response.created", members)
                 yield self._event(step.due, 0, "response.in_progress", members)
-            elif isinstance(step, Closed):
+            elif isinstance(step, ChoiceFinished):
                 if self.voice is not None:
                     sound: Object = {
                         "delta": Voice(pcm=True, writes=True).say(choice.text()).decode()
@@ -71,12 +71,12 @@ class ResponseStream:
         self.sequence += 1
         return due, sse.frame({"type": kind, "sequence_number": self.sequence, **members}), tokens, mark
 
-    def _write_item(self, choice: Choice, run: Run, call: CallOpened | None) -> Iterator[Event]:
+    def _write_item(self, choice: Choice, run: TextRun, call: ToolCallStarted | None) -> Iterator[Event]:
         if call is not None:
             return self._write_call(choice, run, call)
         return self._write_thoughts(choice, run) if run.kind == "reasoning" else self._write_message(choice, run)
 
-    def _write_message(self, choice: Choice, run: Run) -> Iterator[Event]:
+    def _write_message(self, choice: Choice, run: TextRun) -> Iterator[Event]:
         start, end, text = _bounds(choice, run, self.plan)
         before, after = run.start, run.end
         index: Object = {"output_index": self.item}
@@ -90,7 +90,7 @@ class ResponseStream:
         done = shape_message(0, "completed", [part])
         yield self._event(end, after, "response.output_item.done", index | {"item": done})
 
-    def _write_thoughts(self, choice: Choice, run: Run) -> Iterator[Event]:
+    def _write_thoughts(self, choice: Choice, run: TextRun) -> Iterator[Event]:
         start, end, text = _bounds(choice, run, self.plan)
         before, after = run.start, run.end
         index: Object = {"output_index": self.item}
@@ -102,7 +102,7 @@ class ResponseStream:
         yield self._event(end, after, "response.reasoning_summary_part.done", place | {"part": shape_summary(text)})
         yield self._event(end, after, "response.output_item.done", index | {"item": shape_thoughts(0, text)})
 
-    def _write_call(self, choice: Choice, run: Run, call: CallOpened) -> Iterator[Event]:
+    def _write_call(self, choice: Choice, run: TextRun, call: ToolCallStarted) -> Iterator[Event]:
         start, end, text = _bounds(choice, run, self.plan)
         before, after = run.start, run.end
         identity = draw_id(self.plan, call.id, 0, call.number)
@@ -115,7 +115,7 @@ class ResponseStream:
         done = shape_call(identity, call.name, text, "completed")
         yield self._event(end, after, "response.output_item.done", index | {"item": done})
 
-    def _write_deltas(self, choice: Choice, run: Run, kind: str, place: Object) -> Iterator[Event]:
+    def _write_deltas(self, choice: Choice, run: TextRun, kind: str, place: Object) -> Iterator[Event]:
         """The text bit by bit: one template, the number and the text filled in."""
         before = b'data: {"type":"%b","sequence_number":' % kind.encode()
         middle = b",%b" % dump_json(place)[1:-1] + b',"delta":'
@@ -126,14 +126,14 @@ class ResponseStream:
         self.sequence = sequence
 
 
-def _cut_all(choice: Choice, run: Run) -> Iterator[Event]:
+def _cut_all(choice: Choice, run: TextRun) -> Iterator[Event]:
     """A run in pieces, to its end."""
     rest = yield from cut_with_lag(choice, run, b"", b"")
     if rest:
         yield choice.due[run.end - 1], quote(rest), run.end, Mark.PLAIN
 
 
-def _bounds(choice: Choice, run: Run, plan: Plan) -> tuple[float, float, str]:
+def _bounds(choice: Choice, run: TextRun, plan: Plan) -> tuple[float, float, str]:
     """When the first and the last token of a run are due, and its text."""
     text = "".join(choice.tokens[run.start : run.end])
     if run.start == run.end:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object, check_json
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from emulator.core.text import read_whole
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import name_asked
 from emulator.vendors.openvino.profile import REFUSED, OvmsService
@@ -50,7 +50,7 @@ _LENGTH = re.compile(r"-?[0-9]+")
 _RAW_ONLY = frozenset(("FP16", "BF16"))
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Input:
     """A tensor of the request, before its bytes are known; ``values``: ``None`` without any."""
 
@@ -61,7 +61,7 @@ class _Input:
     values: list[Value] | None
 
 
-def parse_infer(request: WireRequest, service: OvmsService) -> Call:
+def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
     """Tensors for a model; the body is read before anybody looks for the model.
 
     Raises:
@@ -85,10 +85,10 @@ def parse_infer(request: WireRequest, service: OvmsService) -> Call:
         raise name_asked(error, deployment, f"ModelInfer {REFUSED}") from None
     identity = body.get("id")
     count = count_outputs(deployment, [each.tensor for each in given.values()])
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         heavy=count > QUICK,
-        ask=CompletionAsk(prompts=("",), known=""),
+        ask=CompletionRequest(prompts=("",), known=""),
         served="ModelInfer",
         codec=InferCodec(
             headers=service.settings.json_headers,
@@ -100,7 +100,7 @@ def parse_infer(request: WireRequest, service: OvmsService) -> Call:
     )
 
 
-def _split_body(request: WireRequest) -> tuple[bytes, memoryview]:
+def _split_body(request: Request) -> tuple[bytes, memoryview]:
     """The JSON and the bytes behind it, as a header says where they part."""
     header = request.headers.get("Inference-Header-Content-Length")
     if header is None:
@@ -114,7 +114,7 @@ def _split_body(request: WireRequest) -> tuple[bytes, memoryview]:
     return request.body[:length], memoryview(request.body)[length:]
 
 
-def load_object(text: bytes, request: WireRequest, service: OvmsService) -> Object:
+def load_object(text: bytes, request: Request, service: OvmsService) -> Object:
     """A body, or what of it is text, as the classic routes read it: their refusals say where.
 
     Raises:
@@ -135,7 +135,7 @@ def load_object(text: bytes, request: WireRequest, service: OvmsService) -> Obje
     return body
 
 
-def _load_head(text: bytes, request: WireRequest, service: OvmsService) -> Object:
+def _load_head(text: bytes, request: Request, service: OvmsService) -> Object:
     body = load_object(text, request, service)
     if not isinstance(body.get("id", ""), str):
         raise status_refusal(_INPUT)

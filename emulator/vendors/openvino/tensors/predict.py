@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from itertools import chain
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import JSON, Object
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.media import decode_base64
 from emulator.vendors.openvino.errors import MISSING_MODEL, name_asked, path_refusal
 from emulator.vendors.openvino.profile import REFUSED, OvmsService
@@ -43,7 +43,7 @@ class _NoArrayError(Exception):
     """What should be an array of one type and shape is none."""
 
 
-def parse_predict(request: WireRequest, service: OvmsService) -> Call:
+def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
     """Tensors for a model, which is looked for before the body is read; no graph can be asked so.
 
     Raises:
@@ -67,10 +67,10 @@ def parse_predict(request: WireRequest, service: OvmsService) -> Call:
     except EmulatedError as error:
         raise name_asked(error, deployment, f"Predict {REFUSED}") from None
     count = count_outputs(deployment, [each.tensor for each in given.values()])
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         heavy=count > QUICK,
-        ask=CompletionAsk(prompts=("",), known=""),
+        ask=CompletionRequest(prompts=("",), known=""),
         served="Predict",
         codec=PredictCodec(
             headers=service.settings.json_headers,

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from struct import pack, unpack
 
-from emulator.core.dataclass import record
-from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Headers, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.requests import Deployment
@@ -32,7 +32,7 @@ def read_fixed(plan: Plan) -> Mapping[str, JSON]:
     return found if isinstance(found, dict) else {}
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class InferCodec:
     """KServe's form; the output ``binary_output`` stands as bytes behind the JSON. It never streams."""
 
@@ -42,7 +42,7 @@ class InferCodec:
     id: str
     binary_output: str
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         outputs = infer(self.deployment, self.inputs, read_fixed(plan))
         identity = f'"id": {_quote(self.id)},\n{_INDENT}' if self.id else ""
         written = ", ".join([self._write(tensor) for tensor in outputs])
@@ -52,7 +52,7 @@ class InferCodec:
         headers = self.headers
         if tail:
             headers = (*headers, ("inference-header-content-length", str(len(head))))
-        return WireResponse(200, head + tail, headers)
+        return Response(200, head + tail, headers)
 
     def _write(self, tensor: Tensor) -> str:
         members = [
@@ -68,12 +68,12 @@ class InferCodec:
         inner = ",\n".join([_INDENT * 3 + member for member in members])
         return f"{{\n{inner}\n{_INDENT * 2}}}"
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
-        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class PredictCodec:
     """TensorFlow Serving's form, by ``rows`` or by columns, as the request was."""
 
@@ -82,15 +82,15 @@ class PredictCodec:
     inputs: tuple[Tensor, ...]
     rows: bool
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         outputs = infer(self.deployment, self.inputs, read_fixed(plan))
         nested = {tensor.name: _nest(tensor.values(), tensor.shape) for tensor in outputs}
         text = _write_rows(nested) if self.rows else _write_columns(nested)
-        return WireResponse(200, text.encode(), self.headers)
+        return Response(200, text.encode(), self.headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
-        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+        return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 Nested = Value | list["Nested"]

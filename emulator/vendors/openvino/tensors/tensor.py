@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import copysign, inf, prod
 from struct import Struct, calcsize, iter_unpack, pack
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
@@ -41,7 +41,7 @@ QUICK = 8_192
 Value = bool | int | float | bytes
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TensorInfo:
     """A tensor as a model declares it; a dimension of -1 may be any."""
 
@@ -59,7 +59,7 @@ class TensorInfo:
         return _TYPES[self.datatype][2]
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Tensor:
     """Values with a type and a shape.
 

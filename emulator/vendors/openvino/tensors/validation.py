@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.errors import MISSING_MODEL
 from emulator.vendors.openvino.profile import OvmsService
@@ -16,7 +16,7 @@ from emulator.vendors.openvino.tensors.tensor import Tensor, TensorInfo, size_of
 _IMAGE_DIMENSIONS = (4, 5)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Given:
     """A tensor as a request has it.
 
@@ -101,7 +101,7 @@ _STATES = {
 }
 
 
-def find_model(request: WireRequest, service: OvmsService, name: str) -> Deployment:
+def find_model(request: Request, service: OvmsService, name: str) -> Deployment:
     """A servable of that name in its one version, graphs among them.
 
     Raises:

@@ -1,12 +1,12 @@
 """The usual chat request: what is left to be read of it."""
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import WireRequest
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import Call
+from emulator.core.http import Request
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.fast_parse import Samplings, has_each_key_once, read_body, read_limit, read_texts
 from emulator.protocols.tgi import find_served, serves
-from emulator.vendors.tgi.chat.fields import ChatRequest
+from emulator.vendors.tgi.chat.fields import ChatBody
 from emulator.vendors.tgi.chat.parse import read_parameters
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
@@ -15,11 +15,11 @@ from emulator.vendors.tgi.request import measure_limit
 from emulator.vendors.tgi.sampling import samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService
 
-_USUAL = read_parameters(ChatRequest(messages=()))
+_USUAL = read_parameters(ChatBody(messages=()))
 _SAMPLINGS = Samplings(shape_sampling(_USUAL, 1, 1, sampled=samples(_USUAL), logprobs=False))
 
 
-def read_plain(request: WireRequest, service: TgiService) -> Call | None:
+def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
     """The call that :func:`emulator.vendors.tgi.chat.parse.parse_chat` would make of a usual request."""
     settings = service.settings
     body = None if settings.old or request.headers.get("Content-Type") != "application/json" else read_body(request)
@@ -46,6 +46,6 @@ def read_plain(request: WireRequest, service: TgiService) -> Call | None:
         top=0,
         call_id="0",
     )
-    return Call(
-        deployment, ChatAsk(said, _SAMPLINGS[limit], language=language), ChatCodec(options), stream, (count,), True
+    return InferenceCall(
+        deployment, ChatRequest(said, _SAMPLINGS[limit], language=language), ChatCodec(options), stream, (count,), True
     )

@@ -5,7 +5,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest).
 
 from collections.abc import Sequence
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.requests import Tool
 from emulator.vendors.tgi import decoder as serde
@@ -15,16 +15,16 @@ from emulator.vendors.tgi.grammar import GrammarType, grammar_type
 from emulator.vendors.tgi.tools import TOOL, TOOL_CHOICE, NamedTool
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class StreamOptions:
     """``stream_options``."""
 
     include_usage: bool = False
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
-    """``ChatRequest``; ``messages`` are as they were sent."""
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class ChatBody:
+    """``ChatBody``; ``messages`` are as they were sent."""
 
     model: str | None = None
     messages: Sequence[Object]
@@ -51,9 +51,9 @@ class ChatRequest:
 _NAMES = ("max_tokens", "max_completion_tokens")
 _STREAM_OPTIONS = serde.build(StreamOptions, serde.struct("StreamOptions", (Field("include_usage", serde.boolean),)))
 _MEMBERS = serde.build(
-    ChatRequest,
+    ChatBody,
     serde.struct(
-        "ChatRequest",
+        "ChatBody",
         (
             Field("model", serde.option(serde.string)),
             Field("messages", serde.sequence(message), required=True),
@@ -80,8 +80,8 @@ _MEMBERS = serde.build(
 )
 
 
-def _read_chat(value: JSON) -> ChatRequest:
-    """``ChatRequest``, whose field ``max_tokens`` has two names."""
+def _read_chat(value: JSON) -> ChatBody:
+    """``ChatBody``, whose field ``max_tokens`` has two names."""
     if not isinstance(value, dict) or not value.keys() >= set(_NAMES):
         return _MEMBERS(value)
     before: Object = {}
@@ -93,4 +93,4 @@ def _read_chat(value: JSON) -> ChatRequest:
     raise serde.Mismatch("duplicate field `max_tokens`", repeated=_NAMES)
 
 
-CHAT_REQUEST: serde.Type[ChatRequest] = _read_chat
+CHAT_REQUEST: serde.Type[ChatBody] = _read_chat

@@ -6,29 +6,29 @@ Source: text-generation-inference, ``router/src/server.rs`` and ``router/src/inf
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.http import WireRequest
+from emulator.core.http import Request
 from emulator.core.json import Object
-from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Message
+from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message
 from emulator.core.text import read_whole
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai import messages as openai
 from emulator.protocols.tgi import check_ready, find_served, serves
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
+from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.images import join_chunks, sees, take_pictures
-from emulator.vendors.tgi.request import Prompt, Validated, validate
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, validate
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import read_tool_choice, tool_refusal
 
 
-def parse_chat(request: WireRequest, service: TgiService) -> Call:
+def parse_chat(request: Request, service: TgiService) -> InferenceCall:
     return parse_chat_body(service, serde.read(request, CHAT_REQUEST))
 
 
-def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
+def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     """A read :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
@@ -48,7 +48,7 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
         top=body.top_logprobs or 0,
         call_id=_next_call_id(ask.messages),
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=constrain(ask, valid),
         codec=ChatCodec(options),
@@ -58,7 +58,7 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     )
 
 
-def read_ask(body: ChatRequest, *, pictures: bool) -> ChatAsk:
+def read_ask(body: ChatBody, *, pictures: bool) -> ChatRequest:
     """The conversation; ``pictures``: its model sees them."""
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
@@ -66,7 +66,7 @@ def read_ask(body: ChatRequest, *, pictures: bool) -> ChatAsk:
     choice, name = read_tool_choice(body.tool_choice, offered=bool(tools))
     if name is not None and all(tool.name != name for tool in tools):
         raise tool_refusal(f"Tool with name {name} not found")
-    return ChatAsk(
+    return ChatRequest(
         messages=tuple([_read_message(message, pictures=pictures) for message in body.messages]),
         tools=tools if choice != "none" else (),
         tool_choice=choice,
@@ -86,7 +86,7 @@ def _read_message(message: Object, *, pictures: bool) -> Message:
     return replace(found, text=text, media=media)
 
 
-def read_parameters(body: ChatRequest) -> Parameters:
+def read_parameters(body: ChatBody) -> Parameters:
     """The parameters of generation that the request stands for; only temperature 0 is greedy."""
     return Parameters(
         temperature=body.temperature or None,
@@ -102,13 +102,15 @@ def read_parameters(body: ChatRequest) -> Parameters:
     )
 
 
-def constrain(ask: ChatAsk, valid: Validated) -> Ask:
+def constrain(ask: ChatRequest, valid: ParsedRequest) -> InferenceRequest:
     """The ask with its sampling and the form its answer must have."""
     grammar = valid.grammar
     if grammar is not None and grammar.bare:
         prompt = "\n".join(message.text for message in ask.messages)
-        return CompletionAsk(prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True)
-    return ChatAsk(
+        return CompletionRequest(
+            prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True
+        )
+    return ChatRequest(
         messages=ask.messages,
         sampling=valid.sampling,
         tools=ask.tools,

@@ -3,12 +3,12 @@
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion) and ``router/src/chat.rs``.
 """
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json, dump_string, dump_text, parse_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import gather, is_usual
+from emulator.protocols.choice_events import collect_message, is_plain_text
 from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
 from emulator.vendors.tgi.chat.stream import stream_chat
@@ -23,18 +23,18 @@ _PLAIN = (
 CALL_ID = "0"  # of a call in an answer in one piece, whatever came before
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ChatCodec:
     """Words the answer to one chat request."""
 
     options: ChatOptions
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         options = self.options
         choice = plan.choices[0]
         headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
-        if is_usual(plan) and not options.logprobs:
-            return WireResponse(200, _fill(plan, options), headers)
+        if is_plain_text(plan) and not options.logprobs:
+            return Response(200, _fill(plan, options), headers)
         row: JSON = {
             "index": 0,
             "message": _shape_message(choice),
@@ -43,11 +43,11 @@ class ChatCodec:
         }
         head = shape_head(plan, options, "chat.completion")
         body = dump_json({**head, "choices": [row], "usage": shape_chat_usage(plan, options)})
-        return WireResponse(200, body, headers)
+        return Response(200, body, headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return WireStream(keep_alive(stream_chat(plan, self.options), plan), headers)
+        return StreamingResponse(keep_alive(stream_chat(plan, self.options), plan), headers)
 
 
 def _fill(plan: Plan, options: ChatOptions) -> bytes:
@@ -67,7 +67,7 @@ def _fill(plan: Plan, options: ChatOptions) -> bytes:
 
 
 def _shape_message(choice: Choice) -> JSON:
-    said = gather(choice)
+    said = collect_message(choice)
     if not said.calls:
         return {"role": "assistant", "content": said.text + said.refusal}
     call = said.calls[0]

@@ -5,7 +5,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCo
 
 from collections.abc import Sequence
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.protocols.tgi import report_counts
@@ -13,7 +13,7 @@ from emulator.vendors.tgi.generate.shapes import finish_reason
 from emulator.vendors.tgi.settings import TgiSettings
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
     """How the answer to one chat request is worded.
 

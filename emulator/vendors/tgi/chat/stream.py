@@ -13,8 +13,17 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.rng import draw_uuid
 from emulator.encoding.sse import DONE, quote
-from emulator.encoding.template_stream import PlainStream
-from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, CallOpened, Run, is_only, last_due, walk
+from emulator.encoding.template_stream import TemplateStream
+from emulator.protocols.choice_events import (
+    FINISH,
+    PLAIN,
+    USAGE,
+    TextRun,
+    ToolCallStarted,
+    is_only,
+    iterate_choice,
+    last_due,
+)
 from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
 
 
@@ -46,13 +55,13 @@ _NULL = b"null"
 _CONTENT = b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
 
 
-def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> PlainStream:
+def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> TemplateStream:
     before, last, tokens = head + _CONTENT, choice.count - 1, choice.said.quoted
     closing: list[Event] = []
     if choice.count:
         after = _AFTER_TEXT % (_NULL, quote(name_finish(choice, options.limit)))
         closing = [(choice.due[last], b"".join((before, tokens[last], after)), choice.count, FINISH)]
-    return PlainStream(
+    return TemplateStream(
         opening=(),
         tokens=tokens[:-1],
         due=choice.due[:-1],
@@ -72,10 +81,10 @@ def _weigh_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[E
         yield choice.due[number - 1], b"".join((head, _CONTENT, quote(choice.tokens[number - 1]), after)), number, mark
 
 
-def _find_call(choice: Choice) -> tuple[CallOpened, Run] | None:
+def _find_call(choice: Choice) -> tuple[ToolCallStarted, TextRun] | None:
     """The first tool call and its arguments."""
-    for opened, run in pairwise(walk(choice)):
-        if isinstance(opened, CallOpened) and isinstance(run, Run):
+    for opened, run in pairwise(iterate_choice(choice)):
+        if isinstance(opened, ToolCallStarted) and isinstance(run, TextRun):
             return opened, run
     return None
 
@@ -87,7 +96,7 @@ _CALL_CHUNK = (
 
 
 def _stream_call(
-    choice: Choice, opened: CallOpened, run: Run, head: bytes, call_id: bytes, limit: int
+    choice: Choice, opened: ToolCallStarted, run: TextRun, head: bytes, call_id: bytes, limit: int
 ) -> Iterator[Event]:
     """The tool's name comes with the opening brace, the rest of the arguments token by token."""
     start = run.start

@@ -6,13 +6,13 @@ Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its t
 from collections.abc import Sequence
 from functools import partial
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.grammar import GrammarType, grammar_type
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     """``GenerateParameters``: how to generate; requests in OpenAI's form come down to it."""
 
@@ -37,7 +37,7 @@ class Parameters:
     adapter_id: str | None = None
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
     """``GenerateRequest``, and with ``stream`` ``CompatGenerateRequest``."""
 

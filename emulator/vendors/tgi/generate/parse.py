@@ -3,43 +3,43 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
-from emulator.core.http import WireRequest
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.http import Request
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import check_ready, serves
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest
 from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
-from emulator.vendors.tgi.request import Validated, validate
+from emulator.vendors.tgi.request import ParsedRequest, validate
 from emulator.vendors.tgi.settings import TgiService
 
 
-def parse_root(request: WireRequest, service: TgiService) -> Call:
+def parse_root(request: Request, service: TgiService) -> InferenceCall:
     """``POST /``: streams if the body says so, else answers with an array of one."""
     return parse_compat(service, serde.read(request, OLD_COMPAT if service.settings.old else COMPAT))
 
 
-def parse_compat(service: TgiService, body: GenerateRequest) -> Call:
+def parse_compat(service: TgiService, body: GenerateRequest) -> InferenceCall:
     """A read :data:`COMPAT` request."""
     return _parse(service, body, stream=body.stream, array=True, echoes=service.settings.echoes)
 
 
-def parse_generate(request: WireRequest, service: TgiService) -> Call:
+def parse_generate(request: Request, service: TgiService) -> InferenceCall:
     return _parse(service, _read_plain(request, service), stream=False)
 
 
-def parse_generate_stream(request: WireRequest, service: TgiService) -> Call:
+def parse_generate_stream(request: Request, service: TgiService) -> InferenceCall:
     return _parse(service, _read_plain(request, service), stream=True)
 
 
-def _read_plain(request: WireRequest, service: TgiService) -> GenerateRequest:
+def _read_plain(request: Request, service: TgiService) -> GenerateRequest:
     return serde.read(request, OLD_PLAIN if service.settings.old else PLAIN)
 
 
 def _parse(
     service: TgiService, body: GenerateRequest, *, stream: bool, array: bool = False, echoes: bool = False
-) -> Call:
+) -> InferenceCall:
     """The call; ``echoes``: the prompt stands in front of the answer where the request does not say."""
     parameters, inputs = body.parameters, body.inputs
     deployment = check_ready(serves(tuple(service.deployments.values()), parameters.adapter_id or ""))
@@ -61,7 +61,7 @@ def _parse(
         seeded=valid.sampled,
         top=parameters.top_n_tokens or 0,
     )
-    return Call(
+    return InferenceCall(
         deployment=deployment,
         ask=_shape_ask(valid),
         codec=GenerateCodec(options),
@@ -71,9 +71,9 @@ def _parse(
     )
 
 
-def _shape_ask(valid: Validated) -> CompletionAsk:
+def _shape_ask(valid: ParsedRequest) -> CompletionRequest:
     grammar = valid.grammar
-    return CompletionAsk(
+    return CompletionRequest(
         prompts=(valid.prompt.text,),
         media=valid.prompt.media,
         sampling=valid.sampling,

@@ -5,8 +5,8 @@ Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its t
 
 from collections.abc import Sequence
 
-from emulator.core.dataclass import record
-from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.dataclass import fast_dataclass
+from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_text
 from emulator.core.plan import Choice, Plan
 from emulator.protocols.tgi import draw_prefill_logprob, spell
@@ -23,23 +23,23 @@ from emulator.vendors.tgi.headers import answer_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class GenerateCodec:
     """Words the answer to one request."""
 
     options: GenerateOptions
 
-    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+    def render(self, plan: Plan, request: Request) -> Response:
         options = self.options
         choices = _rank(plan.choices)
         body = f'{{"generated_text":{dump_text(options.echo + choices[0].text())}'
         body += f',"details":{_write_details(plan, choices, options)}}}' if options.details else "}"
         headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
-        return WireResponse(200, (f"[{body}]" if options.array else body).encode(), headers)
+        return Response(200, (f"[{body}]" if options.array else body).encode(), headers)
 
-    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return WireStream(keep_alive(stream_answer(plan, self.options), plan), headers)
+        return StreamingResponse(keep_alive(stream_answer(plan, self.options), plan), headers)
 
 
 def _rank(choices: Sequence[Choice]) -> list[Choice]:

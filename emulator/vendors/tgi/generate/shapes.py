@@ -5,7 +5,7 @@ Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its t
 
 from collections.abc import Iterator, Sequence
 
-from emulator.core.dataclass import record
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Tokenizer
@@ -19,7 +19,7 @@ _ENDS = {128009: "<|eot_id|>", 151645: "<|im_end|>", 199999: "<|endoftext|>", 50
 _BEGINNINGS = {128000: "<|begin_of_text|>"}
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
     """How the answer to one request is worded.
 

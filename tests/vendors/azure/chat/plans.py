@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from emulator.core.http import Event, WireResponse
-from emulator.core.plan import Choice, FinishReason, Plan, Span, Usage, Words
-from emulator.core.vendor import Call
+from emulator.core.http import Event, Response
+from emulator.core.plan import Choice, FinishReason, Plan, Segment, Tokens, Usage
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, make_request
 
@@ -21,9 +21,9 @@ def say(*spans: tuple[str, Sequence[str]], finish: FinishReason = "stop", **fiel
         name, _, tool = kind.partition(":")
         start = len(tokens)
         tokens += tuple(said)
-        laid.append(Span("tool_call" if name == "call" else kind, start, len(tokens), tool))  # type: ignore[arg-type]
+        laid.append(Segment("tool_call" if name == "call" else kind, start, len(tokens), tool))  # type: ignore[arg-type]
     due = tuple((i + 1) / 10 for i in range(len(tokens)))
-    words = Words(tokens, tuple(range(len(tokens))))
+    words = Tokens(tokens, tuple(range(len(tokens))))
     return Choice(words, due=due, finish_reason=finish, spans=tuple(laid), **fields)
 
 
@@ -32,11 +32,11 @@ def plan_of(*choices: Choice) -> Plan:
     return Plan(key=bytes(16), created=1731461004.7, choices=choices, usage=usage)
 
 
-def call_of(profile: str = "seed", scenario: str = "", **fields: JSON) -> Call:
+def call_of(profile: str = "seed", scenario: str = "", **fields: JSON) -> InferenceCall:
     return accept(chat(**fields), CHAT, scenario or f"profile={profile}", PASS)
 
 
-def render(plan: Plan, profile: str = "seed", scenario: str = "", **fields: JSON) -> WireResponse:
+def render(plan: Plan, profile: str = "seed", scenario: str = "", **fields: JSON) -> Response:
     return call_of(profile, scenario, **fields).codec.render(plan, REQUEST)
 
 

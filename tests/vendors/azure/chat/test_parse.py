@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from emulator.vendors.azure.chat.render import ChatCodec
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, FIRST, PASS, accept, ask_of, chat
@@ -44,7 +44,7 @@ def test_a_reasoning_model_thinks() -> None:
 
 def test_parallel_calls_and_effort_take_effect() -> None:
     ask = accept(chat(parallel_tool_calls=True, reasoning_effort="low", model="DeepSeek-R1"), headers=PASS).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     assert (ask.parallel, ask.reasoning) == (True, "low")
 
 

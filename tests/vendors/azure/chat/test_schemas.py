@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from tests.parsed import JSON
 from tests.vendors.azure.service import Refused, refuse, send
 
@@ -104,4 +104,4 @@ def test_a_schema_that_cannot_be_followed(path: str, body: JSON, message: str, p
 )
 def test_a_schema_that_can(path: str, body: JSON) -> None:
     answer = send(body, path)
-    assert not isinstance(answer, Refused | WireResponse)
+    assert not isinstance(answer, Refused | Response)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from emulator.core.plan import Choice, Plan, Span, Usage, Words
+from emulator.core.plan import Choice, Plan, Segment, Tokens, Usage
 from emulator.core.requests import Deployment
 from emulator.vendors.azure.chat.render import ChatCodec, render_whole
 from emulator.vendors.azure.chat.template import fill
-from emulator.vendors.azure.profile import prepare
+from emulator.vendors.azure.profile import profile_deployment
 from emulator.vendors.azure.settings import AzureSettings, Profile
 
 TEXT = ("It's 100 %", ' "so"\n', "é潮\\")
@@ -17,8 +17,10 @@ PROFILES: list[Profile] = ["seed", "maas", "managed", "foundry", "aoai"]
 @pytest.mark.parametrize("model", ["mistral-small-2503", "gpt-4o", "o3-mini", '100 %d "quoted"', "DeepSeek-R1"])
 @pytest.mark.parametrize("finish", ["stop", "length"])
 def test_a_template_is_filled_as_the_parts_are_joined(profile: Profile, model: str, finish: str) -> None:
-    habits = prepare(Deployment(vendor="azure", name=model), AzureSettings(profile=profile))[profile]
-    choice = Choice(Words(TEXT, (1, 2, 3)), (0.0,) * 3, "stop" if finish == "stop" else "length", (Span("text", 0, 3),))
+    habits = profile_deployment(Deployment(vendor="azure", name=model), AzureSettings(profile=profile))[profile]
+    choice = Choice(
+        Tokens(TEXT, (1, 2, 3)), (0.0,) * 3, "stop" if finish == "stop" else "length", (Segment("text", 0, 3),)
+    )
     plan = Plan(bytes(range(16)), 1700000000.7, (choice,), usage=Usage(11, 3, 2))
     codec = ChatCodec(habits=habits, usage=True, named_tool=False)
     assert fill(plan, habits) == render_whole(plan, codec)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import Refused, send
 
@@ -12,7 +12,7 @@ DATED = "?api-version=2024-10-21"
 
 def get(target: str, method: str = "GET", headers: dict[str, str] | None = None) -> tuple[int, JSON]:
     answer = send(None, target, headers=headers, method=method)
-    assert isinstance(answer, WireResponse | Refused)
+    assert isinstance(answer, Response | Refused)
     return answer.status, answer.json() if isinstance(answer, Refused) else parse_json(answer.body)
 
 

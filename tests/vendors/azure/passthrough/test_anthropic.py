@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import WireResponse
+from emulator.core.http import Response
 from emulator.vendors.azure.errors.render import render_late_error
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST
@@ -30,7 +30,7 @@ def test_a_key_under_anthropics_name() -> None:
 
 def test_tokens_are_counted() -> None:
     answer = send({"model": "claude-sonnet-4-5", "messages": ask()["messages"]}, f"{MESSAGES}/count_tokens")
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert parse_json(answer.body)["input_tokens"] > 0
 
 

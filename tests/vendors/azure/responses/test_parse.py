@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.requests import ChatAsk
-from emulator.core.vendor import Call
+from emulator.core.requests import ChatRequest
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.azure.responses.models import ResponseRequest
 from tests.conftest import Start
 from tests.parsed import JSON, parse_json
@@ -51,13 +51,13 @@ def ask(**fields: JSON) -> JSON:
     return {"model": "gpt-4o", "input": "Hi", **fields}
 
 
-def ask_of(**fields: JSON) -> ChatAsk:
+def ask_of(**fields: JSON) -> ChatRequest:
     found = accept(ask(**fields), V1).ask
-    assert isinstance(found, ChatAsk)
+    assert isinstance(found, ChatRequest)
     return found
 
 
-def body_of(call: Call) -> JSON:
+def body_of(call: InferenceCall) -> JSON:
     return parse_json(call.codec.render(HELLO, REQUEST).body)
 
 

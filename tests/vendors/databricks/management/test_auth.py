@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from emulator.core.redaction.credentials import make_keyring, seal
+from emulator.core.redaction.credentials import build_credential_map, digest_credential
 from emulator.vendors.databricks.management.auth import principal_of
 from tests.conftest import Start
 from tests.parsed import JSON
@@ -105,7 +105,7 @@ def test_consent_is_given_at_once() -> None:
 
 
 def test_a_token_is_good_where_only_digests_of_secrets_are_known() -> None:
-    sealed = make_keyring([(seal(key), owner) for key, owner in KEYS.items()])
+    sealed = build_credential_map([(digest_credential(key), owner) for key, owner in KEYS.items()])
     form = "grant_type=client_credentials&client_id=app&client_secret=dapi-1"
     issued = token(form, keys=KEYS).body["access_token"]
     service = replace(make_service({}, (), KEYS), keys=sealed)

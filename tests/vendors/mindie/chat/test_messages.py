@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
@@ -31,7 +31,7 @@ def test_chat_with_a_large_picture() -> None:
 def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
     call = accepted("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
-    assert isinstance(call.ask, ChatAsk)
+    assert isinstance(call.ask, ChatRequest)
     assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())
 
 

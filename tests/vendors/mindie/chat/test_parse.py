@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
@@ -125,7 +125,9 @@ def test_messages_beside_tools_are_refused_in_other_words(messages: JSON, text: 
 
 @pytest.mark.parametrize("content", ["", [], [{"type": "text", "text": ""}, {"type": "other"}]], ids=repr)
 def test_a_content_without_tools_may_be_empty(content: JSON) -> None:
-    assert isinstance(accepted(CHAT, {"model": MODEL, "messages": [{"role": "user", "content": content}]}).ask, ChatAsk)
+    assert isinstance(
+        accepted(CHAT, {"model": MODEL, "messages": [{"role": "user", "content": content}]}).ask, ChatRequest
+    )
 
 
 def test_parts_of_text_are_one_text() -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     accepted,
@@ -260,7 +260,7 @@ def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> 
 )
 def test_sampling(parameters: JSON, greedy: bool) -> None:
     call = accepted("/", ask(parameters))
-    assert isinstance(call.ask, CompletionAsk)
+    assert isinstance(call.ask, CompletionRequest)
     assert call.ask.sampling.greedy is greedy
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from emulator.core.requests import CompletionAsk
+from emulator.core.requests import CompletionRequest
 from emulator.vendors.mindie.decoder import count_shown, count_units, show
 from emulator.vendors.mindie.settings import MindieSettings
 from tests.parsed import JSON
@@ -75,7 +75,7 @@ def test_default_bound_is_four_megabytes_of_characters() -> None:
 )
 def test_media_taken(part: JSON) -> None:
     call = accepted("/", {"inputs": [TEXT, part]})
-    assert isinstance(call.ask, CompletionAsk)
+    assert isinstance(call.ask, CompletionRequest)
     assert (call.ask.prompt, call.ask.media) == (PROMPT, 1)
     assert call.prompt_tokens[0] > accepted("/", {"inputs": [TEXT]}).prompt_tokens[0]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from emulator.vendors.openvino.chat.checks import checks_of
 from emulator.vendors.openvino.release import RELEASES
 from tests.parsed import JSON
@@ -255,5 +255,5 @@ def test_texts_of_an_item_of_responses(release: str, text: str) -> None:
     parts: JSON = [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]
     body = {"model": "llama3", "input": [{"role": "user", "content": parts}]}
     ask = make_server(release).call(body, "/v3/responses").ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     assert ask.prompt == text

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.http import WireResponse
-from emulator.core.vendor import Call
+from emulator.core.http import Response
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import (
     BASE,
@@ -267,7 +267,7 @@ def test_null(name: str) -> None:
 @pytest.mark.parametrize("value", [None, "INVALID", 7, {"a": []}], ids=repr)
 def test_unsupported_fields_are_passed_over(name: str, value: JSON) -> None:
     answer = SEED.send(CHAT, {**BASE, name: value})
-    assert isinstance(answer, Call)
+    assert isinstance(answer, InferenceCall)
     assert answer.ask == SEED.call(BASE).ask
 
 
@@ -307,10 +307,10 @@ def test_field_of_a_stream(fields: JSON, reason: str | None) -> None:
     body = {**BASE, "stream": True, **fields}
     answer = SEED.send(CHAT, body)
     if reason is None:
-        assert isinstance(answer, Call)
+        assert isinstance(answer, InferenceCall)
         assert answer.stream
         return
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert (answer.status, answer.chunked) == (200, True)
     assert answer.headers[0] == ("content-type", "text/event-stream")
     assert json.loads(answer.body) == {"error": failure(reason)}
@@ -330,13 +330,13 @@ def test_field_of_a_stream(fields: JSON, reason: str | None) -> None:
 )
 def test_status_of_an_error_in_a_stream(release: str, switches: dict[str, JSON], status: int) -> None:
     answer = make_server(release, **switches).send(CHAT, {**BASE, "stream": True, "temperature": 3.0})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert answer.status == status
 
 
 def test_2024_2_does_not_escape_an_error_in_a_stream() -> None:
     answer = make_server("2024.2").send(CHAT, {**BASE, "stream": True, "temperature": 1})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert answer.body == b'{"error": "%b"}' % failure("temperature is not a floating point number").encode()
 
 
@@ -467,9 +467,9 @@ def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
         body = {**whole, "model": chance.choice(_MODELS), **fields}
         path = chance.choice([CHAT, COMPLETIONS, "/v3/responses", "/v3/tokenize"])
         answer = chance.choice([SEED, LATEST]).send(path, body)
-        if isinstance(answer, WireResponse) and answer.body.startswith(b'{"tokens":'):
+        if isinstance(answer, Response) and answer.body.startswith(b'{"tokens":'):
             continue
-        if isinstance(answer, WireResponse):
+        if isinstance(answer, Response):
             assert set(json.loads(answer.body)) == {"error"}, body
             assert answer.status in (200, 400, 404, 412), body
             seen.add(answer.body)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from emulator.core.requests import ChatAsk
-from emulator.core.rng import derive
+from emulator.core.requests import ChatRequest
+from emulator.core.rng import derive_key
 from emulator.generation.segments import plan_parts
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, make_server
@@ -19,9 +19,9 @@ def say(value: JSON, release: str = "latest") -> str:
     """What the engine says to a request with this format."""
     server = make_server(release)
     call = server.call({**BASE, "max_tokens": 200, "response_format": value})
-    assert isinstance(call.ask, ChatAsk)
+    assert isinstance(call.ask, ChatRequest)
     parts = plan_parts(
-        call.ask, call.ask.prompt or "", derive(bytes(16), "a"), server.service.tokenizer(call.deployment), None
+        call.ask, call.ask.prompt or "", derive_key(bytes(16), "a"), server.service.tokenizer(call.deployment), None
     )
     return "".join(token for part in parts for token in part.tokens)
 
@@ -106,5 +106,5 @@ def test_what_the_engine_cannot_use_is_not_enforced(value: JSON) -> None:
 
 def test_a_flat_schema_is_one_of_a_schema() -> None:
     call = LATEST.call({**BASE, "response_format": _FLAT})
-    assert isinstance(call.ask, ChatAsk)
+    assert isinstance(call.ask, ChatRequest)
     assert (call.ask.format, call.ask.schema) == ("json_schema", _FLAT["json_schema"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.requests import ChatAsk, Message
+from emulator.core.requests import ChatRequest, Message
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, SEED, Refusal, Server, failure, make_server
 
@@ -34,7 +34,7 @@ def check(server: Server, messages: JSON, reason: str | None, **fields: JSON) ->
 
 def read(server: Server, messages: JSON, model: str = "llama3") -> tuple[Message, ...]:
     ask = server.call({**BASE, "model": model, "messages": messages}).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     return ask.messages
 
 

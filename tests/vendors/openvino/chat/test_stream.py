@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.core.http import Event
 from emulator.core.plan import Plan
-from emulator.protocols.choice_events import Run
+from emulator.protocols.choice_events import TextRun
 from emulator.vendors.openvino.chat.stream import cut_at_blanks, cut_with_lag
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
@@ -227,7 +227,7 @@ def test_without_a_parser_the_call_streams_as_text() -> None:
 def test_no_split_loses_text_or_goes_back_in_time(tokens: list[str], opening: str) -> None:
     choice = make_choice(("text", "", tokens))
     for cut in (cut_at_blanks, cut_with_lag):
-        events = cut(choice, Run("text", 0, len(tokens)), b"", b"", opening)
+        events = cut(choice, TextRun("text", 0, len(tokens)), b"", b"", opening)
         sent: list[Event] = []
         try:
             while True:

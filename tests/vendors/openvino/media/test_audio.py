@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from emulator.core.http import WireResponse
-from emulator.core.requests import CompletionAsk
-from emulator.core.vendor import Call
+from emulator.core.http import Response
+from emulator.core.requests import CompletionRequest
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.media.audio_files import is_wav, measure_mp3, measure_wav
 from tests.parsed import JSON
 from tests.vendors.openvino.media.forms import HEADERS, MP3, WAV, Part, make_form
@@ -25,7 +25,7 @@ _HEAR: Fields = (("model", "listens"), ("file", ("mile.wav", WAV)))
 
 def speak(fields: JSON, release: str = "latest") -> bytes:
     answer = make_server(release).send(_SPEECH, {**_SAY, **fields})
-    assert isinstance(answer, Call), answer.body
+    assert isinstance(answer, InferenceCall), answer.body
     return answer.codec.render(say(), make_request(_SPEECH)).body
 
 
@@ -85,16 +85,16 @@ def test_graphs_of_sound_came_with_2025_4() -> None:
     assert refusal == Refusal(400, failure("Unsupported URI: /v3/audio/other", "T2sExecutor"))
 
 
-def listen(*fields: tuple[str, Part], path: str = _WRITE, release: str = "latest") -> Call:
+def listen(*fields: tuple[str, Part], path: str = _WRITE, release: str = "latest") -> InferenceCall:
     answer = make_server(release).send(path, make_form(*_HEAR, *fields), headers=HEADERS)
-    assert isinstance(answer, Call), answer.body
+    assert isinstance(answer, InferenceCall), answer.body
     return answer
 
 
 def test_what_is_heard() -> None:
     for sound in (WAV, MP3):
         answer = LATEST.send(_WRITE, make_form(("model", "listens"), ("file", ("a", sound))), headers=HEADERS)
-        assert isinstance(answer, Call)
+        assert isinstance(answer, InferenceCall)
         body = answer.codec.render(say("Five", " thousand"), make_request(_WRITE)).body
         assert body == b'{"text":"Five thousand"}'
     assert LATEST.refusal(make_form(*_HEAR), _ENGLISH, headers=HEADERS) is None
@@ -173,7 +173,7 @@ def test_listening_by_release(release: str, path: str, fields: Fields, reason: s
 def test_a_stream_that_is_refused_is_part_of_one(model: str, path: str, reason: str) -> None:
     form = make_form(("model", model), _HEAR[1], ("stream", "true"))
     answer = LATEST.send(path, form, headers=HEADERS)
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert (answer.status, answer.chunked, answer.headers[0][1]) == (400, True, "text/event-stream")
     assert json.loads(answer.body)["error"] == failure(reason, "S2tExecutor")
 
@@ -190,7 +190,7 @@ def test_other_sounds_are_other_texts() -> None:
     asks = {listen(path=path).ask for path in (_WRITE, _ENGLISH)}
     assert len(asks) == 2
     for ask in asks:
-        assert isinstance(ask, CompletionAsk)
+        assert isinstance(ask, CompletionRequest)
         assert ask.prompt == "mile.wav"
         assert ask.sampling.max_tokens == int(measure_wav(WAV) * 4)
 

@@ -7,7 +7,7 @@ from zlib import crc32, decompress
 
 import pytest
 
-from emulator.core.vendor import Call
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.media.image_files import draw_png
 from tests.parsed import JSON
 from tests.vendors.openvino.media.forms import HEADERS, make_form
@@ -23,7 +23,7 @@ _ENOUGH: JSON = {"model": "draws", "prompt": "a cat"}
 
 def draw(body: JSON, release: str = "latest", path: str = _PATH, headers: dict[str, str] | None = None) -> bytes:
     answer = make_server(release).send(path, body, headers=headers)
-    assert isinstance(answer, Call), answer.body
+    assert isinstance(answer, InferenceCall), answer.body
     return answer.codec.render(say(), make_request(path)).body
 
 

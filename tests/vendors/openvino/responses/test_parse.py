@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.http import WireResponse
-from emulator.core.requests import ChatAsk
+from emulator.core.http import Response
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
@@ -92,7 +92,7 @@ def test_request(fields: JSON, reason: str | None) -> None:
 
 def test_more_answers_than_one_do_not_stream() -> None:
     answer = LATEST.send(PATH, {**BODY, "stream": True, "n": 2})
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert (answer.status, answer.chunked) == (400, True)
     assert b"n greater than 1 is not supported for Responses API streaming" in answer.body
 
@@ -111,5 +111,5 @@ def test_turns() -> None:
         {"type": "function_call_output", "call_id": "c1", "output": "7"},
     ]
     ask = LATEST.call({**BODY, "input": turns}, PATH).ask
-    assert isinstance(ask, ChatAsk)
+    assert isinstance(ask, ChatRequest)
     assert [(m.role, m.text) for m in ask.messages] == [("user", "a\nb"), ("assistant", ""), ("tool", "7")]

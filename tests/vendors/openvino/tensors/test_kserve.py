@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.http import WireResponse
-from emulator.core.vendor import Call
+from emulator.core.http import Response
+from emulator.core.vendor import InferenceCall
 from emulator.scenario.models import DeploymentEntry
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_request, make_server
@@ -26,11 +26,11 @@ def body(*inputs: JSON, **members: JSON) -> JSON:
     return {"inputs": list(inputs or (tensor(),)), **members}
 
 
-def ask(server: Server, content: JSON, model: str = "dummy", text: str = "", **headers: str) -> WireResponse:
+def ask(server: Server, content: JSON, model: str = "dummy", text: str = "", **headers: str) -> Response:
     lines = {name.replace("_", "-"): value for name, value in headers.items()}
     path = f"/v2/models/{model}/infer"
     answer = server.send(path, content, headers=lines)
-    if isinstance(answer, Call):
+    if isinstance(answer, InferenceCall):
         return answer.codec.render(say(*([text] if text else [])), make_request(path, content))
     return answer
 
@@ -264,7 +264,7 @@ def test_levels_of_data(levels: int, status: int, reason: str) -> None:
 
 def test_metadata() -> None:
     answer = SEED.send("/v2/models/pair", method="GET")
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert answer.body == (
         b'{"name":"pair","versions":["1"],"platform":"OpenVINO","inputs":[{"name":"ids","datatype":"INT64","shape":[-1,2]},'
         b'{"name":"mask","datatype":"BOOL","shape":[-1,2]}],"outputs":[{"name":"label","datatype":"BYTES","shape":[-1]},'

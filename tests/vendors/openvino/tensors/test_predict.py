@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.http import WireResponse
-from emulator.core.vendor import Call
+from emulator.core.http import Response
+from emulator.core.vendor import InferenceCall
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import SEED, Refusal, make_request, make_server
 from tests.vendors.openvino.plans import say
@@ -19,7 +19,7 @@ _ROW: JSON = {"ids": [1, 2], "mask": [1, 0]}
 
 def ask(content: JSON, path: str = _PATH, text: str = '{"a": [0.1, 2, 3]}') -> str:
     answer = SEED.send(path, content)
-    assert isinstance(answer, Call), answer.body
+    assert isinstance(answer, InferenceCall), answer.body
     return answer.codec.render(say(text), make_request(path, content)).body.decode()
 
 
@@ -159,7 +159,7 @@ def test_it_went_with_2026_3() -> None:
 
 def test_metadata() -> None:
     answer = SEED.send("/v1/models/dummy/versions/1/metadata", method="GET")
-    assert isinstance(answer, WireResponse)
+    assert isinstance(answer, Response)
     assert answer.body.startswith(
         b'{\n "modelSpec": {\n  "name": "dummy",\n  "signatureName": "",\n  "version": "1"\n },\n'
     )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import accepted, refused
 
@@ -31,5 +31,5 @@ def test_messages(path: str, message: JSON, text: str) -> None:
 def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
     call = accepted("/v1/chat/completions", {"model": "tgi", "messages": [message]})
-    assert isinstance(call.ask, ChatAsk)
+    assert isinstance(call.ask, ChatRequest)
     assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())

@@ -2,7 +2,7 @@
 
 import json
 
-from emulator.core.requests import ChatAsk
+from emulator.core.requests import ChatRequest
 from tests.vendors.tgi.direct import CHAT, HELLO, accepted, refused
 
 
@@ -16,5 +16,5 @@ def test_validation_error_in_a_stream() -> None:
 def test_only_temperature_zero_is_greedy() -> None:
     for temperature, greedy in ((0, True), (None, False), (0.5, False)):
         ask = accepted(CHAT, {"messages": HELLO, "temperature": temperature}).ask
-        assert isinstance(ask, ChatAsk)
+        assert isinstance(ask, ChatRequest)
         assert ask.sampling.greedy is greedy
