@@ -53,7 +53,7 @@ class Replica(LocalController):
     async def enter(self) -> None:
         """Become one of them, with every world as it is for the others."""
         await self._here.begin()
-        birth, worlds = await self._commons.enter()
+        birth, worlds = await self._commons.join()
         for session, world in worlds.items():
             self._adopt(session, world)
         if "" not in worlds:
@@ -72,13 +72,13 @@ class Replica(LocalController):
                 if not is_in:
                     await (self._enter_again() if self._birth else self.enter())
                     is_in = True
-                heard = await self._commons.hear()
+                heard = await self._commons.receive()
                 if heard is not None:
                     number, change = heard
                     await self._commons.reply(number, await self._take(number, as_object(change)))
             except StoreLostError:
                 is_in = False
-                await self._here.store.let_go()
+                await self._here.store.release()
                 await asyncio.sleep(_AGAIN)
             except Exception:  # whatever one change holds, the next is heard
                 log.exception("bug in the emulator: a change of replicas")
@@ -94,7 +94,7 @@ class Replica(LocalController):
 
     async def reset(self, session: str = "") -> None:
         def make() -> Change:
-            active = self._here.of(session)
+            active = self._here.for_session(session)
             clock, now = self._own_clock(active, session), active.emulator.clock.now()
             return {"op": "reset"}, self._write(active, clock, started=now, era=os.urandom(6).hex())
 
@@ -103,7 +103,7 @@ class Replica(LocalController):
 
     async def advance(self, seconds: float, session: str = "") -> None:
         def make() -> Change:
-            active = self._here.of(session)
+            active = self._here.for_session(session)
             clock = active.emulator.clock.fork()
             clock.advance(seconds)
             return {"op": "advance", "seconds": seconds}, self._write(active, clock)
@@ -113,7 +113,7 @@ class Replica(LocalController):
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
         def make() -> Change:
-            active = self._here.of(session)
+            active = self._here.for_session(session)
             return {"op": "clock"}, self._write(active, make_clock(wanted, active.emulator.clock.now()))
 
         self._admit(session)
@@ -163,7 +163,7 @@ class Replica(LocalController):
             if attempt == _TRIES // 2:  # a store that has come back empty knows no version of it
                 await self._enter_again()
             what, document = make()
-            worlds = set() if keeps else {here.active, here.peek(session)}
+            worlds = set() if keeps else {here.active, here.find(session)}
             known = self._worlds.get(session)
             change: Object = {**what, "session": session, "world": document}
             posted = await self._commons.change(session, change, document, 0 if known is None else known.version)
@@ -186,12 +186,12 @@ class Replica(LocalController):
         for world in worlds:
             if session:
                 await world.emulator.state.reset(session)
-            elif world.world not in self._here.states:
+            elif world.namespace not in self._here.states:
                 await world.emulator.state.reset()
 
     async def _collect(self, posted: PendingChange, patience: float = _PATIENCE) -> Mapping[str, JSON]:
         """What those who live say of a change; who did not of the one before is waited for a moment only."""
-        replies = await self._commons.collect(posted, patience, self._silent)
+        replies = await self._commons.gather_replies(posted, patience, self._silent)
         missing = posted.replicas - replies.keys()
         for name in missing - self._silent:
             log.warning("the replica %s does not answer", name)
@@ -202,7 +202,7 @@ class Replica(LocalController):
 
     async def _enter_again(self) -> None:
         """Find out what was missed; of a store that came back empty nothing was, and it is told how all stands."""
-        birth, worlds = await self._commons.enter(again=True)
+        birth, worlds = await self._commons.join(again=True)
         emptied = birth != self._birth
         async with self._here.forgetting():
             for session, world in worlds.items():
@@ -224,13 +224,13 @@ class Replica(LocalController):
             await self._journal.send()
             return {}
         if change["op"] == "tell":
-            return {"told": await self.tell(as_text(change["what"]), change["about"])}
+            return {"told": await self.report(as_text(change["what"]), change["about"])}
         session, document = as_text(change["session"]), change.get("world")
         if document is not None:
             self._worlds[session] = ClusterSnapshot(number, document)
         elif change["op"] == "end":
             self._worlds.pop(session, None)
-        late = await self._journal.begin_era(session, number) if change["op"] in ("reset", "end") else None
+        late = await self._journal.begin_epoch(session, number) if change["op"] in ("reset", "end") else None
         try:
             async with self._here.forgetting():
                 return await self._do(change, session)
@@ -277,7 +277,9 @@ class Replica(LocalController):
         clock = document["clock"]
         beginning = read_beginning(document)
         if clock is not None:
-            beginning = Activation(read_clock(as_object(clock), self._commons.now()), beginning.started, beginning.era)
+            beginning = Activation(
+                read_clock(as_object(clock), self._commons.now()), beginning.started, beginning.epoch
+            )
         self._here.put(self._find(document), session, as_integer(document["seed"]), beginning)
 
     def _find(self, document: Object) -> ParsedScenario:
@@ -317,12 +319,12 @@ async def join_cluster(runtime: Runtime, *, is_patient: bool = False) -> AsyncIt
     """
     store = runtime.store
     tasks = []
-    if store.commons is not None and isinstance(runtime.journal, SharedJournal):
-        runtime.steering = replica = Replica(runtime, store.commons, runtime.journal)
+    if store.bus is not None and isinstance(runtime.journal, SharedJournal):
+        runtime.controller = replica = Replica(runtime, store.bus, runtime.journal)
         await _enter(replica, is_patient)
         work = (_tend(store, replica), replica.run(), runtime.journal.run())
         tasks = [asyncio.create_task(each) for each in work]
-        await store.tend()
+        await store.heartbeat()
     else:
         await runtime.begin()
     try:
@@ -361,7 +363,7 @@ async def end_tasks(tasks: Iterable[asyncio.Task[None]]) -> None:
 async def _tend(store: Store, replica: Replica) -> None:
     while True:
         await asyncio.sleep(_TEND)
-        await store.tend()
+        await store.heartbeat()
         with suppress(StoreLostError):
             await replica.forget_idle()
 
@@ -390,7 +392,7 @@ async def await_store(runtime: Runtime, address: str, wait: float) -> None:
         except IsolatedReplicaError:
             raise
         except StoreLostError as error:
-            await runtime.store.let_go()
+            await runtime.store.release()
             left = ends - time.monotonic()
             if left <= 0:
                 raise StoreLostError(f"{address} has not answered within {wait:g} s: {error}") from None

@@ -51,7 +51,7 @@ def write_entry(entry: JournalEntry, identity: bytes) -> str:
     document["lateness"] = list(entry.lateness)
     document["limits"] = [asdict(limit) for limit in entry.limits]
     document["identity"] = identity.hex()
-    kept = entry.kept
+    kept = entry.payload
     if kept is not None:
         document["kept"] = _write_kept(kept)
     if entry.evidence is not None:
@@ -177,7 +177,7 @@ class PendingRecord(Attempts):
 
     def __init__(self, identity: bytes) -> None:
         super().__init__(1, None)
-        self.identity = identity
+        self.fingerprint = identity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,14 +186,14 @@ class OutgoingBatch:
 
     Fields:
         name: no other of this process has it.
-        era: of the journal when they came.
+        epoch: of the journal when they came.
         most: calls that the journal keeps.
         before: what may be amended of each, as it is in ``texts``.
     """
 
     name: str
     session: str
-    era: int
+    epoch: int
     most: int
     calls: Sequence[JournalItem]
     texts: Sequence[bytes]
@@ -202,8 +202,8 @@ class OutgoingBatch:
 
 def write_call(call: JournalItem, head: Object, seed: int) -> bytes:
     """What all know of a call by its first line, and the call."""
-    entry = call.read()
-    identity = entry.attempts.identity if isinstance(entry.attempts, PendingRecord) else b""
+    entry = call.load()
+    identity = entry.attempts.fingerprint if isinstance(entry.attempts, PendingRecord) else b""
     attempt = call.attempt if isinstance(call, CallRecord | CompactRecord) else -1
     line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": identity.hex()}
     line["number"] = attempt + 1
@@ -211,7 +211,7 @@ def write_call(call: JournalItem, head: Object, seed: int) -> bytes:
     try:
         return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
     except ValueError:  # a header that is no text
-        entry.forget()
+        entry.drop_payload()
         return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
 
 
@@ -243,7 +243,7 @@ class _Told:
     retry_of: str | None = None
     entry: JournalEntry | None = None
 
-    def read(self) -> JournalEntry:
+    def load(self) -> JournalEntry:
         if self.entry is None:
             self.entry = entry = read_entry(self.text, self.known)
             entry.seq, entry.attempts, entry.number, entry.retry_of = (
@@ -259,11 +259,11 @@ class _Told:
     def explainer(self) -> Explainer | None:
         return None if self.known is None else self.known.explainer
 
-    def glance(self) -> JournalEntry:
-        return self.read()
+    def without_payload(self) -> JournalEntry:
+        return self.load()
 
-    def forget(self) -> None:
-        self.read().forget()
+    def drop_payload(self) -> None:
+        self.load().drop_payload()
         self.size, self.known = 0, None
 
 
@@ -305,13 +305,13 @@ class SharedJournal(Journal):
             self._forgotten += 1
 
     def add_attempt(self, call: Attempt, most: int = LATEST) -> None:
-        call.join(*self.follow(call.session, call.identity, call.id))
+        call.join(*self.follow(call.session, call.fingerprint, call.id))
         self.add(call, most)
 
     def amend(self, call: JournalItem) -> None:
         """Tell the others, too, of a call that they know already."""
         if call.seq:
-            self._amended.append(call.read())
+            self._amended.append(call.load())
         super().amend(call)
 
     def clear(self, session: str | None = None) -> None:
@@ -320,7 +320,7 @@ class SharedJournal(Journal):
         self._batches = deque(each for each in self._batches if session is not None and each.session != session)
         self._own = {seq: call for seq, call in self._own.items() if session is not None and call.session != session}
 
-    async def begin_era(self, session: str, number: int) -> int | None:
+    async def begin_epoch(self, session: str, number: int) -> int | None:
         """What was called before a change is no longer wanted; an empty name: of all sessions.
 
         Nothing of it is on its way from now on. What was entered after the change all the same, since this process
@@ -377,7 +377,7 @@ class SharedJournal(Journal):
     async def _append(self, batch: OutgoingBatch) -> int | None:
         """The number of the first; ``None``: the journal was cleared since, and is left alone."""
         async with self._appending:
-            if batch.era < self._era_of(batch.session):
+            if batch.epoch < self._era_of(batch.session):
                 return None
             return await self._commons.append(batch.session, batch.texts, batch.most, batch.name)
 
@@ -388,9 +388,9 @@ class SharedJournal(Journal):
             parts.setdefault((call.session, most, era), []).append(call)
         for (session, most, era), calls in parts.items():
             active = self._peek(session)
-            head: Object = {**self._head(session, era), "world": active.world, "most": most}
+            head: Object = {**self._head(session, era), "world": active.namespace, "most": most}
             texts = [write_call(call, head, active.emulator.seed) for call in calls]
-            before = [read_amended(call.read()) for call in calls]
+            before = [read_amended(call.load()) for call in calls]
             self._batches.append(OutgoingBatch(next(self._names), session, era, most, calls, texts, before))
 
     async def _send_batch(self, batch: OutgoingBatch) -> None:
@@ -398,7 +398,7 @@ class SharedJournal(Journal):
         numbers = () if first is None else range(first, first + len(batch.calls))
         for seq, call, fields in zip(numbers, batch.calls, batch.before, strict=first is not None):
             self._own[seq] = call
-            entry = call.read()
+            entry = call.load()
             call.seq = entry.seq = seq
             if read_amended(entry) != fields:
                 self._amended.append(entry)
@@ -431,7 +431,7 @@ class SharedJournal(Journal):
             return
         call = self._place(own, body, session, head)
         call.seq = seq
-        target = call if isinstance(call, _Told) else call.read()
+        target = call if isinstance(call, _Told) else call.load()
         target.seq = seq
         target.attempts, target.number, target.retry_of = self._join(session, head)
         self._latest = seq - 1
@@ -457,14 +457,14 @@ class SharedJournal(Journal):
         if own is not None:
             return own
         active = self._peek(session)
-        app = active.apps.get(as_text(head["vendor"])) if active.world == head["world"] else None
+        app = active.apps.get(as_text(head["vendor"])) if active.namespace == head["world"] else None
         known = None if app is None else KnownScenario(app.explainer, active.emulator)
         return _Told(body, as_text(head["id"]), session, known, len(body))
 
     def _amend(self, seq: int, session: str, fields: Object) -> None:
         """More is known of a call; of one of this process it was known before."""
         call = next((call for call in reversed(self._sessions.get(session, ())) if call.seq == seq), None)
-        if call is not None and read_amended(entry := call.read()) != fields:
+        if call is not None and read_amended(entry := call.load()) != fields:
             for name, value in fields.items():
                 setattr(entry, name, value)
             super().amend(entry)

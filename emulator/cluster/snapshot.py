@@ -34,7 +34,7 @@ def write_world(
         "digest": loaded.digest,
         "seed": emulator.seed,
         "started": emulator.started if started is None else started,
-        "era": active.era if era is None else era,
+        "era": active.epoch if era is None else era,
         "clock": None if clock is None else write_clock(clock, wall),
     }
 

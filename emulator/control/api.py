@@ -78,7 +78,7 @@ class ControlPlane:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._actions = ReportHandlers(target)
-        target.tellers["metrics"] = self._tell_metrics
+        target.reporters["metrics"] = self._tell_metrics
         self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
         self._started = self._wall.now()
         self.ready = False
@@ -111,7 +111,7 @@ class ControlPlane:
 
     async def serve_unknown(self, http: web.BaseRequest, session: str, path: str) -> web.StreamResponse:
         """A path of no vendor that is served; the journal has it all the same."""
-        active = self._target.of(session)
+        active = self._target.for_session(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
         hint = active.hints.explain_front(http.method, path)
         detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
@@ -125,7 +125,7 @@ class ControlPlane:
             path=path,
             status=404,
             session=session,
-            arrival=journal.arrive(),
+            start_seq=journal.next_seq(),
             error="not_found",
             hint=detail,
         )
@@ -160,7 +160,7 @@ class ControlPlane:
 
     async def _act(self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str) -> Result:
         """Do what is asked; of metrics those of all workers are told, or of each replica."""
-        steering, asked = self._target.steering, query.model_dump()
+        steering, asked = self._target.controller, query.model_dump()
         if route.path == _EACH:
             return merge_metrics(_by_replica(await steering.gather("metrics")))
         if route.path == _METRICS and not steering.counts_for_all:
@@ -178,7 +178,7 @@ class ControlPlane:
         """The body, once all is known that is asked for."""
         body = await _read_body(http) if http.body_exists else b""
         if route.is_of_journal:
-            await self._target.steering.catch_up()
+            await self._target.controller.catch_up()
         return body
 
     def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:

@@ -161,11 +161,11 @@ def describe_order(patterns: Sequence[Pattern], found: Sequence[JournalEntry], m
         after = f" after #{found[-1].seq}" if found else ""
         came = f"#{found[number].seq}" if number < reached else f"none{after}" if number == reached else "…"
         lines.append(f"  {number + 1}. a call{_word_pattern(pattern)}: {came}")
-    last = found[-1].arrival if found else 0
-    earlier = [entry for entry in made.entries if entry.arrival <= last and missing.holds(entry)]
+    last = found[-1].start_seq if found else 0
+    earlier = [entry for entry in made.entries if entry.start_seq <= last and missing.holds(entry)]
     if earlier:
         lines.append(f"such a call came before{_name(earlier)}.")
-    lines += _describe_near(missing, made, [entry for entry in made.entries if entry.arrival > last])
+    lines += _describe_near(missing, made, [entry for entry in made.entries if entry.start_seq > last])
     return "\n".join(lines[:MOST_LINES])
 
 

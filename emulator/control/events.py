@@ -119,9 +119,9 @@ def _render(call: JournalItem, brief: bool, numbered: bool) -> bytes:
 
     ``brief``: without looking for the nearest rule.
     """
-    entry = call.glance()
+    entry = call.without_payload()
     shown = dict(zip(_FIELDS, _read_fields(entry), strict=True))
-    shown["summary"] = entry.gist or (UNTAKEN if brief else call.read().summary)
+    shown["summary"] = entry.one_line or (UNTAKEN if brief else call.load().summary)
     number = b"id: %d\n" % call.seq if numbered else b""
     return b"%bdata: %b\n\n" % (number, dump_json(shown))
 

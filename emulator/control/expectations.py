@@ -125,7 +125,7 @@ class Pattern:
     def _find_asked(self, entry: JournalEntry) -> list[FieldComparison]:
         if not self._asked:
             return []
-        kept = entry.kept
+        kept = entry.payload
         facts = None if entry.explainer is None else entry.explainer.read(entry)
         findings = []
         for check in self._asked:

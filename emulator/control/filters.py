@@ -19,7 +19,7 @@ def compile_filters(filters: Filters) -> Filter:
     def matches(call: JournalItem) -> bool:
         if not wanted:
             return True
-        entry = call.read() if whole else call.glance()
+        entry = call.load() if whole else call.without_payload()
         return all(holds(entry) for holds in wanted)
 
     return matches

@@ -157,19 +157,19 @@ class Target(Protocol):
     def sessions(self) -> SessionRecords: ...
 
     @property
-    def worlds(self) -> Iterable[Active]:
+    def active_scenarios(self) -> Iterable[Active]:
         """Every scenario that is at work: the server's, and those of sessions that have their own."""
 
-    def of(self, session: str) -> Active: ...
+    def for_session(self, session: str) -> Active: ...
 
-    def peek(self, session: str) -> Active:
+    def find(self, session: str) -> Active:
         """As :meth:`of`, and no use of the session."""
 
     @property
-    def steering(self) -> Steering: ...
+    def controller(self) -> Steering: ...
 
     @property
-    def tellers(self) -> dict[str, Teller]:
+    def reporters(self) -> dict[str, Teller]:
         """What this process tells others, by what they may ask for."""
 
     async def listen(self, session: str, vendor: str) -> str:

@@ -56,8 +56,8 @@ class Verification:
 
     async def _entries(self) -> list[JournalEntry]:
         """In the order in which they came."""
-        entries = [call.read() async for call in cooperative(self._target.journal.list_calls(self._session))]
-        return sorted(entries, key=lambda entry: entry.arrival)
+        entries = [call.load() async for call in cooperative(self._target.journal.list_calls(self._session))]
+        return sorted(entries, key=lambda entry: entry.start_seq)
 
     async def _find(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """The calls that are meant; of an order as many as came in it."""

@@ -50,7 +50,7 @@ class ClusterBus(Protocol):
     def now(self) -> float:
         """Unix seconds, the same for all however their own clocks differ."""
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
+    async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         """Hear of all that comes from now on; what this store is called until it loses all, and each session's world.
 
         The first of several to enter finds no worlds; ``again``: it has been there before, and wants to find them.
@@ -67,13 +67,13 @@ class ClusterBus(Protocol):
             before: the version that was changed; 0: there was none.
         """
 
-    async def hear(self) -> tuple[int, JSON] | None:
+    async def receive(self) -> tuple[int, JSON] | None:
         """The next change, after a while; ``None``: none has come."""
 
     async def reply(self, number: int, reply: JSON) -> None:
         """Say what became of a change here."""
 
-    async def collect(
+    async def gather_replies(
         self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         """What each replica said of a change, of those that did within so many real seconds.

@@ -37,7 +37,7 @@ class Clock(Protocol):
     def to_client(self, seconds: float) -> float:
         """A wait in scenario seconds as the client is to be told it: in seconds of its own."""
 
-    def leave_client(self, until: float) -> None:
+    def on_client_left(self, until: float) -> None:
         """A client that was told to wait until then has its answer, and may come back."""
 
     def retire(self) -> None:
@@ -112,7 +112,7 @@ class RealClock:
     def to_client(self, seconds: float) -> float:
         return seconds / self.scale
 
-    def leave_client(self, until: float) -> None:
+    def on_client_left(self, until: float) -> None:
         """The client waits by itself."""
 
     def retire(self) -> None:
@@ -176,7 +176,7 @@ class InstantClock:
     def to_client(self, seconds: float) -> float:
         return 0.0
 
-    def leave_client(self, until: float) -> None:
+    def on_client_left(self, until: float) -> None:
         """The client comes back at once, and finds the wait over."""
         self._now = max(self._now, until)
 
@@ -229,7 +229,7 @@ class FrozenClock:
     def to_client(self, seconds: float) -> float:
         return seconds
 
-    def leave_client(self, until: float) -> None:
+    def on_client_left(self, until: float) -> None:
         """The client waits until somebody moves the clock."""
 
     def retire(self) -> None:

@@ -72,7 +72,7 @@ class EmulatedError(Exception):
                 name: shorten(said) if isinstance(said, str) else said for name, said in self.details.items()
             }
 
-    def let_go(self) -> None:
+    def clear_traceback(self) -> None:
         """Hold no longer on to where and why it was raised, and so to the request: cycles wait for the collector."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
 

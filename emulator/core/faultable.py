@@ -70,7 +70,7 @@ class FaultableResponse:
         end: when the ending comes, seconds after admission; ``inf``: once the client has left.
         promised: bytes that the head's length counts and that never come.
         close: the connection ends after a complete answer.
-        room: bytes that faults may still add; ``writes``: how many may be made of the answer.
+        max_added: bytes that faults may still add; ``writes``: how many may be made of the answer.
         texts: of the answer's tokens, as ``Chunk.tokens`` counts them.
         fields: what members of its JSON mean.
         word_error: an error in the vendor's words, as it stands in the midst of a stream, or as a whole body.
@@ -78,7 +78,7 @@ class FaultableResponse:
 
     status: int
     headers: Headers
-    pieces: tuple[Chunk, ...]
+    chunks: tuple[Chunk, ...]
     streamed: bool
     chunked: bool
     start: float = 0.0
@@ -86,7 +86,7 @@ class FaultableResponse:
     ending: CloseMode = CloseMode.COMPLETE
     promised: int = 0
     close: bool = False
-    room: int = DEFAULT.added
+    max_added: int = DEFAULT.added
     writes: int = DEFAULT.writes
     texts: tuple[str, ...] = ()
     fields: FieldNames = NO_FIELDS
@@ -95,18 +95,18 @@ class FaultableResponse:
     @property
     def body(self) -> bytes:
         """What the client's HTTP layer yields."""
-        return b"".join(piece.data for piece in self.pieces)
+        return b"".join(piece.data for piece in self.chunks)
 
     @property
     def size(self) -> int:
-        return sum(len(piece.data) for piece in self.pieces)
+        return sum(len(piece.data) for piece in self.chunks)
 
     def events(self) -> list[EventRange]:
         """Each event's place in the body."""
         found = []
         start = end = 0
         mark = Mark.PLAIN
-        for piece in self.pieces:
+        for piece in self.chunks:
             end += len(piece.data)
             mark |= piece.mark
             if piece.last and end > start:
@@ -125,12 +125,12 @@ class FaultableResponse:
         before: list[Chunk] = []
         tokens = 0
         left = position
-        for index, piece in enumerate(self.pieces):
+        for index, piece in enumerate(self.chunks):
             if left < len(piece.data):
                 if left:
                     before.append(replace(piece, data=piece.data[:left], tokens=tokens, last=False, flush=True))
-                    return tuple(before), (replace(piece, data=piece.data[left:]), *self.pieces[index + 1 :])
-                return tuple(before), self.pieces[index:]
+                    return tuple(before), (replace(piece, data=piece.data[left:]), *self.chunks[index + 1 :])
+                return tuple(before), self.chunks[index:]
             before.append(piece)
             tokens = piece.tokens
             left -= len(piece.data)
@@ -148,7 +148,7 @@ class FaultableResponse:
         missing = sum(len(piece.data) for piece in after)
         promised = 0 if ending is CloseMode.COMPLETE else self.promised + missing
         end = before[-1].due if before else self.start
-        return replace(self, pieces=_flush(before), end=end, ending=ending, promised=promised)
+        return replace(self, chunks=_flush(before), end=end, ending=ending, promised=promised)
 
     def edit(self, edits: Iterable[Edit]) -> Self:
         """The answer with some bytes replaced; edits do not overlap.
@@ -156,19 +156,19 @@ class FaultableResponse:
         A replacement goes out with the piece that held the first byte it replaces. Of edits that add more bytes
         than there is room for, the first are made.
         """
-        waiting, grown = _fit(sorted(edits), self.room)
+        waiting, grown = _fit(sorted(edits), self.max_added)
         if not waiting:
             return self
         firsts, lasts = [first for first, _, _ in waiting], [last for _, last, _ in waiting]
         pieces = []
         start = 0
-        for index, piece in enumerate(self.pieces):
+        for index, piece in enumerate(self.chunks):
             end = start + len(piece.data)
             near = waiting[bisect_left(lasts, start) : bisect_right(firsts, end)]
-            final = index == len(self.pieces) - 1
+            final = index == len(self.chunks) - 1
             pieces.append(replace(piece, data=_edit(piece.data, start, near, final=final)) if near else piece)
             start = end
-        return replace(self, pieces=tuple(pieces), room=self.room - max(0, grown))
+        return replace(self, chunks=tuple(pieces), max_added=self.max_added - max(0, grown))
 
 
 def _flush(pieces: tuple[Chunk, ...]) -> tuple[Chunk, ...]:

@@ -50,7 +50,7 @@ class Request:
         key: identity and attempt of the request; every id in the answer is drawn from it.
         attempt: how often an equal request came before.
         documents: what the vendor keeps for the session, if it keeps anything.
-        bare: the shelf where that would be, taken to be nothing; whoever counts the request finds out.
+        unread_collection: the shelf where that would be, taken to be nothing; whoever counts the request finds out.
         most_values, most_text: that a body of JSON may have; the latter in bytes.
         key_suffix: what a key ends in that is handed out, so that calls with it come back to where it is from.
     """
@@ -67,14 +67,14 @@ class Request:
     key: bytes = UNNAMED
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
-    bare: str = ""
+    unread_collection: str = ""
     most_values: int = DEFAULT.values
     most_text: int = DEFAULT.text
     key_suffix: str = ""
     _json: JSON | _Unread | ValueError = _UNREAD
 
     @property
-    def is_named(self) -> bool:
+    def has_key(self) -> bool:
         """It has its key."""
         return self.key != UNNAMED
 

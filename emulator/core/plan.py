@@ -94,26 +94,26 @@ class Choice:
 
     Fields:
         due: as many as tokens, seconds after admission, never decreasing.
-        spans: cover all tokens in order.
+        segments: cover all tokens in order.
         stopped_by: the stop string that ended it, if one did.
         prompt: which prompt of the call it answers.
     """
 
-    said: TokenSequence
+    tokens_said: TokenSequence
     due: Sequence[float]
     finish_reason: FinishReason
-    spans: tuple[Segment, ...]
+    segments: tuple[Segment, ...]
     logprobs: tuple[Logprob, ...] | None = None
     stopped_by: str | None = None
     prompt: int = 0
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        return self.said.tokens
+        return self.tokens_said.tokens
 
     @property
     def ids(self) -> tuple[int, ...]:
-        return self.said.ids
+        return self.tokens_said.ids
 
     @property
     def count(self) -> int:
@@ -124,22 +124,22 @@ class Choice:
         """The first ``count`` tokens, one at least."""
         return replace(
             self,
-            said=Tokens(self.tokens[:count], self.ids[:count]),
+            tokens_said=Tokens(self.tokens[:count], self.ids[:count]),
             due=self.due[:count],
-            spans=tuple([replace(s, end=min(s.end, count)) for s in self.spans if s.start < count]),
+            segments=tuple([replace(s, end=min(s.end, count)) for s in self.segments if s.start < count]),
             logprobs=None if self.logprobs is None else self.logprobs[:count],
         )
 
     def text(self, kind: str = "text") -> str:
         """All text of one kind of span."""
-        if len(self.spans) == 1 and self.spans[0].kind == kind:
-            return self.said.text
-        return "".join("".join(self.tokens[s.start : s.end]) for s in self.spans if s.kind == kind)
+        if len(self.segments) == 1 and self.segments[0].kind == kind:
+            return self.tokens_said.text
+        return "".join("".join(self.tokens[s.start : s.end]) for s in self.segments if s.kind == kind)
 
     @property
     def tool_calls(self) -> tuple[tuple[str, str], ...]:
         """Name and arguments of each call."""
-        return tuple((s.name, "".join(self.tokens[s.start : s.end])) for s in self.spans if s.kind == "tool_call")
+        return tuple((s.name, "".join(self.tokens[s.start : s.end])) for s in self.segments if s.kind == "tool_call")
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +214,7 @@ class Plan:
 
 def _abandon(choice: Choice) -> Choice:
     said, spans = Tokens(("",), choice.ids[:1]), (Segment("text", 0, 1),)
-    ended = replace(choice, said=said, due=(0.0,), spans=spans, logprobs=None)
+    ended = replace(choice, tokens_said=said, due=(0.0,), segments=spans, logprobs=None)
     return replace(ended, finish_reason="stop", stopped_by="")
 
 

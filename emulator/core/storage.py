@@ -46,7 +46,7 @@ class Store(Protocol):
         """Its counters, quotas and documents are those of every process that answers as one with this one."""
 
     @property
-    def commons(self) -> ClusterBus | None:
+    def bus(self) -> ClusterBus | None:
         """Where the processes that share it tell one another of changes; ``None``: there is but one."""
 
     @property
@@ -56,14 +56,14 @@ class Store(Protocol):
     def open(self, world: str) -> "State":
         """What there is of a world; in the memory of a process that is nothing."""
 
-    async def begin(self, world: str, now: float) -> float:
+    async def start_namespace(self, world: str, now: float) -> float:
         """When a world began, Unix seconds: the first that asks says it.
 
         Raises:
             StoreLostError: it cannot be reached, or its clock is far from this process's.
         """
 
-    async def tend(self) -> bool:
+    async def heartbeat(self) -> bool:
         """Say, every few seconds, that this process lives; take back what those held that have died; compare clocks.
 
         False if the store has lost what it held, and all begins anew.
@@ -73,7 +73,7 @@ class Store(Protocol):
             ApartError: its clock is far from this process's.
         """
 
-    async def let_go(self) -> None:
+    async def release(self) -> None:
         """Give back what leads nowhere since it went away; it is reached anew."""
 
     async def close(self) -> None:
@@ -112,7 +112,7 @@ class State(Protocol):
             DocumentsError: as ``count`` does.
         """
 
-    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+    async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         """Say when a call will end: whoever is refused its place is told to wait until then.
 
         A store may still be about to hear of it; it hears all that this process says in order.

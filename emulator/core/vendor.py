@@ -58,15 +58,15 @@ class InferenceCall:
         served: which of several behind the deployment answers.
         delay: seconds before anything of the answer is due, beside the scenario's latency.
         fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
-        keep: what is kept of the answer, a key and a document, once it is decided.
+        store_result: what is kept of the answer, a key and a document, once it is decided.
         at_once: the answer says only that it will be kept, so it does not wait for the model.
-        names: under which it may be stopped while it is answered, from the answer's key.
-        heavy: its answer is large however small the request, so it is worded beside the event loop.
-        stopped: nobody works on it: it ends at once, without text.
+        cancel_ids: under which it may be stopped while it is answered, from the answer's key.
+        is_cpu_heavy: its answer is large however small the request, so it is worded beside the event loop.
+        is_stopped: nobody works on it: it ends at once, without text.
     """
 
     deployment: Deployment
-    ask: InferenceRequest
+    request: InferenceRequest
     codec: Codec
     stream: bool = False
     prompt_tokens: tuple[int, ...] = (0,)
@@ -75,11 +75,11 @@ class InferenceCall:
     served: str = ""
     delay: float = 0.0
     fallback: Callable[[], InferenceCall] | None = None
-    keep: Callable[[Plan, Request], tuple[str, JSON]] | None = None
+    store_result: Callable[[Plan, Request], tuple[str, JSON]] | None = None
     at_once: bool = False
-    names: Callable[[bytes], Collection[str]] | None = None
-    heavy: bool = False
-    stopped: bool = False
+    cancel_ids: Callable[[bytes], Collection[str]] | None = None
+    is_cpu_heavy: bool = False
+    is_stopped: bool = False
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -164,28 +164,28 @@ class Service(Generic[S, H]):
     """One vendor as it runs: what its functions may know of the emulator around it.
 
     Fields:
-        habits: of each deployment by name, as ``Vendor.prepare`` found them.
+        profiles: of each deployment by name, as ``Vendor.prepare`` found them.
         keys: token → principal, or ``None``: any non-empty credential will do.
         started: Unix seconds.
         tokenizer: of a deployment.
         bounds: what one call may cost.
         count_prompt: tokens of each prompt or input of an ask, template included.
         count_chat: tokens of a conversation with its tools, before the rest of the ask is known.
-        weigh_texts: the same of a conversation that is texts alone, and the locale of the last.
+        count_texts: the same of a conversation that is texts alone, and the locale of the last.
         running: calls that may be stopped.
     """
 
     name: str
     settings: S
     deployments: Mapping[str, Deployment]
-    habits: Mapping[str, H]
+    profiles: Mapping[str, H]
     keys: Mapping[str, str] | None
     clock: Clock
     started: float
     tokenizer: Callable[[Deployment], Tokenizer]
     count_prompt: Callable[[InferenceRequest, Deployment], tuple[int, ...]]
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
-    weigh_texts: Callable[[Sequence[Message], Deployment], tuple[int, str]]
+    count_texts: Callable[[Sequence[Message], Deployment], tuple[int, str]]
     metrics: Metrics
     bounds: CallBounds = DEFAULT
     running: RunningResponses = field(default_factory=RunningResponses)
@@ -207,15 +207,15 @@ class FastParser(Generic[S, H]):
     """Reads the usual request at little cost, and every other with all checks.
 
     Fields:
-        plain: to the same call as ``whole``. ``None``: there is more to be looked at, or something to refuse.
+        fast: to the same call as ``full``. ``None``: there is more to be looked at, or something to refuse.
     """
 
-    plain: Callable[[Request, Service[S, H]], InferenceCall | None]
-    whole: Callable[[Request, Service[S, H]], Parsed]
+    fast: Callable[[Request, Service[S, H]], InferenceCall | None]
+    full: Callable[[Request, Service[S, H]], Parsed]
 
     def __call__(self, request: Request, service: Service[S, H]) -> Parsed:
-        call = self.plain(request, service)
-        return self.whole(request, service) if call is None else call
+        call = self.fast(request, service)
+        return self.full(request, service) if call is None else call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,15 +229,15 @@ class Endpoint(Generic[S, H]):
         parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer or
             the change that is asked for.
             Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
-        open: asks for no credential.
-        keeps: its requests can change something, or need what was kept; a parser sees that.
+        is_public: asks for no credential.
+        is_stateful: its requests can change something, or need what was kept; a parser sees that.
     """
 
     method: str
     path: str
     parse: Callable[[Request, Service[S, H]], Parsed]
-    open: bool = False
-    keeps: bool = False
+    is_public: bool = False
+    is_stateful: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,8 +254,8 @@ class Vendor(Generic[S, H]):
 
     Fields:
         catalogue: the deployments it serves before a scenario adds its own.
-        prepare: what no request changes of how a deployment reads and answers; found out once.
-        planes: what has a port of its own, by name; the vendor's own port does not serve it then.
+        profile_deployment: what no request changes of how a deployment reads and answers; found out once.
+        extra_listeners: what has a port of its own, by name; the vendor's own port does not serve it then.
         check_traits: what is wrong with a scenario's traits of a deployment, in a sentence; empty: nothing.
         authenticate: names the principal or raises ``UNAUTHENTICATED``.
         render_error: words any refusal, the vendor's own and injected ones; total over ``ErrorKind``.
@@ -266,8 +266,8 @@ class Vendor(Generic[S, H]):
         body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
         lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
-        reads: request headers that have a say in how a request is read; a parser sees no others.
-        keeps: so it is with all its endpoints.
+        relevant_headers: request headers that have a say in how a request is read; a parser sees no others.
+        is_stateful: so it is with all its endpoints.
         provider: what ``name_provider`` gives, if that is not always the vendor's own name.
     """
 
@@ -276,7 +276,7 @@ class Vendor(Generic[S, H]):
     endpoints: tuple[Endpoint[S, H], ...]
     settings: type[S]
     catalogue: Callable[[S], tuple[Deployment, ...]]
-    prepare: Callable[[Deployment, S], H]
+    profile_deployment: Callable[[Deployment, S], H]
     authenticate: Callable[[Request, Service[S, H]], str]
     render_error: Callable[[EmulatedError, Request, Service[S, H]], Response]
     render_late_error: Callable[[EmulatedError, Request, Service[S, H]], bytes]
@@ -284,9 +284,9 @@ class Vendor(Generic[S, H]):
     body_limit: int = 64 * 1024**2
     date: bool = True
     lower_case: bool = False
-    reads: tuple[str, ...] = ()
-    keeps: bool = False
-    planes: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
+    relevant_headers: tuple[str, ...] = ()
+    is_stateful: bool = False
+    extra_listeners: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
     check_traits: Callable[[Deployment], str] = lambda deployment: ""
     provider: Callable[[str], str] | None = None
 

@@ -29,7 +29,7 @@ class Fault(Closed):
         """No byte of the answer is sent, so what comes after it does nothing."""
         return False
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         """The answer with the fault in it."""
         raise NotImplementedError
 
@@ -49,7 +49,7 @@ def apply_faults(
     for fault in faults:
         if delivery.start == inf:
             break
-        before, delivery = delivery, fault.bend(delivery)
+        before, delivery = delivery, fault.apply(delivery)
         if tell is not None:
             tell(fault, before, delivery)
     return delivery

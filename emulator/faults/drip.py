@@ -24,13 +24,13 @@ class Drip(Positioned):
     type: Literal["drip"]
     bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(description="The rate.", examples=[20])
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         before, after = delivery.divide(self.find(delivery))
         least = delivery.size // max(1, delivery.writes)
         slow = tuple(self._drip(after, before[-1].due if before else delivery.start, least))
         end = max(delivery.end, slow[-1].due) if slow else delivery.end
         left = max(0, delivery.writes - (len(slow) - len(after)))
-        return replace(delivery, pieces=(*before, *slow), end=end, writes=left)
+        return replace(delivery, chunks=(*before, *slow), end=end, writes=left)
 
     def _drip(self, pieces: tuple[Chunk, ...], now: float, least: int) -> Iterator[Chunk]:
         """Writes of one size or less, ``least`` or more, each sent once its bytes are there and have had their time."""

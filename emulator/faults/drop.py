@@ -56,7 +56,7 @@ class Drop(Fault):
     def needs_events(self) -> bool:
         return set(self.field) == {"done"}
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         body = delivery.body
         edits: list[Edit] = []
         for event in delivery.events():

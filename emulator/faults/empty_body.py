@@ -17,5 +17,5 @@ class EmptyBody(Fault):
 
     type: Literal["empty_body"]
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
-        return replace(delivery, pieces=(), promised=0)
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
+        return replace(delivery, chunks=(), promised=0)

@@ -23,7 +23,7 @@ class ExtraFields(Fault):
         default={"unexpected_field": "unexpected"}, min_length=1, description="What to add."
     )
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         body = delivery.body
         alone = dump_json(self.fields)[1:-1]
         behind = b"," + alone

@@ -43,10 +43,10 @@ def locate_faults(
 
 def _move(at: int, before: FaultableResponse, after: FaultableResponse) -> int:
     """Where a place is found again: in its own piece, if there are as many as before."""
-    if len(before.pieces) != len(after.pieces):
+    if len(before.chunks) != len(after.chunks):
         return _shift(at, before.body, after.body)
     old = new = 0
-    for one, two in zip(before.pieces, after.pieces, strict=True):
+    for one, two in zip(before.chunks, after.chunks, strict=True):
         if at <= old + len(one.data):
             return new + _shift(at - old, one.data, two.data)
         old, new = old + len(one.data), new + len(two.data)
@@ -91,8 +91,8 @@ def _find_changes(before: FaultableResponse, after: FaultableResponse) -> Iterat
 
 def _list_writes(delivery: FaultableResponse) -> set[int]:
     """Where each write ends but the last, which is as long as the body."""
-    ends = accumulate(len(piece.data) for piece in delivery.pieces)
-    return {end for end, piece in zip(ends, delivery.pieces, strict=True) if piece.flush} - {0, delivery.size}
+    ends = accumulate(len(piece.data) for piece in delivery.chunks)
+    return {end for end, piece in zip(ends, delivery.chunks, strict=True) if piece.flush} - {0, delivery.size}
 
 
 def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator[int]:
@@ -114,7 +114,7 @@ def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator
 def _list_ends(delivery: FaultableResponse) -> Iterator[tuple[int, float]]:
     """Where each piece ends, and when it is due."""
     end = 0
-    for piece in delivery.pieces:
+    for piece in delivery.chunks:
         end += len(piece.data)
         if piece.data:
             yield end, piece.due

@@ -17,7 +17,7 @@ class Garbage(Positioned):
 
     type: Literal["garbage"]
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         body, spans = delivery.body, delivery.events()
         index = find_event(delivery, self.find(delivery))
         order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` cannot be any worse

@@ -27,12 +27,12 @@ class Hang(Positioned):
     def leaves_nothing(self) -> bool:
         return not self.has_position
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         if self.has_position:
             position = self.find(delivery)
             if not delivery.reaches(position):
                 return delivery
             delivery = delivery.cut(position, CloseMode.CLOSE)
         else:
-            delivery = replace(delivery, pieces=(), start=inf, end=0.0, ending=CloseMode.CLOSE)
+            delivery = replace(delivery, chunks=(), start=inf, end=0.0, ending=CloseMode.CLOSE)
         return replace(delivery, end=inf if self.for_ is None else delivery.end + self.for_)

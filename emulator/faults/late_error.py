@@ -27,15 +27,15 @@ class LateError(Positioned):
     )
     message: str | None = Field(default=None, description="The text a client reads; absent: the vendor's.")
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         if not delivery.streamed and delivery.status >= 400:
             return delivery
         words = delivery.word_error(EmulatedError(self.kind, message=self.message))
         if not delivery.streamed:
-            return replace(delivery, pieces=(Chunk(delivery.end, words),))
+            return replace(delivery, chunks=(Chunk(delivery.end, words),))
         position = self.find(delivery)
         if not delivery.reaches(position):
             return delivery
         cut = delivery.cut(position)
-        tokens = cut.pieces[-1].tokens if cut.pieces else 0
-        return replace(cut, pieces=(*cut.pieces, Chunk(cut.end, words, tokens)))
+        tokens = cut.chunks[-1].tokens if cut.chunks else 0
+        return replace(cut, chunks=(*cut.chunks, Chunk(cut.end, words, tokens)))

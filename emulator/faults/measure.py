@@ -32,7 +32,7 @@ def measure(
         return FaultableResponse(
             status=answer.status,
             headers=answer.headers,
-            pieces=pieces,
+            chunks=pieces,
             streamed=True,
             chunked=True,
             end=pieces[-1].due if pieces else 0.0,
@@ -43,7 +43,7 @@ def measure(
     return FaultableResponse(
         status=answer.status,
         headers=answer.headers,
-        pieces=tuple(_cut_body(answer.body, due, tokens, fields)) if answer.body else (),
+        chunks=tuple(_cut_body(answer.body, due, tokens, fields)) if answer.body else (),
         streamed=False,
         chunked=answer.chunked,
         start=due,
@@ -59,7 +59,7 @@ def _list_tokens(plan: Plan) -> tuple[tuple[int, str], ...]:
     tokens = [
         (choice.due[at], number, at, span, choice.tokens[at])
         for number, choice in enumerate(plan.choices)
-        for span, part in enumerate(choice.spans)
+        for span, part in enumerate(choice.segments)
         for at in range(part.start, part.end)
     ]
     return tuple([(number * _MOST_SPANS + span, token) for _, number, _, span, token in sorted(tokens)])

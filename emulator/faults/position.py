@@ -86,7 +86,7 @@ def _find_after_tokens(delivery: FaultableResponse, count: int) -> int:
 def _find_end(delivery: FaultableResponse, wanted: Callable[[Chunk], bool]) -> int:
     """Where the first piece of a kind ends; the end of the body if there is none."""
     end = 0
-    for piece in delivery.pieces:
+    for piece in delivery.chunks:
         end += len(piece.data)
         if wanted(piece):
             return end
@@ -98,7 +98,7 @@ def _find_first_token(delivery: FaultableResponse) -> int:
     if delivery.streamed:
         return next((span.start for span in delivery.events() if span.start < end <= span.end), end)
     start = 0
-    for piece in delivery.pieces:
+    for piece in delivery.chunks:
         if piece.tokens:
             return start
         start += len(piece.data)

@@ -21,7 +21,7 @@ class Reorder(Positioned):
     def needs_events(self) -> bool:
         return True
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         events = list_events_from(delivery, self.find(delivery))[:2]
         if len(events) < 2:
             return delivery

@@ -37,18 +37,18 @@ class Split(Fault):
     def needs_events(self) -> bool:
         return self.writes == "event"
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         if delivery.writes == 0 and self.writes in _CUTS:
             return delivery
         if self.writes == "event":
-            pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.pieces)
+            pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.chunks)
         elif self.writes == "across":
             middles = [(event.start + event.end) // 2 for event in delivery.events() if event.end - event.start > 1]
-            pieces = tuple(_cut_at(delivery.pieces, middles))
+            pieces = tuple(_cut_at(delivery.chunks, middles))
         else:
-            pieces = tuple(self._split(delivery.pieces, delivery.writes))
-        made = len(pieces) - len(delivery.pieces)
-        return replace(delivery, pieces=pieces, writes=max(0, delivery.writes - made))
+            pieces = tuple(self._split(delivery.chunks, delivery.writes))
+        made = len(pieces) - len(delivery.chunks)
+        return replace(delivery, chunks=pieces, writes=max(0, delivery.writes - made))
 
     def _split(self, pieces: tuple[Chunk, ...], most: int) -> Iterator[Chunk]:
         """At most so many writes; the last has all that is left of its piece, and later pieces are as they were."""

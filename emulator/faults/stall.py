@@ -21,7 +21,7 @@ class Stall(Positioned):
     type: Literal["stall"]
     for_: Duration = Field(alias="for", description="How long.", examples=["30s"])
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         position = self.find(delivery)
         if not delivery.reaches(position):
             return delivery
@@ -29,4 +29,4 @@ class Stall(Positioned):
         if before:
             before = (*before[:-1], replace(before[-1], flush=True))
         late = tuple(replace(piece, due=piece.due + self.for_) for piece in after)
-        return replace(delivery, pieces=(*before, *late), end=delivery.end + self.for_)
+        return replace(delivery, chunks=(*before, *late), end=delivery.end + self.for_)

@@ -18,6 +18,6 @@ class Truncate(Positioned):
 
     type: Literal["truncate"]
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         position = self.find(delivery)
         return delivery.cut(min(position, find_finish(delivery)) if delivery.streamed else position)

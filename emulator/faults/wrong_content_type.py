@@ -19,7 +19,7 @@ class WrongContentType(Fault):
         default="text/html; charset=utf-8", description="The type to send.", examples=["text/plain"]
     )
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         name = next((key for key, _ in delivery.headers if key.lower() == "content-type"), "Content-Type")
         kept = [(key, self.value if key == name else value) for key, value in delivery.headers]
         if not any(key == name for key, _ in kept):

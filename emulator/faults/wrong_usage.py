@@ -18,7 +18,7 @@ class WrongUsage(Fault):
 
     type: Literal["wrong_usage"]
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         body = delivery.body
         edits: list[Edit] = []
         names = [name.encode() for name in (*delivery.fields.generated, *delivery.fields.counts)]

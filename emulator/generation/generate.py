@@ -170,7 +170,7 @@ def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage
     completion = reasoning = 0
     for choice in choices:
         completion += choice.count
-        for span in choice.spans:
+        for span in choice.segments:
             if span.kind == "reasoning":
                 reasoning += span.end - span.start
     return Usage(sum(prompt_tokens), completion, reasoning)

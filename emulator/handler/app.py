@@ -67,14 +67,14 @@ class VendorApp:
         self.service = service
         self.emulator = emulator
         self._metrics = metrics
-        metrics.know(service.deployments)
+        metrics.register(service.deployments)
         self._reader = RequestParser(vendor, service, emulator)
         self._decider = ResponseDecider(vendor, service, emulator, hints, header_faults=header_faults)
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._quick: FastHandler | None = None
         self._spans = spans
-        if emulator.is_plain and isinstance(emulator.state, LocalState) and spans is None:
+        if emulator.has_no_rules and isinstance(emulator.state, LocalState) and spans is None:
             self._quick = FastHandler(
                 vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics
             )
@@ -91,7 +91,7 @@ class VendorApp:
             exchange.answer = answer = await self._answer(http, exchange)
             self._metrics.work(exchange.call, 1)
             exchange.extra = _extra(exchange)
-            if exchange.asks and found.headers.get(TIMING) == "1":
+            if exchange.overrides and found.headers.get(TIMING) == "1":
                 player.planned_ttft = exchange.planned_ttft or 0.0
             if exchange.admission is not None and _has_left(http):
                 left = True
@@ -102,7 +102,7 @@ class VendorApp:
             raise
         except Exception:
             log.exception("bug in the emulator: %s %s", http.method, path)
-            return player.abort() if exchange.sent.status else await player.play(_BUG)
+            return player.abort() if exchange.sent.status else await player.write(_BUG)
         finally:
             self._metrics.running -= 1
             if exchange.answer is not None:
@@ -119,15 +119,15 @@ class VendorApp:
         """Send the answer; meanwhile another request may stop it by a name of the call, or, bent by a fault, cut it."""
         plan, call = exchange.plan, exchange.call
         due = 0.0 if plan is None else plan.due
-        if plan is None or call is None or call.names is None:
-            return await player.play(answer, due)
-        running, session, names = self.service.running, exchange.wire.session, call.names(plan.key)
+        if plan is None or call is None or call.cancel_ids is None:
+            return await player.write(answer, due)
+        running, session, names = self.service.running, exchange.wire.session, call.cancel_ids(plan.key)
         player.stoppable = not isinstance(answer, FaultableResponse)
         stop = partial(self._stop, player, exchange, call, plan) if player.stoppable else None
         answering = CancellableResponse(stop, player.abort)
         running.enter(session, names, answering)
         try:
-            return await player.play(answer, due)
+            return await player.write(answer, due)
         finally:
             running.leave(session, names, answering)
 
@@ -143,7 +143,9 @@ class VendorApp:
         span = None if self._spans is None else self._spans.begin(http.method, found.headers)
         wire = Request(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
         wire.key_suffix = found.key_suffix
-        exchange = RequestContext(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
+        exchange = RequestContext(
+            wire, self.emulator.clock.now(), journal.epoch(session), journal.next_seq(), found.overrides
+        )
         exchange.span = span
         return exchange
 
@@ -153,7 +155,7 @@ class VendorApp:
         wire = exchange.wire
         response: Response | StreamingResponse
         try:
-            if exchange.asks:
+            if exchange.overrides:
                 check_headers(wire.headers)
             bounds = self.emulator.bounds
             wire.most_values, wire.most_text = bounds.values, bounds.text
@@ -167,12 +169,12 @@ class VendorApp:
             exchange.plan = None
             await self._name(exchange)
             response = await self._decider.refuse(error, exchange)
-            error.let_go()
+            error.clear_traceback()
         except HeaderOverrideError as error:
             exchange.error, exchange.hint = "asked", str(error)
             await self._name(exchange)
             return refuse_overrides(error)
-        return await self._decider.bend(response, exchange)
+        return await self._decider.apply_faults(response, exchange)
 
     async def _decide(self, exchange: RequestContext) -> Response | StreamingResponse:
         """What is read, and decided; once more where documents turn out to have a say."""
@@ -183,7 +185,7 @@ class VendorApp:
             return await self._decide_once(exchange)
 
     async def _decide_once(self, exchange: RequestContext) -> Response | StreamingResponse:
-        exchange.parsed = parsed = await self._reader.read(exchange)
+        exchange.parsed = parsed = await self._reader.parse(exchange)
         try:
             return await self._decider.decide(exchange)
         finally:
@@ -191,11 +193,11 @@ class VendorApp:
 
     async def _name(self, exchange: RequestContext) -> None:
         """A request that was refused early has a name all the same."""
-        if not exchange.wire.is_named:
+        if not exchange.wire.has_key:
             with suppress(EmulatedError):  # the store is away: it counts as the first attempt
                 await self._reader.name(exchange)
 
-    def know(
+    def cache_head(
         self,
         name: Name,
         http: web.BaseRequest,
@@ -208,7 +210,7 @@ class VendorApp:
         if self._quick is None:
             return None
         endpoint, params = self._reader.find("POST", path)
-        if endpoint is None or endpoint.open:
+        if endpoint is None or endpoint.is_public:
             return None
         head = CachedHead(
             name,
@@ -223,7 +225,7 @@ class VendorApp:
             base_url,
             found.session,
             found.key_suffix,
-            self.vendor.keeps or endpoint.keeps,
+            self.vendor.is_stateful or endpoint.is_stateful,
         )
         head.place = self._reader.memo.place(head.open(b""))
         return head

@@ -42,7 +42,7 @@ def redact_payload(
     if body is not None:
         kept.body = tokens.cut_bytes(redact_body(body[:most]))
     if choice is not None:
-        text = choice.said.text if len(choice.spans) == 1 else choice.text()
+        text = choice.tokens_said.text if len(choice.segments) == 1 else choice.text()
         kept.text = tokens.cut(redact_text(text[:most]))
         kept.tool_calls = tuple([(name, tokens.cut(redact_text(said))) for name, said in choice.tool_calls])
         kept.response_cut = len(text) > most
@@ -96,8 +96,8 @@ class CallRecord:
     wire: Request
     started: float
     ended: float
-    arrival: int
-    identity: bytes
+    start_seq: int
+    fingerprint: bytes
     attempt: int
     sent: Sent
     sent_tokens: int
@@ -231,7 +231,7 @@ class CallRecord:
         if self.body is not None and len(self.body) > most:
             self.body, self.response_cut = self.body[:most], True
 
-    def forget(self) -> None:
+    def drop_payload(self) -> None:
         """Keep no more than the figures."""
         self.size = self.most = 0
         self.asked = False
@@ -239,7 +239,7 @@ class CallRecord:
             self.sent.lateness = [find_p99(self.sent.lateness)]
         self._empty()
         if self.entry is not None:
-            self.entry.forget()
+            self.entry.drop_payload()
 
     def _empty(self) -> None:
         """Hold on to nothing of the request, the answer and the scenario that it met."""
@@ -251,22 +251,22 @@ class CallRecord:
         self.choice = self.body = self.raw = None
         self.sent.dues = ()
 
-    def read(self) -> JournalEntry:
+    def load(self) -> JournalEntry:
         """The entry, made when it is first asked for."""
         if self.entry is None:
-            self.entry = self.glance()
+            self.entry = self.without_payload()
             if self.most:
                 self.entry.keep = self._keep
         return self.entry
 
-    def glance(self) -> JournalEntry:
+    def without_payload(self) -> JournalEntry:
         """Its figures alone."""
         if self.entry is not None:
             return self.entry
         entry = self._make()
         if self.asked or self.most:
             match = self.match if self.asked else None
-            entry.evidence = MatchEvidence(self.explainer, match, self.identity, self.attempt, self.verdicts)
+            entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.verdicts)
         return entry
 
     def _make(self) -> JournalEntry:
@@ -275,7 +275,7 @@ class CallRecord:
             id=self.id,
             time=self.started,
             seq=self.seq,
-            arrival=self.arrival,
+            start_seq=self.start_seq,
             vendor=self.vendor,
             method=wire.method,
             path=wire.path,

@@ -29,11 +29,11 @@ class RequestContext:
 
     Fields:
         started: when it was admitted, Unix seconds.
-        era: of the journal it belongs to; ``arrival``: which of its calls it is.
-        identity: what makes it the same as another.
+        epoch: of the journal it belongs to; ``start_seq``: which of its calls it is.
+        fingerprint: what makes it the same as another.
         parsed: the call, or the answer or change of a route that no model answers.
         refusal: what was said in place of an answer.
-        asks: a header asks something of the emulator itself.
+        overrides: a header asks something of the emulator itself.
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
         answer: what is sent; ``extra``: headers beside its own; ``strikes``: where faults struck in it.
         trace: what is left of it, once it is recorded.
@@ -42,10 +42,10 @@ class RequestContext:
 
     wire: Request
     started: float
-    era: tuple[int, int] = (0, 0)
-    arrival: int = 0
-    asks: bool = True
-    identity: bytes = b""
+    epoch: tuple[int, int] = (0, 0)
+    start_seq: int = 0
+    overrides: bool = True
+    fingerprint: bytes = b""
     parsed: Parsed | None = None
     match: Match | None = None
     plan: Plan | None = None

@@ -72,8 +72,8 @@ class ResponseDecider:
         parsed = exchange.parsed
         assert parsed is not None
         match = await self._match(exchange, parsed)
-        if match.outcome.error is not None and not wire.is_named:  # it is refused before it is charged
-            await emulator.name(wire, exchange.identity)
+        if match.outcome.error is not None and not wire.has_key:  # it is refused before it is charged
+            await emulator.name(wire, exchange.fingerprint)
         while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _is_full(match):
             exchange.parsed = parsed = parsed.fallback()
             match = await self._match(exchange, parsed)
@@ -86,29 +86,29 @@ class ResponseDecider:
             facts = read_exchange(emulator, self._vendor.name, exchange)
             match = await _fill_reply(match, facts, wire.key, started, emulator.bounds.filled)
         exchange.plan = plan = await self._plan(parsed, match, exchange)
-        if parsed.keep is not None:
+        if parsed.store_result is not None:
             await self._keep(parsed, plan, exchange)
         return await _word(parsed, plan, wire)
 
     async def _plan(self, call: InferenceCall, match: Match, exchange: RequestContext) -> Plan:
         """What is said to a call, once it is let in."""
-        emulator, wire, identity = self._emulator, exchange.wire, exchange.identity
+        emulator, wire, identity = self._emulator, exchange.wire, exchange.fingerprint
         gate = emulator.gate_for(call)
         if gate is None or match.outcome.error is not None:
             repeated = identity if exchange.attempt and call.repeatable else None
             plan = await emulator.plan(call, match, wire.key, exchange.started, None, repeated)
         else:
             plan, exchange.admission = await emulator.admit(call, match, wire, identity, exchange.started, gate)
-        return plan.abandon() if call.stopped else plan
+        return plan.abandon() if call.is_stopped else plan
 
     async def _match(self, exchange: RequestContext, parsed: Parsed) -> Match:
         emulator, wire = self._emulator, exchange.wire
         match = UNMATCHED
         if emulator.rules:
             match = await emulator.match(
-                self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, exchange.started
+                self._vendor.name, wire, parsed, exchange.fingerprint, exchange.attempt, exchange.started
             )
-        if exchange.asks and self._header_faults:
+        if exchange.overrides and self._header_faults:
             match = _ask(match, wire.headers, emulator.bounds.faults)
         exchange.match = match
         return match
@@ -128,8 +128,8 @@ class ResponseDecider:
     async def _keep(self, call: InferenceCall, plan: Plan, exchange: RequestContext) -> None:
         """Keep what is to be kept of an answer, before anyone reads it; past a bound the oldest is forgotten."""
         state, shelf, session = self._emulator.state, self._vendor.name, exchange.wire.session
-        assert call.keep is not None
-        key, document = call.keep(plan, exchange.wire)
+        assert call.store_result is not None
+        key, document = call.store_result(plan, exchange.wire)
         documents = await state.fetch(session, shelf)
         await self._make_room(session, documents, key)
         await state.store(session, shelf, key, document, documents.get(key))
@@ -165,7 +165,7 @@ class ResponseDecider:
             error.retry_after = clock.to_client(error.retry_after)
             if not error.retry_after:
                 headers = {**NO_WAIT, **headers}
-            asyncio.get_running_loop().call_soon(clock.leave_client, until)
+            asyncio.get_running_loop().call_soon(clock.on_client_left, until)
         wire, render = exchange.wire, self._vendor.render_error
         long = len(wire.body) > INLINE_BYTES  # a vendor may look into the body once more
         rendered = (
@@ -179,7 +179,7 @@ class ResponseDecider:
             exchange.limits = check_limits(error)
             exchange.hint = self._hints.explain(error, exchange.wire, self._service)
 
-    async def bend(
+    async def apply_faults(
         self, answer: Response | StreamingResponse, exchange: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""
@@ -200,7 +200,7 @@ class ResponseDecider:
             return whole or self._vendor.render_late_error(error, wire, self._service)
 
         bounds = self._emulator.bounds
-        delivery = replace(delivery, word_error=word_error, room=bounds.added, writes=bounds.writes)
+        delivery = replace(delivery, word_error=word_error, max_added=bounds.added, writes=bounds.writes)
 
         def note(fault: AnyFault, before: FaultableResponse, after: FaultableResponse) -> None:
             exchange.strikes = locate_faults(
@@ -236,7 +236,7 @@ async def _word(call: InferenceCall, plan: Plan, wire: Request) -> Response | St
     if call.stream:
         return codec.stream(plan, wire)
     vector = 0 if plan.vectors is None or not len(plan.vectors) else len(plan.vectors[0])
-    if call.heavy or is_slow(call.ask, call.deployment, vector):
+    if call.is_cpu_heavy or is_slow(call.request, call.deployment, vector):
         return await run_in_thread(codec.render, plan, wire)
     return codec.render(plan, wire)
 

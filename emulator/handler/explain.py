@@ -33,7 +33,7 @@ class Explainer:
 
     def explain(self, entry: JournalEntry) -> tuple[RuleResult, ...]:
         """What each rule said to a recorded request, up to the one that took it."""
-        kept, evidence = entry.kept, entry.evidence
+        kept, evidence = entry.payload, entry.evidence
         facts = self.read(entry)
         if facts is None or kept is None or kept.request_cut or evidence is None or evidence.match is None:
             return ()
@@ -41,7 +41,7 @@ class Explainer:
 
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
         """A recorded request as the rules saw it; ``None``: it is no longer kept."""
-        evidence, kept = entry.evidence, entry.kept
+        evidence, kept = entry.evidence, entry.payload
         if evidence is None or kept is None:
             return None
         wire = replace(kept.request)  # what it finds out of its body goes with it
@@ -53,7 +53,7 @@ class Explainer:
             with suppress(EmulatedError):
                 parsed = self._reader.parse_again(wire)
         since_start = entry.time - self._emulator.started
-        facts = read_facts(self._vendor, wire, parsed, evidence.identity, evidence.attempt, since_start)
+        facts = read_facts(self._vendor, wire, parsed, evidence.fingerprint, evidence.attempt, since_start)
         return replace(facts, body_bytes=entry.bytes_in)  # of the body as it came
 
 
@@ -66,4 +66,4 @@ def read_exchange(emulator: Emulator, vendor: str, exchange: RequestContext) -> 
     """A request as the rules see it."""
     since_start = exchange.started - emulator.started
     parsed = exchange.parsed or _NO_ANSWER
-    return read_facts(vendor, exchange.wire, parsed, exchange.identity, exchange.attempt, since_start)
+    return read_facts(vendor, exchange.wire, parsed, exchange.fingerprint, exchange.attempt, since_start)

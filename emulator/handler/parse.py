@@ -29,7 +29,7 @@ _TALLY = create_stats("calls")
 class ParsedCall:
     """What was found out about a request when it came before."""
 
-    identity: bytes
+    fingerprint: bytes
     call: InferenceCall
 
 
@@ -79,12 +79,12 @@ class RequestParser:
         self._service = service
         self._emulator = emulator
         self._router = Router(vendor.endpoints)
-        self._reads = frozenset(name.lower() for name in vendor.reads)
-        self.memo = ParseCache(vendor.reads)
+        self._reads = frozenset(name.lower() for name in vendor.relevant_headers)
+        self.memo = ParseCache(vendor.relevant_headers)
         self._is_near = isinstance(emulator.state, LocalState)
         self._keeping: set[str] = set()
 
-    async def read(self, exchange: RequestContext) -> Parsed:
+    async def parse(self, exchange: RequestContext) -> Parsed:
         """What is asked, or the whole answer; what is known of an equal request is not found out again.
 
         The request has its name then, or gets it in one question with its charges.
@@ -99,18 +99,18 @@ class RequestParser:
             endpoint, wire.params = self._router.resolve(wire.method, wire.path)
         except EmulatedError as error:
             missing = error
-            missing.let_go()
-        if endpoint is None or not endpoint.open:
+            missing.clear_traceback()
+        if endpoint is None or not endpoint.is_public:
             wire.principal = self._vendor.authenticate(wire, self._service)
-        if self._vendor.keeps or (endpoint is not None and endpoint.keeps):
+        if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
             await self._look(wire)
         known = None if wire.documents else self.memo.find(wire)
         await self._identify(exchange, known)
-        if self._emulator.names_late and endpoint is not None:
+        if self._emulator.defers_key and endpoint is not None:
             call = await self._read_unnamed(endpoint, wire) if known is None else known.call
             if call is not None:
                 return call
-        await self._emulator.name(wire, exchange.identity)
+        await self._emulator.name(wire, exchange.fingerprint)
         if known is not None:
             return known.call
         if missing is not None or endpoint is None:
@@ -124,11 +124,11 @@ class RequestParser:
         """
         shelf, keeping = self._vendor.name, self._keeping
         if self._is_near or wire.session in keeping:
-            wire.bare, wire.documents = "", await self._emulator.state.fetch(wire.session, shelf)
+            wire.unread_collection, wire.documents = "", await self._emulator.state.fetch(wire.session, shelf)
             if not wire.documents:
                 keeping.discard(wire.session)
         else:
-            wire.bare = shelf
+            wire.unread_collection = shelf
 
     def begin_again(self, wire: Request) -> None:
         """There are documents: each request of the session is read with them until it is seen that they are gone."""
@@ -142,7 +142,7 @@ class RequestParser:
         try:
             parsed = await self._parse_checked(endpoint, wire)
         except EmulatedError as error:
-            error.let_go()
+            error.clear_traceback()
             return None
         return parsed if isinstance(parsed, InferenceCall) and parsed.repeatable else None
 
@@ -153,31 +153,31 @@ class RequestParser:
             else await run_in_thread(self._parse, endpoint, wire)
         )
         if isinstance(parsed, InferenceCall):
-            self._emulator.bounds.check(parsed.ask, parsed.deployment)
+            self._emulator.bounds.check(parsed.request, parsed.deployment)
         return parsed
 
     def remember(self, exchange: RequestContext, parsed: Parsed) -> None:
         """Know a call that was read, and has come before, from now on."""
         wire = exchange.wire
         if wire.attempt and isinstance(parsed, InferenceCall) and not wire.documents and self.memo.find(wire) is None:
-            self.memo.remember(wire, exchange.identity, parsed)
+            self.memo.remember(wire, exchange.fingerprint, parsed)
 
     async def name(self, exchange: RequestContext) -> None:
         """Give a request that was refused early the name it would have."""
-        if not exchange.identity:
+        if not exchange.fingerprint:
             await self._identify(exchange)
-        exchange.wire.bare = ""
-        await self._emulator.name(exchange.wire, exchange.identity)
+        exchange.wire.unread_collection = ""
+        await self._emulator.name(exchange.wire, exchange.fingerprint)
 
     async def _identify(self, exchange: RequestContext, known: ParsedCall | None = None) -> None:
         """Find out what makes the request the same as another."""
         wire = exchange.wire
         if known is not None:
-            exchange.identity = known.identity
+            exchange.fingerprint = known.fingerprint
         elif len(wire.body) <= INLINE_BYTES:
-            exchange.identity = authenticate_principal(self._vendor.name, wire)
+            exchange.fingerprint = authenticate_principal(self._vendor.name, wire)
         else:
-            exchange.identity = await run_in_thread(authenticate_principal, self._vendor.name, wire)
+            exchange.fingerprint = await run_in_thread(authenticate_principal, self._vendor.name, wire)
 
     def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
         """The endpoint and what its pattern caught; ``None``: there is none."""

@@ -34,8 +34,8 @@ LONG_PROMPT = 65_536
 class Emulator:
     """One scenario at work: what all vendors share while they answer.
 
-    ``is_plain``: no call has a rule to meet, or anything to wait for but its own latency; ``immediate``: not even that.
-    ``names_late``: nothing asks for the attempt of a call before it is charged, and the state is far: one question
+    ``has_no_rules``: no call has a rule to meet, or anything to wait for but its own latency; ``immediate``: not even that.
+    ``defers_key``: nothing asks for the attempt of a call before it is charged, and the state is far: one question
     finds out both.
     ``name_answer``: gives the key of an answer, from the request's identity and attempt.
     """
@@ -67,8 +67,8 @@ class Emulator:
         self._gate = AdmissionController(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
-        self.is_plain = not (ruled or self._bounded)
-        self.names_late = self._bounded and not ruled and not isinstance(state, LocalState)
+        self.has_no_rules = not (ruled or self._bounded)
+        self.defers_key = self._bounded and not ruled and not isinstance(state, LocalState)
         self._matcher: RuleMatcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
 
@@ -79,7 +79,7 @@ class Emulator:
             DocumentsError: it was read without documents, and there are some.
         """
         try:
-            request.attempt = await self.state.count(request.session, ATTEMPTS, identity, request.bare)
+            request.attempt = await self.state.count(request.session, ATTEMPTS, identity, request.unread_collection)
         finally:  # a request that is refused for want of the store has a name all the same
             request.key = self.name_answer(identity, request.attempt)
 
@@ -119,18 +119,18 @@ class Emulator:
             DocumentsError: as :meth:`name`.
         """
         latency, at = self._latency_of(match), self.clock.now() - self.started
-        if request.is_named:
-            admission = await gate.charge(call, request, at)
+        if request.has_key:
+            admission = await gate.reserve(call, request, at)
         else:
             try:
-                admission = await gate.charge(call, request, at, identity)
+                admission = await gate.reserve(call, request, at, identity)
                 request.attempt = admission.attempt
             finally:
                 request.key = self.name_answer(identity, request.attempt)
-        await gate.enter(admission, call, at, latency.load)
+        await gate.acquire(admission, call, at, latency.load)
         try:
             plan = await self.plan(call, match, request.key, now, admission.slot)
-            await gate.expect(admission, now - self.started + plan.due)
+            await gate.set_expected_end(admission, now - self.started + plan.due)
         except BaseException:
             await gate.release(admission, None, self.clock.now() - self.started)
             raise
@@ -155,10 +155,10 @@ class Emulator:
         """As :meth:`decide`, beside the event loop if it takes long."""
         reply = match.outcome.reply
         vector = 0 if reply is None else len(reply.embedding or ())
-        self.bounds.check_vectors(call.ask, vector)
-        long = is_slow(call.ask, call.deployment, vector) or (reply is not None and reply.is_long)
+        self.bounds.check_vectors(call.request, vector)
+        long = is_slow(call.request, call.deployment, vector) or (reply is not None and reply.is_long)
         if sum(call.prompt_tokens) <= LONG_PROMPT and not long:
-            if not is_unbounded(call.ask):
+            if not is_unbounded(call.request):
                 return self.decide(call, match, key, now, slot, repeated)
             try:
                 with quick():
@@ -209,10 +209,10 @@ class Emulator:
         deployment = call.deployment
         try:
             return generate(
-                call.ask, deployment, tokenizer_for(deployment.tokenizer), self.seed, call.prompt_tokens, reply
+                call.request, deployment, tokenizer_for(deployment.tokenizer), self.seed, call.prompt_tokens, reply
             )
         except Unsatisfiable as error:
-            plain = isinstance(call.ask, ChatRequest) and call.ask.format == "text"
+            plain = isinstance(call.request, ChatRequest) and call.request.format == "text"
             param = "tools" if plain else "response_format"
             text = f"No JSON satisfies the schema: {error}"
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
@@ -231,13 +231,13 @@ def read_facts(
         principal=wire.principal,
         session=wire.session,
         stream=call is not None and call.stream,
-        ask=call.ask if call else None,
+        ask=call.request if call else None,
         prompt_tokens=sum(call.prompt_tokens) if call else 0,
         body_bytes=len(wire.body),
         headers=wire.headers,
         query=wire.query,
         body=wire.json,
-        identity=identity,
+        fingerprint=identity,
         attempt=attempt,
         since_start=since_start,
     )

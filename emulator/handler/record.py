@@ -60,9 +60,9 @@ class CallRecorder:
         if isinstance(exchange.answer, FaultableResponse):
             trace.raw, trace.strikes = exchange.answer.body, exchange.strikes
         wire, journal = exchange.wire, self.journal
-        if exchange.era == journal.era(wire.session):
-            if exchange.identity:
-                followed = journal.follow(wire.session, exchange.identity, wire.key.hex())
+        if exchange.epoch == journal.epoch(wire.session):
+            if exchange.fingerprint:
+                followed = journal.follow(wire.session, exchange.fingerprint, wire.key.hex())
                 trace.attempts, trace.retry_of = followed
                 trace.number = trace.attempts.count
             if trace.asked and self._emulator.reads_secrets:  # what its rules look at is gone afterwards
@@ -70,7 +70,7 @@ class CallRecorder:
             trace.cut()
             journal.add(trace, self._settings.entries)
         else:
-            trace.forget()
+            trace.drop_payload()
         self._metrics.add(trace)
         if self._scale and exchange.plan is not None and exchange.sent.whole and not exchange.faults:
             self._timing.add(trace, self._scale)
@@ -86,7 +86,7 @@ class CallRecorder:
         trace.left = left or not exchange.is_cut
         trace.sent_tokens = exchange.sent_tokens
         trace.ended = self._emulator.clock.now()
-        entry = trace.read()
+        entry = trace.load()
         entry.whole = False
         entry.client_left = trace.left
         entry.status = sent.status
@@ -110,8 +110,8 @@ class CallRecorder:
             wire,
             exchange.started,
             self._emulator.clock.now(),
-            exchange.arrival,
-            exchange.identity,
+            exchange.start_seq,
+            exchange.fingerprint,
             exchange.attempt,
             sent,
             usage.completion_tokens if usage is not None and whole else exchange.sent_tokens,

@@ -44,10 +44,10 @@ class DelayedWriter(Protocol):
     def begin(self, carrier: Connection, transport: asyncio.Transport) -> None:
         """Write what is due, and the rest when it is."""
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """The client has read what was sent."""
 
-    def leave(self) -> None:
+    def disconnect(self) -> None:
         """The client has left."""
 
 
@@ -86,10 +86,10 @@ class CachedHead:
         server, active: the scenarios under which it came, the server's and its session's.
         answers: who answers.
         headers: without the session; ``seen``: of them what a parser sees.
-        keeps: the vendor may keep documents that have a say.
+        is_stateful: the vendor may keep documents that have a say.
         place: as :class:`emulator.handler.parse.ParseCache` has it.
         misses: calls in a row that the short road was not for.
-        rest: its bytes after the length of the body.
+        remaining: its bytes after the length of the body.
         size: bytes of headers and query as the journal counts them.
         address: what of it outlives the scenarios.
     """
@@ -107,16 +107,16 @@ class CachedHead:
     base_url: str
     session: str
     key_suffix: str
-    keeps: bool
+    is_stateful: bool
     place: Hashable = None
     misses: int = 0
-    rest: bytes = field(init=False)
+    remaining: bytes = field(init=False)
     size: int = field(init=False)
     address: Address = field(init=False)
     _kept: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rest = self.name[3] + END
+        self.remaining = self.name[3] + END
         whole = Request("POST", self.path, headers=self.headers)
         redact_request(whole)
         self._kept = whole.headers
@@ -125,7 +125,7 @@ class CachedHead:
 
     def measure(self, data: bytes) -> tuple[int, int] | None:
         """Where the body of a request with this head begins and ends; ``None``: it has another head."""
-        before, rest = self.name[2], self.rest
+        before, rest = self.name[2], self.remaining
         start = len(before)
         stop = data.find(b"\r", start, start + MOST_DIGITS + 1)
         digits = data[start:stop]

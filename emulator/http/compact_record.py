@@ -36,7 +36,7 @@ class Replayer(Protocol):
     @property
     def explainer(self) -> Explainer: ...
 
-    def say(self, slip: CompactRecord) -> ReplayedResponse:
+    def replay(self, slip: CompactRecord) -> ReplayedResponse:
         """The answer to a call once more."""
 
 
@@ -54,7 +54,7 @@ class CompactRecord:
         size: bytes that count against what is kept in all; 0: bodies are not kept.
     """
 
-    teller: Replayer | None
+    replayer: Replayer | None
     head: CachedHead | None
     address: Address
     principal: str
@@ -62,9 +62,9 @@ class CompactRecord:
     served: str
     started: float
     ended: float
-    arrival: int
+    start_seq: int
     body: bytes
-    identity: bytes
+    fingerprint: bytes
     attempt: int
     key: bytes
     status: int
@@ -87,7 +87,7 @@ class CompactRecord:
 
     @property
     def explainer(self) -> Explainer | None:
-        return None if self.teller is None else self.teller.explainer
+        return None if self.replayer is None else self.replayer.explainer
 
     @property
     def id(self) -> str:
@@ -167,28 +167,28 @@ class CompactRecord:
         """It is one more of these attempts, after the one with that id."""
         self.attempts, self.number, self.retry_of = attempts, attempts.count, before
 
-    def forget(self) -> None:
+    def drop_payload(self) -> None:
         """Keep no more than the figures."""
         self.body, self.size = b"", 0
-        self.teller = self.head = None
+        self.replayer = self.head = None
         if self.entry is not None:
-            self.entry.forget()
+            self.entry.drop_payload()
 
-    def read(self) -> JournalEntry:
+    def load(self) -> JournalEntry:
         """The entry, made when it is first asked for."""
         if self.entry is None:
-            self.entry = self.glance()
+            self.entry = self.without_payload()
             if self.size:
                 self.entry.keep = self._keep
         return self.entry
 
-    def glance(self) -> JournalEntry:
+    def without_payload(self) -> JournalEntry:
         """Its figures; the answer is not made once more."""
         if self.entry is not None:
             return self.entry
         entry = self._make()
         if self.size:
-            entry.evidence = MatchEvidence(self.explainer, None, self.identity, self.attempt)
+            entry.evidence = MatchEvidence(self.explainer, None, self.fingerprint, self.attempt)
         return entry
 
     def _make(self) -> JournalEntry:
@@ -196,7 +196,7 @@ class CompactRecord:
             id=self.id,
             time=self.started,
             seq=self.seq,
-            arrival=self.arrival,
+            start_seq=self.start_seq,
             vendor=self.address.vendor,
             method="POST",
             path=self.address.path,
@@ -227,10 +227,10 @@ class CompactRecord:
         )
 
     def _keep(self) -> Payload:
-        assert self.teller is not None
-        said = self.teller.say(self)
-        tokens = self.teller.explainer.tokens
-        kept = redact_payload(said.request, said.headers, said.body, said.choice, self.teller.most, tokens)
+        assert self.replayer is not None
+        said = self.replayer.replay(self)
+        tokens = self.replayer.explainer.tokens
+        kept = redact_payload(said.request, said.headers, said.body, said.choice, self.replayer.most, tokens)
         if self.events:
             kept.writes = thin_out((0.0,), self.lateness)
         kept.size = self.size

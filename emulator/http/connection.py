@@ -181,7 +181,7 @@ class Connection(RequestHandler):
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._flow is not None:
-            self._flow.go_on()
+            self._flow.resume()
 
     def _hold(self, data: bytes, end: int) -> bool:
         """Wait once for what is missing: clients send head and body one after the other."""
@@ -227,13 +227,13 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
         flow, self._flow = self._flow, None
         if flow is not None:
-            flow.leave()
+            flow.disconnect()
         if self._flowed is not None and not self._flowed.done():
             self._flowed.set_result(None)
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(None)
 
-    def has_moved(self) -> bool:
+    def has_progressed(self) -> bool:
         """Whether it does anything else, in another request, or the client has read some of its answer since."""
         self._release()
         phase, request, transport = self.phase, self._request_count, self.transport

@@ -35,7 +35,7 @@ class Writer(Protocol):
     def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
         """Write what is due, now and whenever more is."""
 
-    def rest(self) -> None:
+    def cancel(self) -> None:
         """Write no more."""
 
 
@@ -69,7 +69,7 @@ class DelayedResponse:
         self._transport, self._tell = transport, tell
         self._clock.call_at(self._at, self._write)
 
-    def rest(self) -> None:
+    def cancel(self) -> None:
         self._tell = None
 
     def _write(self) -> None:
@@ -115,13 +115,13 @@ class DelayedResponses:
             transport.write(self._opening)
         self._writer.go(transport, self._hear)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """The client has read what was sent."""
         if self._waits and self._carrier is not None:
             self._waits = False
             self._writer.go(self._carrier.transport, self._hear)
 
-    def leave(self) -> None:
+    def disconnect(self) -> None:
         """The client has left."""
         self._end(left=True)
 
@@ -132,7 +132,7 @@ class DelayedResponses:
         if outcome is StreamState.SLOW:
             self._waits = True
             if not carrier.writing_paused:
-                asyncio.get_running_loop().call_soon(self.go_on)  # others have their turn
+                asyncio.get_running_loop().call_soon(self.resume)  # others have their turn
             return
         if isinstance(outcome, Exception):
             wire = self._exchange.wire
@@ -143,7 +143,7 @@ class DelayedResponses:
     def _end(self, *, left: bool) -> None:
         if self._carrier is not None:
             self._carrier = None
-            self._writer.rest()
+            self._writer.cancel()
             self._metrics.running -= 1
             self._metrics.work(self._exchange.call, -1)
             self._recorder.close(self._exchange, left=left)
@@ -205,11 +205,11 @@ class FastHandler:
         started = emulator.clock.now()
         wire = head.open(body)
         session = wire.session
-        if head.keeps and state.fetch_now(session, self.vendor):
+        if head.is_stateful and state.fetch_now(session, self.vendor):
             return None
         wire.principal = self._vendor.authenticate(wire, self._service)
         known = self._memo.find(wire, head.place)
-        identity = authenticate_principal(self.vendor, wire) if known is None else known.identity
+        identity = authenticate_principal(self.vendor, wire) if known is None else known.fingerprint
         wire.attempt = attempt = state.peek(session, ATTEMPTS, identity)
         wire.key = emulator.name_answer(identity, attempt)
         call = self._read(head, wire) if known is None else known.call
@@ -261,11 +261,11 @@ class FastHandler:
         Raises:
             EmulatedError: it asks for more than there may be.
         """
-        if call.keep is not None or call.delay or call.quotas or not call.repeatable:
+        if call.store_result is not None or call.delay or call.quotas or not call.repeatable:
             return False
-        if call.names is not None and not self._emulator.immediate:
+        if call.cancel_ids is not None and not self._emulator.immediate:
             return False  # there would be time to stop it
-        bounds, ask, deployment = self._emulator.bounds, call.ask, call.deployment
+        bounds, ask, deployment = self._emulator.bounds, call.request, call.deployment
         if not is_cheap(ask, bounds.messages):
             if is_unbounded(ask) or is_slow(ask, deployment):
                 return False
@@ -287,7 +287,7 @@ class FastHandler:
             call.served,
             plan.created,
             ended,
-            journal.arrive(),
+            journal.next_seq(),
             body if most else b"",
             identity,
             wire.attempt,
@@ -336,14 +336,14 @@ class FastHandler:
         """A call whose answer begins."""
         head.close(wire)
         journal, started = self._recorder.journal, plan.created
-        exchange = RequestContext(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
-        exchange.identity, exchange.parsed = identity, call
+        exchange = RequestContext(wire, started, journal.epoch(wire.session), journal.next_seq(), overrides=False)
+        exchange.fingerprint, exchange.parsed = identity, call
         exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, answer
         exchange.extra = (identify_response(wire.key),)
         exchange.sent.status = answer.status
         return exchange
 
-    def say(self, slip: CompactRecord) -> ReplayedResponse:
+    def replay(self, slip: CompactRecord) -> ReplayedResponse:
         """An answer once more, for whoever reads the journal."""
         emulator = self._emulator
         assert slip.head is not None

@@ -91,7 +91,7 @@ class HeadCache:
     def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
         """The answer; ``None``: it takes the long road."""
         runtime, session = self._runtime, head.session
-        if runtime.active is not head.server or (session and runtime.peek(session) is not head.active):
+        if runtime.active is not head.server or (session and runtime.find(session) is not head.active):
             self._heads.pop(head.name, None)
             return None
         try:
@@ -109,7 +109,7 @@ class HeadCache:
         head.misses = 0
         self.taken += 1
         if session:
-            runtime.enter(session)
+            runtime.begin_call(session)
         return answer
 
     def _leave(self, head: CachedHead) -> None:
@@ -131,8 +131,8 @@ class HeadCache:
             self._once[name] = None
             return
         runtime = self._runtime
-        worlds = runtime.active, runtime.peek(found.session) if found.session else runtime.active
-        head = app.know(name, http, found, path, base, worlds)
+        worlds = runtime.active, runtime.find(found.session) if found.session else runtime.active
+        head = app.cache_head(name, http, found, path, base, worlds)
         if head is not None:
             if len(self._heads) >= _MOST:
                 self._heads.clear()
@@ -153,6 +153,6 @@ def _is_usual(http: web.BaseRequest, found: SessionRoute) -> bool:
         return False
     if any(name in http.headers for name in _UNUSUAL) or http.headers.get("Connection", _GO_ON).lower() != _GO_ON:
         return False
-    return not found.asks or all(
+    return not found.overrides or all(
         name.lower() == HEADER or not name.lower().startswith(PREFIX) for name in found.headers
     )

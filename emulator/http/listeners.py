@@ -51,7 +51,7 @@ class ConnectionServer(web.Server):
         own: tuple[str, str] = ("", ""),
     ) -> None:
         super().__init__(serve, handler_cancellation=True)
-        self.lane = lane
+        self.heads = lane
         self.own = own
         self.came: Callable[[], None] | None = None
         self._outbox = WriteCoalescer()
@@ -59,7 +59,7 @@ class ConnectionServer(web.Server):
     def __call__(self) -> Connection:
         if self.came is not None:
             self.came()
-        return Connection(self, self._loop, self.lane, self._outbox, self.own)
+        return Connection(self, self._loop, self.heads, self._outbox, self.own)
 
     @property
     def clients(self) -> list[Connection]:
@@ -120,7 +120,7 @@ class Acceptor:
         self._entering: set[asyncio.Task[object]] = set()
         self._looking = False
 
-    def look(self) -> None:
+    def on_readable(self) -> None:
         """One came in; others may wait."""
         if not self._looking:
             self._looking = True
@@ -173,15 +173,15 @@ class _Socket:
     """One that listens, and the connections that came of it."""
 
     server: asyncio.Server
-    door: Acceptor | None
+    acceptor: Acceptor | None
     web: ConnectionServer
     port: int
 
     def close(self) -> None:
         """Let nobody in any more."""
         self.server.close()
-        if self.door is not None:
-            self.door.close()
+        if self.acceptor is not None:
+            self.acceptor.close()
 
 
 class PortInUse(Exception):
@@ -218,7 +218,7 @@ class Listeners:
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
         self._own: dict[tuple[str, str], _Socket] = {}
-        self.lane = HeadCache(runtime)
+        self.heads = HeadCache(runtime)
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
@@ -285,7 +285,7 @@ class Listeners:
             task.add_done_callback(lambda _, sock=sock: self._sockets.remove(sock))  # type: ignore[misc]
 
     def _look_at_clients(self) -> None:
-        self._patience.look(self.clients())
+        self._patience.check(self.clients())
 
     def clients(self) -> list[Connection]:
         """Every connection that is open."""
@@ -304,7 +304,7 @@ class Listeners:
             self.urls[name] = self._url(sock.port)
 
     async def _listen(self, port: Port, number: int) -> _Socket:
-        web = ConnectionServer(port.serve, self.lane, (port.vendor, port.session))
+        web = ConnectionServer(port.serve, self.heads, (port.vendor, port.session))
         loop, context = asyncio.get_running_loop(), self._context
         shake = None if context is None else min(self._limits.head, _LONGEST_SHAKE)
         farewell = None if context is None else _FAREWELL
@@ -321,7 +321,7 @@ class Listeners:
         door = None
         if not isinstance(loop, asyncio.BaseEventLoop):  # which takes all who wait
             door = Acceptor(server.sockets, web, context, shake, farewell)
-            web.came = door.look
+            web.came = door.on_readable
         sock = _Socket(server, door, web, int(server.sockets[0].getsockname()[1]))
         self._sockets.append(sock)
         return sock
@@ -359,7 +359,7 @@ class Port:
         self._scheme = listeners.scheme
         self.vendor = vendor
         self.session = session
-        self._lane = listeners.lane
+        self._lane = listeners.heads
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request: the control plane's, or that of a vendor in the session it names.
@@ -376,7 +376,7 @@ class Port:
             found = route_session(path, http.headers, self._runtime.keys_of, self.session)
         except SessionNameError as error:
             return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
-        active = self._runtime.enter(found.session)
+        active = self._runtime.begin_call(found.session)
         name, path, prefix = self.vendor, found.path, found.prefix
         if not name:
             name, slash, rest = path[1:].partition("/")

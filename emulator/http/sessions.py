@@ -40,7 +40,7 @@ class SessionRoute:
         path: without the session.
         prefix: what the session took of the path; links in answers carry it.
         headers: with the session cut off from every credential.
-        asks: some of them are the emulator's own.
+        overrides: some of them are the emulator's own.
         key_suffix: what was cut off, if it named the session; credentials that are handed out end in it.
     """
 
@@ -48,7 +48,7 @@ class SessionRoute:
     path: str
     prefix: str
     headers: Mapping[str, str]
-    asks: bool
+    overrides: bool
     key_suffix: str = ""
 
 

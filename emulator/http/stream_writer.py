@@ -118,7 +118,7 @@ class StreamWriter:
         self._transport, self._tell = transport, tell
         self._step()
 
-    def rest(self) -> None:
+    def cancel(self) -> None:
         """Write no more: a timer that still comes finds nobody."""
         self._tell = None
 
@@ -268,7 +268,7 @@ async def write_stream(pump: StreamWriter, http: web.BaseRequest) -> bool:
     except ConnectionError:
         return False
     finally:
-        pump.rest()
+        pump.cancel()
 
 
 def _wake(woken: "asyncio.Future[StreamState]", outcome: StreamState | Exception) -> None:

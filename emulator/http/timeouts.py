@@ -40,7 +40,7 @@ class Timeouts:
     body: float = 120.0
     idle: float = 600.0
 
-    def of(self, phase: ConnectionPhase) -> float:
+    def for_phase(self, phase: ConnectionPhase) -> float:
         if phase is ConnectionPhase.HEAD:
             return self.head
         if phase is ConnectionPhase.BODY:
@@ -71,7 +71,7 @@ class MonitoredConnection(Protocol):
     @property
     def phase(self) -> ConnectionPhase: ...
 
-    def has_moved(self) -> bool:
+    def has_progressed(self) -> bool:
         """Whether it does anything else than when this was last asked."""
 
     def end(self, phase: ConnectionPhase) -> None:
@@ -85,12 +85,12 @@ class TimeoutMonitor:
         self._limits = limits
         self._now = now
 
-    def look(self, clients: Iterable[MonitoredConnection]) -> None:
+    def check(self, clients: Iterable[MonitoredConnection]) -> None:
         """End those that have done the same for too long."""
         now = self._now()
         for client in clients:
-            if client.has_moved():
+            if client.has_progressed():
                 client.since = now
-            elif now - client.since >= self._limits.of(phase := client.phase):
+            elif now - client.since >= self._limits.for_phase(phase := client.phase):
                 log.info("ended the connection of %s: %s in time", client.peer, phase.value)
                 client.end(phase)

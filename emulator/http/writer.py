@@ -116,7 +116,7 @@ class ResponseWriter:
         self.planned_ttft: float | None = None
         self.stoppable = False
 
-    async def play(self, answer: Response | StreamingResponse | FaultableResponse, due: float = 0.0) -> WriteResult:
+    async def write(self, answer: Response | StreamingResponse | FaultableResponse, due: float = 0.0) -> WriteResult:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
         if isinstance(answer, StreamingResponse):
             keep_alive = await self._stream(answer)
@@ -235,7 +235,7 @@ class ResponseWriter:
         return keep_alive
 
     async def _deliver_body(self, answer: FaultableResponse, sent: Sent, chunked: bool) -> bool:
-        writes = join_writes(answer.pieces)
+        writes = join_writes(answer.chunks)
         following = next(writes, None)
         dues: list[float] = []
         late: list[float] = []

@@ -29,7 +29,7 @@ class Attempt(JournalItem, Protocol):
     """A call that may be entered by and by."""
 
     @property
-    def identity(self) -> bytes:
+    def fingerprint(self) -> bytes:
         """What makes its request the same as another."""
 
     def join(self, attempts: Attempts, before: str | None) -> None:
@@ -90,11 +90,11 @@ class Journal:
         self._catch_up()
         return self._emptied
 
-    def arrive(self) -> int:
+    def next_seq(self) -> int:
         """A number for a call that begins."""
         return next(self._arrivals)
 
-    def era(self, session: str) -> tuple[int, int]:
+    def epoch(self, session: str) -> tuple[int, int]:
         """Changes when a session is cleared: a call that began before is entered nowhere."""
         return self._era, self._eras.get(session, 0)
 
@@ -133,7 +133,7 @@ class Journal:
         """As :meth:`follow` and :meth:`add`, and at a third of their cost while nobody listens."""
         fresh = self._fresh
         if self.listeners or self.watchers:
-            call.join(*self.follow(call.session, call.identity, call.id))
+            call.join(*self.follow(call.session, call.fingerprint, call.id))
             self.add(call, most)
             return
         if fresh and (len(fresh) >= _FRESH or fresh[0].session != call.session or self._most_of_fresh != most):
@@ -149,7 +149,7 @@ class Journal:
             self._fresh = []
             session = fresh[0].session
             for call in fresh:
-                call.join(*self._follow(session, call.identity, call.id))
+                call.join(*self._follow(session, call.fingerprint, call.id))
             self._enter(session, fresh, self._most_of_fresh)
 
     def enter(self, call: JournalItem, most: int) -> None:
@@ -207,7 +207,7 @@ class Journal:
                 explainer.held -= 1
                 if not explainer.held:
                     self._room += WORLD
-        call.forget()
+        call.drop_payload()
 
     def _make_room(self, calls: deque[JournalItem], most: int) -> None:
         """Let the oldest calls go, a session's and those of all."""
@@ -244,7 +244,7 @@ class Journal:
     def find(self, name: str, session: str | None = None) -> JournalEntry | None:
         """The latest entry with this id."""
         call = next((call for call in reversed(self.list_calls(session)) if call.id == name), None)
-        return None if call is None else call.read()
+        return None if call is None else call.load()
 
     def since(self, seq: int, most: int | None = None) -> list[JournalItem]:
         """Calls that came after one, oldest first, so many at most."""
@@ -266,7 +266,7 @@ class Journal:
         return calls if len(self._order) == self._count else [*filter(self._has, calls)]
 
     def __iter__(self) -> Iterator[JournalEntry]:
-        return (call.read() for call in self.list_calls())
+        return (call.load() for call in self.list_calls())
 
     def __len__(self) -> int:
         self._catch_up()

@@ -57,13 +57,13 @@ class JournalItem(Protocol):
     @property
     def explainer(self) -> Explainer | None: ...
 
-    def read(self) -> JournalEntry:
+    def load(self) -> JournalEntry:
         """The entry, always the same one."""
 
-    def glance(self) -> JournalEntry:
+    def without_payload(self) -> JournalEntry:
         """An entry for its figures: of what was sent and said it may know nothing, and then no rule is asked again."""
 
-    def forget(self) -> None:
+    def drop_payload(self) -> None:
         """Keep no more than the figures."""
 
 
@@ -96,7 +96,7 @@ class MatchEvidence:
 
     explainer: Explainer | None
     match: Match | None
-    identity: bytes
+    fingerprint: bytes
     attempt: int
     verdicts: tuple[RuleResult, ...] = ()
 
@@ -173,7 +173,7 @@ class JournalEntry:
 
     Fields:
         seq: rises over the whole server.
-        arrival: rises with the beginnings of calls as ``seq`` does with their ends.
+        start_seq: rises with the beginnings of calls as ``seq`` does with their ends.
         vendor: ``None``: no vendor has the path.
         served: which of several behind the deployment answered.
         number: which attempt it is among equal requests of its session, from 1.
@@ -198,7 +198,7 @@ class JournalEntry:
     path: str
     status: int
     seq: int = 0
-    arrival: int = 0
+    start_seq: int = 0
     deployment: str | None = None
     served: str = ""
     operation: str | None = None
@@ -234,7 +234,7 @@ class JournalEntry:
     _shown: ref[Payload] | None = field(default=None, init=False, repr=False)
 
     @property
-    def kept(self) -> Payload | None:
+    def payload(self) -> Payload | None:
         """What is kept beside the figures; the same for all who look at once."""
         if self.keep is None:
             return None
@@ -247,20 +247,20 @@ class JournalEntry:
     @property
     def size(self) -> int:
         """Bytes that are kept of it beside its figures."""
-        return 0 if self.kept is None else self.kept.size
+        return 0 if self.payload is None else self.payload.size
 
     @property
     def explainer(self) -> Explainer | None:
         return None if self.evidence is None else self.evidence.explainer
 
-    def read(self) -> JournalEntry:
+    def load(self) -> JournalEntry:
         """Itself, which is all there is to read."""
         return self
 
-    def glance(self) -> JournalEntry:
+    def without_payload(self) -> JournalEntry:
         return self
 
-    def forget(self) -> None:
+    def drop_payload(self) -> None:
         """Keep no more than the figures."""
         self.path = self.path[:LONGEST_PATH]
         self.keep = self.evidence = self._shown = None
@@ -298,13 +298,13 @@ class JournalEntry:
     @property
     def summary(self) -> str:
         """What became of it, in one line."""
-        if (gist := self.gist) is not None:
+        if (gist := self.one_line) is not None:
             return gist
         verdicts = self.explain()
         return f"{UNTAKEN} {describe_nearest(verdicts)}" if verdicts else _FORGOTTEN
 
     @property
-    def gist(self) -> str | None:
+    def one_line(self) -> str | None:
         """The same without asking any rule again; ``None``: no rule took it."""
         if self.hint:
             return self.hint

@@ -23,7 +23,7 @@ class JournalWatcher:
     def __init__(self, target: Target, hear: Callable[[JournalItem], None] | None = None) -> None:
         self._journal = target.journal
         self._closing = target.closing
-        self._steering = target.steering
+        self._steering = target.controller
         self._hear = hear
         self._came = asyncio.Event()
 

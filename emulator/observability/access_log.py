@@ -106,21 +106,21 @@ class AccessLog:
         lines, self._lines = self._lines, []
         if lines:
             explained: set[tuple[str | None, ...]] = set()
-            written = (self._form(call.glance(), _find_nearest(call, explained)) for call in lines)
+            written = (self._form(call.without_payload(), _find_nearest(call, explained)) for call in lines)
             self._stream.write("".join(f"{line}\n" for line in written))
             self._stream.flush()
 
 
 def _find_nearest(call: JournalItem, explained: set[tuple[str | None, ...]]) -> str:
     """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
-    entry = call.glance()
+    entry = call.without_payload()
     alike = (entry.vendor, entry.deployment, entry.path)
     if entry.rule is not None or entry.deployment is None or alike in explained:
         return ""
     if entry.evidence is None or entry.evidence.match is None:
         return ""
     explained.add(alike)
-    return describe_nearest(call.read().explain(), loggable=True)
+    return describe_nearest(call.load().explain(), loggable=True)
 
 
 class _Part(NamedTuple):

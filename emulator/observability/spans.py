@@ -108,7 +108,7 @@ def _describe_call(
 
 
 def _describe_sampling(call: InferenceCall) -> Iterator[tuple[str, Value]]:
-    sampling = getattr(call.ask, "sampling", None)
+    sampling = getattr(call.request, "sampling", None)
     if sampling is None:
         return
     for name in ("max_tokens", "seed"):
@@ -139,8 +139,8 @@ def _list_faults(exchange: RequestContext, trace: CallRecord) -> Iterator[tuple[
 
 def _find_due(delivery: FaultableResponse, at: int) -> float:
     """When a byte is due; past the last, when the end is."""
-    ends = accumulate(len(piece.data) for piece in delivery.pieces)
-    due = next((piece.due for end, piece in zip(ends, delivery.pieces, strict=True) if at < end), delivery.end)
+    ends = accumulate(len(piece.data) for piece in delivery.chunks)
+    due = next((piece.due for end, piece in zip(ends, delivery.chunks, strict=True) if at < end), delivery.end)
     return due if due < inf else 0.0
 
 

@@ -41,7 +41,7 @@ class LabelledTotals:
         self._sessions: OrderedDict[str, MetricTotals] = OrderedDict()
         self._open: list[Sequence[Ended]] = []
 
-    def know(self, names: Iterable[str]) -> None:
+    def register(self, names: Iterable[str]) -> None:
         """These deployments are counted by their names from now on."""
         for name in names:
             if len(self._known) < _MOST_KNOWN:
@@ -203,9 +203,9 @@ class VendorMetrics:
             place = self._names[name] = next(self._numbers)
         return place
 
-    def know(self, names: Iterable[str]) -> None:
+    def register(self, names: Iterable[str]) -> None:
         """These deployments are counted by their names from now on."""
-        self._sums.know(names)
+        self._sums.register(names)
 
     def sums(self, session: str | None) -> MetricTotals:
         """Of the calls that are over: all, or a session's."""
@@ -271,8 +271,8 @@ class VendorMetrics:
         self._working[name] += step
         if step > 0:
             self._joined += self._working[name] > 1
-            if not isinstance(call.ask, EmbeddingRequest):
-                self._limits.append(min(call.ask.sampling.max_tokens or 0, _LARGEST))
+            if not isinstance(call.request, EmbeddingRequest):
+                self._limits.append(min(call.request.sampling.max_tokens or 0, _LARGEST))
 
     def working(self, deployment: str) -> int:
         return self._working[deployment]

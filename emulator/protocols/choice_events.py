@@ -66,7 +66,7 @@ def iterate_choice(choice: Choice, due: float = 0.0) -> Iterator[ChoiceEvent]:
     last = last_due(choice, due)
     yield ChoiceStarted(first_due(choice, due))
     calls = 0
-    for number, span in enumerate(choice.spans):
+    for number, span in enumerate(choice.segments):
         if span.kind == "tool_call":
             opened = choice.due[span.start] if span.start < len(choice.due) else last
             yield ToolCallStarted(opened, calls, span.name, span.id, span.start, number == 0)
@@ -97,7 +97,7 @@ def ends(plan: Plan) -> float:
 
 def is_only(choice: Choice, kind: SegmentKind = "text") -> bool:
     """All tokens of a choice are of one kind; one without spans has no other."""
-    spans = choice.spans
+    spans = choice.segments
     return not spans or (len(spans) == 1 and spans[0].kind == kind)
 
 
@@ -169,9 +169,9 @@ class MessageContent:
 
 def collect_message(choice: Choice) -> MessageContent:
     """All that a choice says, for an answer in one piece."""
-    if is_only(choice) and choice.spans:
-        return MessageContent(choice.said.text, "", "", ())
-    tokens, spans = choice.tokens, choice.spans
+    if is_only(choice) and choice.segments:
+        return MessageContent(choice.tokens_said.text, "", "", ())
+    tokens, spans = choice.tokens, choice.segments
     texts: dict[SegmentKind, str] = {"text": "", "reasoning": "", "refusal": ""}
     calls: list[MessageToolCall] = []
     for span in spans:
@@ -190,7 +190,7 @@ def put_in_text(choice: Choice, kinds: Set[SegmentKind], mark: Callable[[Segment
     """The choice with spans of these kinds as text; ``mark`` says what stands before and behind each."""
     tokens = list(choice.tokens)
     spans: list[Segment] = []
-    for span in choice.spans:
+    for span in choice.segments:
         if span.kind not in kinds:
             spans.append(span)
             continue
@@ -202,4 +202,4 @@ def put_in_text(choice: Choice, kinds: Set[SegmentKind], mark: Callable[[Segment
             spans[-1] = Segment("text", spans[-1].start, span.end)
         else:
             spans.append(Segment("text", span.start, span.end))
-    return replace(choice, said=Tokens(tuple(tokens), choice.ids), spans=tuple(spans))
+    return replace(choice, tokens_said=Tokens(tuple(tokens), choice.ids), segments=tuple(spans))

@@ -56,7 +56,7 @@ class AdmissionController:
         self._state = state
         self._slots = Slots()
 
-    async def charge(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
+    async def reserve(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
         """Make every charge of a call, or none if one quota has not enough; ``enter`` comes next.
 
         Args:
@@ -71,13 +71,15 @@ class AdmissionController:
             if charges:
                 admission.balances = await state.spend(session, admission.ticket, charges, now)
         elif charges:
-            found = await state.admit(session, ATTEMPTS, identity, admission.ticket, charges, now, request.bare)
+            found = await state.admit(
+                session, ATTEMPTS, identity, admission.ticket, charges, now, request.unread_collection
+            )
             admission.attempt, admission.balances = found
         else:
-            admission.attempt = await state.count(session, ATTEMPTS, identity, request.bare)
+            admission.attempt = await state.count(session, ATTEMPTS, identity, request.unread_collection)
         return admission
 
-    async def enter(
+    async def acquire(
         self, admission: Ticket, call: InferenceCall, now: float, room: ConcurrencyLimits | None = None
     ) -> None:
         """Let a call in that was charged, now or when there is a slot.
@@ -90,7 +92,7 @@ class AdmissionController:
         if room is not None:
             key = (admission.session, call.deployment.vendor, call.deployment.name)
             try:
-                admission.slot = await self._slots.enter(key, room, now)
+                admission.slot = await self._slots.acquire(key, room, now)
             except BaseException:
                 await self.release(admission, None, now)
                 raise
@@ -100,15 +102,15 @@ class AdmissionController:
         """Servers that have only so many slots: how many calls run on each, and how many wait."""
         return self._slots
 
-    async def expect(self, admission: Ticket, end: float) -> None:
+    async def set_expected_end(self, admission: Ticket, end: float) -> None:
         """Say when the call will end: callers that a concurrency quota refuses are told to wait until then."""
         if any(charge.quota.unit == "concurrency" for charge in admission.charges):
-            await self._state.expect(admission.session, admission.ticket, end)
+            await self._state.set_expected_end(admission.session, admission.ticket, end)
 
     async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
         """The call is over; ``output_tokens`` were sent. ``None``: it was refused after all, and costs nothing."""
         if admission.slot is not None:
-            self._slots.leave(admission.slot, now)
+            self._slots.release(admission.slot, now)
         if admission.charges:
             true = {} if output_tokens is None else _cost(admission.prompt_tokens, output_tokens)
             true["concurrency"] = 0
@@ -129,7 +131,7 @@ def reserve_output(call: InferenceCall) -> int:
 
     A request that leaves an answer all the room its deployment has is taken to set no limit.
     """
-    ask = call.ask
+    ask = call.request
     if isinstance(ask, EmbeddingRequest):
         return 0
     deployment, sampling = call.deployment, ask.sampling

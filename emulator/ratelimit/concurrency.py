@@ -62,7 +62,7 @@ class Slots:
     def __init__(self) -> None:
         self._servers: dict[ServerKey, _Server] = {}
 
-    async def enter(self, key: ServerKey, room: ConcurrencyLimits, now: float) -> Slot:
+    async def acquire(self, key: ServerKey, room: ConcurrencyLimits, now: float) -> Slot:
         """Take a slot, at once or after those before it in the queue.
 
         Raises:
@@ -83,14 +83,14 @@ class Slots:
             if waiter in server.queue:
                 server.queue.remove(waiter)
             elif not waiter.turn.cancelled():
-                self.leave(waiter.turn.result(), waiter.turn.result().since)
+                self.release(waiter.turn.result(), waiter.turn.result().since)
             raise
 
     def __iter__(self) -> Iterator[tuple[ServerKey, int, int]]:
         """Servers that are busy: how many calls run, and how many wait."""
         return iter([(key, server.running, len(server.queue)) for key, server in self._servers.items()])
 
-    def leave(self, slot: Slot, now: float) -> None:
+    def release(self, slot: Slot, now: float) -> None:
         """Give up a slot to the first in the queue."""
         server = self._servers[slot.server]
         server.running -= 1

@@ -27,7 +27,7 @@ class Account(Protocol):
     def take(self, ticket: bytes, cost: int, now: float) -> None:
         """Charge, whether or not there is enough."""
 
-    def expect(self, ticket: bytes, end: float) -> None:
+    def set_expected_end(self, ticket: bytes, end: float) -> None:
         """The call is known to end then."""
 
     def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
@@ -41,7 +41,7 @@ class _Timed:
         self._amount = quota.amount
         self._window = quota.window
 
-    def expect(self, ticket: bytes, end: float) -> None:
+    def set_expected_end(self, ticket: bytes, end: float) -> None:
         """Charges stay when a call ends."""
 
 
@@ -175,7 +175,7 @@ class Concurrency:
         if cost:
             self._ends[ticket] = inf
 
-    def expect(self, ticket: bytes, end: float) -> None:
+    def set_expected_end(self, ticket: bytes, end: float) -> None:
         if ticket in self._ends:
             self._ends[ticket] = end
 

@@ -54,8 +54,8 @@ class ActiveScenario:
 
     Fields:
         keys: whom the credentials that it lists stand for.
-        world: its name in a store: the same scenario under the same seed is the same for every process.
-        era: tells this beginning of it from others; empty: the first.
+        namespace: its name in a store: the same scenario under the same seed is the same for every process.
+        epoch: tells this beginning of it from others; empty: the first.
     """
 
     loaded: ParsedScenario
@@ -63,8 +63,8 @@ class ActiveScenario:
     apps: Apps
     keys: Mapping[str, str]
     hints: Suggestions
-    world: str
-    era: str = ""
+    namespace: str
+    epoch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Activation:
 
     clock: Clock | None = None
     started: float | None = None
-    era: str = ""
+    epoch: str = ""
 
 
 NOW: Activation = Activation()

@@ -24,14 +24,14 @@ class ControlledRuntime(Protocol):
     """What is at work in this process, as :class:`emulator.runtime.runtime.Runtime` has it."""
 
     @property
-    def tellers(self) -> Mapping[str, Teller]: ...
+    def reporters(self) -> Mapping[str, Teller]: ...
 
     @property
     def sessions(self) -> _Sessions: ...
 
-    def of(self, session: str) -> ActiveScenario: ...
+    def for_session(self, session: str) -> ActiveScenario: ...
 
-    def peek(self, session: str) -> ActiveScenario: ...
+    def find(self, session: str) -> ActiveScenario: ...
 
     def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None: ...
 
@@ -63,7 +63,7 @@ class LocalController:
         """
         if session:
             require_capacity(
-                self._runtime.sessions, session, estimate_size(loaded or self._runtime.peek(session).loaded)
+                self._runtime.sessions, session, estimate_size(loaded or self._runtime.find(session).loaded)
             )
 
     async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
@@ -83,21 +83,21 @@ class LocalController:
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
         self._admit(session)
-        now = self._runtime.of(session).emulator.clock.now()
+        now = self._runtime.for_session(session).emulator.clock.now()
         self._runtime.change_clock(make_clock(wanted, now), session)
 
     async def end_session(self, session: str) -> bool:
         return self._runtime.end_session(session)
 
     async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
-        return {"": await self.tell(what, about)}
+        return {"": await self.report(what, about)}
 
     async def catch_up(self) -> None:
         """All calls are in the journal of this process anyway."""
 
-    async def tell(self, what: str, about: JSON) -> JSON:
+    async def report(self, what: str, about: JSON) -> JSON:
         """What this process alone knows."""
-        return await self._runtime.tellers[what](about)
+        return await self._runtime.reporters[what](about)
 
 
 async def list_sessions(runtime: ControlledRuntime) -> JSON:
@@ -106,7 +106,7 @@ async def list_sessions(runtime: ControlledRuntime) -> JSON:
     return [
         {
             "name": session.name,
-            "scenario": runtime.peek(session.name).loaded.scenario.name,
+            "scenario": runtime.find(session.name).loaded.scenario.name,
             "calls": session.calls,
             "idle_seconds": round(now - session.used, 3),
         }

@@ -124,7 +124,7 @@ class ScenarioBuilder:
         for name in served:
             if name in scenario.vendors:  # others have no settings, and are not imported before they are asked
                 vendor = self.vendors[name]
-                found = vendor.planes(read_settings(vendor, scenario))
+                found = vendor.extra_listeners(read_settings(vendor, scenario))
                 planes.update({f"{name}.{plane}": row.port for plane, row in found.items()})
         return planes
 
@@ -138,7 +138,7 @@ class ScenarioBuilder:
         else:
             service = create_service(vendor, settings, scenario, emulator.clock, metrics, emulator.started)
         return VendorApp(
-            _limit(vendor, plane, vendor.planes(settings)),
+            _limit(vendor, plane, vendor.extra_listeners(settings)),
             service,
             emulator,
             self.journal,

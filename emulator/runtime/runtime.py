@@ -47,8 +47,8 @@ class Runtime:
         self.vendors = vendors
         self.library = library
         self.store = open_store(overrides.state_url, overrides.state_loss)
-        commons = self.store.commons
-        self.journal = Journal() if commons is None else SharedJournal(commons, self.peek)
+        commons = self.store.bus
+        self.journal = Journal() if commons is None else SharedJournal(commons, self.find)
         self.timing = TimingReport()
         self.closing = asyncio.Event()
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
@@ -66,13 +66,13 @@ class Runtime:
         )
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
-        self.steering: LocalController = LocalController(self)
-        self.tellers: dict[str, Teller] = {"sessions": lambda about: list_sessions(self)}
+        self.controller: LocalController = LocalController(self)
+        self.reporters: dict[str, Teller] = {"sessions": lambda about: list_sessions(self)}
 
     async def begin(self) -> None:
         """Have the scenario begin when it began for those who share the store."""
         active = self.active
-        active.emulator.started = await self.store.begin(active.world, active.emulator.started)
+        active.emulator.started = await self.store.start_namespace(active.namespace, active.emulator.started)
 
     @property
     def uptime(self) -> float:
@@ -80,14 +80,14 @@ class Runtime:
         return time.monotonic() - self._began
 
     @property
-    def worlds(self) -> Iterable[ActiveScenario]:
+    def active_scenarios(self) -> Iterable[ActiveScenario]:
         """Every scenario that is at work: the server's, and those of sessions that have their own."""
-        return [self.active, *(session.world for session in self.sessions if session.world is not None)]
+        return [self.active, *(session.active for session in self.sessions if session.active is not None)]
 
     @property
     def states(self) -> Mapping[str, State]:
         """Where all that is at work counts, by the names of the worlds."""
-        return {world.world: world.emulator.state for world in self.worlds}
+        return {world.namespace: world.emulator.state for world in self.active_scenarios}
 
     @asynccontextmanager
     async def forgetting(self) -> AsyncIterator[None]:
@@ -104,20 +104,20 @@ class Runtime:
         """Totals of each vendor since the process began."""
         return self._metrics
 
-    def of(self, session: str) -> ActiveScenario:
+    def for_session(self, session: str) -> ActiveScenario:
         """The scenario at work for a session; without a name, or where it has none of its own, the server's."""
         if not session:
             return self.active
-        return self.sessions.use(session).world or self.active
+        return self.sessions.use(session).active or self.active
 
-    def peek(self, session: str) -> ActiveScenario:
+    def find(self, session: str) -> ActiveScenario:
         """As :meth:`of`, and no use of the session."""
         record = self.sessions.find(session)
-        return self.active if record is None else record.world or self.active
+        return self.active if record is None else record.active or self.active
 
     def keys_of(self, session: str) -> Mapping[str, str]:
         """The credentials that the server's scenario lists, and those of a session's own; no use of the session."""
-        server, own = self.active.keys, self.peek(session).keys
+        server, own = self.active.keys, self.find(session).keys
         return build_credential_map([*server.items(), *own.items()]) if server and own else server or own
 
     async def listen(self, session: str, vendor: str) -> str:
@@ -126,13 +126,13 @@ class Runtime:
             raise RuntimeError("nothing listens yet")
         return await self.open_for(session, vendor)
 
-    def enter(self, session: str) -> ActiveScenario:
+    def begin_call(self, session: str) -> ActiveScenario:
         """The scenario at work for a call of a session."""
         if not session:
             return self.active
         record = self.sessions.use(session)
         record.calls += 1
-        return record.world or self.active
+        return record.active or self.active
 
     def load(self, text: bytes) -> ParsedScenario:
         """A scenario that somebody sends.
@@ -184,7 +184,7 @@ class Runtime:
             clock = clock or (None if "clock" in sets else server.clock)
             seed = server.seed if seed is None and "seed" not in sets else seed
         clock = clock or make_clock(loaded.scenario.clock)
-        return self._builder.build(loaded, clock, seed=seed, started=beginning.started, era=beginning.era)
+        return self._builder.build(loaded, clock, seed=seed, started=beginning.started, era=beginning.epoch)
 
     def reset(self, beginning: Activation = NOW) -> None:
         """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
@@ -197,23 +197,23 @@ class Runtime:
     def reset_session(self, session: str, beginning: Activation = NOW) -> None:
         """Begin a session's scenario again, by the same clock; nothing of what it did before is left."""
         self.journal.clear(session)
-        self._replace(session, self._begin_again(self.of(session), beginning))
+        self._replace(session, self._begin_again(self.for_session(session), beginning))
 
     def _begin_again(self, active: ActiveScenario, beginning: Activation) -> ActiveScenario:
         seed, clock = active.emulator.seed, active.emulator.clock
-        return self._builder.build(active.loaded, clock, seed=seed, started=beginning.started, era=beginning.era)
+        return self._builder.build(active.loaded, clock, seed=seed, started=beginning.started, era=beginning.epoch)
 
     def advance(self, seconds: float, session: str = "") -> None:
         """Move the clock; a session's is its own from then on."""
-        active = self.of(session)
+        active = self.for_session(session)
         if session and active.emulator.clock is self.active.emulator.clock:
             active = self._with_clock(active, active.emulator.clock.fork())
-            self.sessions.keep(session, estimate_size(active.loaded)).world = active
+            self.sessions.keep(session, estimate_size(active.loaded)).active = active
         active.emulator.clock.advance(seconds)
 
     def change_clock(self, clock: Clock, session: str = "") -> None:
         """Let time go by another clock from now on; counters and quotas stay, and what runs ends as it began."""
-        before = self.of(session)
+        before = self.for_session(session)
         after = self._with_clock(before, clock)
         if session:
             self._replace(session, after)
@@ -230,7 +230,7 @@ class Runtime:
             seed=emulator.seed,
             state=emulator.state,
             started=emulator.started,
-            era=active.era,
+            era=active.epoch,
         )
 
     def end_session(self, session: str) -> bool:
@@ -240,12 +240,12 @@ class Runtime:
     def close(self) -> None:
         """Nobody waits without end from now on."""
         self.closing.set()
-        for active in self.worlds:
+        for active in self.active_scenarios:
             active.emulator.clock.retire()
 
     def _replace(self, session: str, active: ActiveScenario) -> None:
         record = self.sessions.keep(session, estimate_size(active.loaded))
-        before, record.world = record.world, active
+        before, record.active = record.active, active
         self._retire(before, active)
         self._change(session)
 
@@ -266,19 +266,19 @@ class Runtime:
 
     def _retire_state(self, before: ActiveScenario) -> None:
         """Nor do calls that are under way count for anybody, unless another world goes on with what they count."""
-        if all(world.emulator.state is not before.emulator.state for world in self.worlds):
+        if all(world.emulator.state is not before.emulator.state for world in self.active_scenarios):
             before.emulator.state.retire()
 
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)
-        self._retire(session.world, self.active)
-        if self.store.commons is None or not self.store.counts_for_all:  # else whoever tells the others does it once
+        self._retire(session.active, self.active)
+        if self.store.bus is None or not self.store.counts_for_all:  # else whoever tells the others does it once
             task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         for metrics in self._metrics.values():
             metrics.forget(session.name)
-        if session.world is not None:
+        if session.active is not None:
             clear_scenario_caches()
         for tell in (*self.forgotten, *self.changed):
             tell(session.name)

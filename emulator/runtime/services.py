@@ -139,7 +139,7 @@ class _Offers:
         offer = self._offers.get(key)
         if offer is None:
             deployments = list_deployments(vendor, settings, scenario)
-            habits = {name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()}
+            habits = {name: vendor.profile_deployment(deployment, settings) for name, deployment in deployments.items()}
             if len(self._offers) >= _MOST_OFFERS:
                 del self._offers[next(iter(self._offers))]
             offer = self._offers[key] = _Offer(vendor, deployments, habits)
@@ -167,7 +167,7 @@ def create_service(
         deployments=DeploymentTable(deployments, clock, clock.now() if began is None else began)
         if changes
         else deployments,
-        habits=offer.habits,
+        profiles=offer.habits,
         keys=None
         if scenario.keys is None
         else build_credential_map((key.token, key.principal) for key in scenario.keys),
@@ -176,7 +176,7 @@ def create_service(
         tokenizer=_tokenizer_of,
         count_prompt=_count_prompt,
         count_chat=_count_chat,
-        weigh_texts=_weigh_texts,
+        count_texts=_weigh_texts,
         metrics=metrics,
         bounds=scenario.bounds,
     )

@@ -28,14 +28,14 @@ class Session(Generic[W]):
 
     Fields:
         used: when it was last used, seconds by :func:`time.monotonic`.
-        world: its own scenario at work; ``None``: the server's.
+        active: its own scenario at work; ``None``: the server's.
         weight: bytes of that scenario, roughly.
     """
 
     name: str
     used: float
     calls: int = 0
-    world: W | None = None
+    active: W | None = None
     weight: int = 0
 
 
@@ -68,7 +68,7 @@ class Sessions(Generic[W]):
     ) -> None:
         self._forget = forget
         self._now = now
-        self.room = room
+        self.limits = room
         self._idle = idle
         self._plain: OrderedDict[str, Session[W]] = OrderedDict()
         self._own: OrderedDict[str, Session[W]] = OrderedDict()
@@ -100,12 +100,10 @@ class Sessions(Generic[W]):
     def explain_full(self, name: str, weight: int = 0) -> str | None:
         """Return why a session cannot have something of its own, such as a scenario of so many bytes, if it cannot."""
         others = [session.weight for session in self._own.values() if session.name != name]
-        if len(others) >= self.room.own:
-            return f"{self.room.own:,} sessions have a scenario, clock or port of their own"
-        if weight and sum(others) + weight > self.room.weight:
-            return (
-                f"scenarios of sessions take {self.room.weight // 1024**2} MiB with this one of {weight // 1024:,} KiB"
-            )
+        if len(others) >= self.limits.own:
+            return f"{self.limits.own:,} sessions have a scenario, clock or port of their own"
+        if weight and sum(others) + weight > self.limits.weight:
+            return f"scenarios of sessions take {self.limits.weight // 1024**2} MiB with this one of {weight // 1024:,} KiB"
         return None
 
     @property
@@ -133,12 +131,12 @@ class Sessions(Generic[W]):
         self._forget_old(self._now())
 
     def _make_room(self) -> None:
-        while len(self._plain) > self.room.most:
+        while len(self._plain) > self.limits.most:
             if not self.forgotten:
                 log.warning(
                     "more than %s sessions: the least recently used are forgotten from now on, "
                     "but for those with a scenario, clock or port of their own",
-                    f"{self.room.most:,}",
+                    f"{self.limits.most:,}",
                 )
             self.forgotten += 1
             self.end(next(iter(self._plain)))

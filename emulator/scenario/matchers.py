@@ -167,7 +167,7 @@ class RequestAttributes:
         prompt_tokens: of the whole call.
         headers: names in lower case.
         body: gives the parsed body; raises ``ValueError`` if it is not JSON.
-        identity: of the request, without principal's session or attempt.
+        fingerprint: of the request, without principal's session or attempt.
         attempt: how many equal requests the session made before.
         since_start: scenario seconds since start or reset.
     """
@@ -185,7 +185,7 @@ class RequestAttributes:
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: Callable[[], JSON] = _no_body
-    identity: bytes = b""
+    fingerprint: bytes = b""
     attempt: int = 0
     since_start: float = 0.0
 

@@ -203,7 +203,7 @@ class RuleMatcher:
     def _draw(self, rule: Rule, facts: RequestAttributes) -> float | None:
         if rule.times is None or rule.times.probability is None:
             return None
-        return draw_uniform(self._key, rule.name, facts.identity, facts.attempt)
+        return draw_uniform(self._key, rule.name, facts.fingerprint, facts.attempt)
 
 
 def compile_rules(scenario: Scenario) -> RuleMatcher:
@@ -249,7 +249,7 @@ def _count_key(rule: Rule, facts: RequestAttributes) -> bytes:
     """The counter a call belongs to; sessions have counters of their own anyway."""
     match rule.scope:
         case "request":
-            return derive_key(rule.name, "request", facts.identity)
+            return derive_key(rule.name, "request", facts.fingerprint)
         case "principal":
             return derive_key(rule.name, "principal", facts.principal)
         case "deployment":

@@ -183,7 +183,7 @@ async def _report(settings: Settings, built: Application) -> None:
     """Write what was asked while it ran, for whoever looks at it afterwards."""
     if settings.report is None:
         return
-    await built.runtime.steering.catch_up()
+    await built.runtime.controller.catch_up()
     report = await write_report(built.runtime, ReportAsked())
     try:
         with settings.report.open("w", encoding="utf-8") as file:

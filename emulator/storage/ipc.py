@@ -44,7 +44,7 @@ class InMemoryBus:
         self._order: deque[tuple[int, str]] = deque()
         self._size = 0
 
-    def enter(self, replica: str) -> tuple[str, Mapping[str, ClusterSnapshot]]:
+    def join(self, replica: str) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self._inboxes[replica] = asyncio.Queue()
         return _BIRTH, self._worlds
 
@@ -72,7 +72,7 @@ class InMemoryBus:
             self._worlds[session] = ClusterSnapshot(posted.number, document)
         return posted
 
-    async def hear(self, replica: str) -> tuple[int, JSON]:
+    async def receive(self, replica: str) -> tuple[int, JSON]:
         return await self._inboxes[replica].get()
 
     async def reply(self, replica: str, number: int, reply: JSON) -> None:
@@ -81,7 +81,7 @@ class InMemoryBus:
             async with self._replied:
                 self._replied.notify_all()
 
-    async def collect(
+    async def gather_replies(
         self, number: int, replicas: Iterable[str], silent: Iterable[str], patience: float
     ) -> Mapping[str, JSON]:
         replies = self._replies.get(number, {})
@@ -197,7 +197,7 @@ class _Guest:
         match verb, takes:
             case "enter", [name]:
                 self._name = as_text(name)
-                birth, worlds = self._board.enter(self._name)
+                birth, worlds = self._board.join(self._name)
                 return [birth, {session: [world.version, world.document] for session, world in worlds.items()}]
             case "append" | "read" | "clear", _:
                 return self._look_after(verb, takes)
@@ -213,13 +213,13 @@ class _Guest:
                 posted = board.change(as_text(session), change, document, as_integer(before))
                 return None if posted is None else _show(posted)
             case "hear", []:
-                return [*await board.hear(self._name)]
+                return [*await board.receive(self._name)]
             case "reply", [number, reply]:
                 await board.reply(self._name, as_integer(number), reply)
                 return None
             case "collect", [number, replicas, silent, patience]:
                 names, others = ([as_text(name) for name in as_array(each)] for each in (replicas, silent))
-                return {**await board.collect(as_integer(number), names, others, as_number(patience))}
+                return {**await board.gather_replies(as_integer(number), names, others, as_number(patience))}
         raise ValueError(verb)
 
     def _look_after(self, verb: str, takes: list[JSON]) -> JSON:
@@ -253,24 +253,24 @@ class IpcStore:
     health = None
 
     def __init__(self, path: str, room: StorageLimits = DEFAULT_LIMITS) -> None:
-        self.commons = IpcBus(path)
+        self.bus = IpcBus(path)
         self._room = room
 
     def open(self, world: str) -> MemoryState:
         return MemoryState(self._room)
 
-    async def begin(self, world: str, now: float) -> float:
+    async def start_namespace(self, world: str, now: float) -> float:
         return now
 
-    async def tend(self) -> bool:
+    async def heartbeat(self) -> bool:
         """Whoever hangs up lives no more; no other sign is needed."""
         return True
 
-    async def let_go(self) -> None:
+    async def release(self) -> None:
         """It goes with the process that started this one, and so does this one."""
 
     async def close(self) -> None:
-        await self.commons.close()
+        await self.bus.close()
 
 
 class IpcBus:
@@ -293,7 +293,7 @@ class IpcBus:
     def now(self) -> float:
         return time.time()
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
+    async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         birth, worlds = as_array(await self._ask("enter", self._name))
         pairs = {session: as_array(pair) for session, pair in as_object(worlds).items()}
         return as_text(birth), {
@@ -307,14 +307,14 @@ class IpcBus:
         answer = await self._ask("change", session, change, document, before)
         return None if answer is None else _read_posted(answer)
 
-    async def hear(self) -> tuple[int, JSON] | None:
+    async def receive(self) -> tuple[int, JSON] | None:
         number, change = as_array(await self._ask("hear"))
         return as_integer(number), change
 
     async def reply(self, number: int, reply: JSON) -> None:
         await self._ask("reply", number, reply)
 
-    async def collect(
+    async def gather_replies(
         self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         asked = sorted(posted.replicas - silent), sorted(posted.replicas & silent)

@@ -22,7 +22,7 @@ class MemoryStore:
     """Every world it opens is a new one."""
 
     counts_for_all = True
-    commons = None
+    bus = None
     health = None
 
     def __init__(self, room: StorageLimits = DEFAULT_LIMITS) -> None:
@@ -31,14 +31,14 @@ class MemoryStore:
     def open(self, world: str) -> "MemoryState":
         return MemoryState(self._room)
 
-    async def begin(self, world: str, now: float) -> float:
+    async def start_namespace(self, world: str, now: float) -> float:
         return now
 
-    async def tend(self) -> bool:
+    async def heartbeat(self) -> bool:
         """What dies with the process needs no care."""
         return True
 
-    async def let_go(self) -> None:
+    async def release(self) -> None:
         """It is never away."""
 
     async def close(self) -> None:
@@ -121,10 +121,10 @@ class MemoryState:
     ) -> tuple[int, tuple[Balance, ...]]:
         return await self.count(session, scope, key, bare), await self.spend(session, ticket, charges, now)
 
-    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+    async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         _, bill = self._quotas[session].taken.get(ticket, (0.0, ()))
         for account, _ in bill:
-            account.expect(ticket, end)
+            account.set_expected_end(ticket, end)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         at, bill = self._quotas[session].taken.pop(ticket, (now, []))

@@ -21,44 +21,44 @@ log = logging.getLogger("emulator")
 class ResilientStore:
     """A store, and what takes its place while it is away.
 
-    ``apart``: why it is not asked although it answers; its clock and this machine's are far from one another.
+    ``isolated``: why it is not asked although it answers; its clock and this machine's are far from one another.
     """
 
     def __init__(self, store: Store, loss: Loss) -> None:
         self._store = store
         self.loss = loss
         self.health = store.health or Health()
-        self.apart = ""
+        self.isolated = ""
 
     @property
     def counts_for_all(self) -> bool:
         return self._store.counts_for_all
 
     @property
-    def commons(self) -> ClusterBus | None:
-        return self._store.commons
+    def bus(self) -> ClusterBus | None:
+        return self._store.bus
 
     def open(self, world: str) -> ResilientState:
         return ResilientState(self, self._store.open(world))
 
-    async def begin(self, world: str, now: float) -> float:
-        return await self._store.begin(world, now)
+    async def start_namespace(self, world: str, now: float) -> float:
+        return await self._store.start_namespace(world, now)
 
-    async def tend(self) -> bool:
+    async def heartbeat(self) -> bool:
         try:
-            known = await self._store.tend()
+            known = await self._store.heartbeat()
         except StoreLostError as error:
-            self.apart = str(error) if isinstance(error, IsolatedReplicaError) else ""
+            self.isolated = str(error) if isinstance(error, IsolatedReplicaError) else ""
             await self.miss(error)
             return True
-        self.apart = ""
+        self.isolated = ""
         self.find()
         if not known:
             log.warning("the store came back empty: counters and quotas begin anew")
         return known
 
-    async def let_go(self) -> None:
-        await self._store.let_go()
+    async def release(self) -> None:
+        await self._store.release()
 
     async def close(self) -> None:
         await self._store.close()
@@ -73,7 +73,7 @@ class ResilientStore:
             else:
                 log.error("the store does not answer, %s until it does: %s", what, error)
             self.health.up = False
-            await self._store.let_go()
+            await self._store.release()
 
     def find(self) -> None:
         """Say once that it is back."""
@@ -111,8 +111,8 @@ class ResilientState:
     async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
         return await self._ask(lambda state: state.store(session, shelf, key, document, before))
 
-    async def expect(self, session: str, ticket: bytes, end: float) -> None:
-        await self._tell(lambda state: state.expect(session, ticket, end))
+    async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
+        await self._tell(lambda state: state.set_expected_end(session, ticket, end))
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         await self._tell(lambda state: state.settle(session, ticket, costs, now))
@@ -135,8 +135,8 @@ class ResilientState:
         if self._retired:
             return await question(self._local)
         try:
-            if self._guard.apart:
-                raise IsolatedReplicaError(self._guard.apart)
+            if self._guard.isolated:
+                raise IsolatedReplicaError(self._guard.isolated)
             answer = await question(self._state)
         except StoreLostError as error:
             await self._guard.miss(error)

@@ -296,7 +296,7 @@ class Shaky:
 async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: list[str], asked: list[str]) -> None:
     runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Shaky()
     commons = cast(ClusterBus, store)
-    replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
+    replica = Replica(runtime, commons, SharedJournal(commons, runtime.find))
     await replica.enter()
     task = asyncio.create_task(replica.run())
     async with asyncio.timeout(20):
@@ -330,7 +330,7 @@ async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
 ) -> None:
     runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Slow()
     commons = cast(ClusterBus, store)
-    replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
+    replica = Replica(runtime, commons, SharedJournal(commons, runtime.find))
     busy = frozenset({"busy"})
     for late in (busy, busy, frozenset(), frozenset()):
         store.late = late
@@ -342,14 +342,14 @@ async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
 async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_of_it(url: str) -> None:
     async with open_replicas(url, LIMITED, count=2) as two:
         assert [(await chat(replica)).status for replica in two] == [200] * 2
-        teller = cast(Replica, two[0].built.runtime.steering)
+        teller = cast(Replica, two[0].built.runtime.controller)
         known = teller._worlds[""]
         document = {**as_object(known.document), "era": "another"}
         posted = await teller._commons.change(  # whoever tells of it is killed before it has reset anything
             "", {"op": "put", "session": "", "world": document}, document, known.version
         )
         assert posted is not None
-        assert len(await teller._commons.collect(posted, 20.0)) == 2
+        assert len(await teller._commons.gather_replies(posted, 20.0)) == 2
         place, _, prefix = url.partition("?prefix=")
         async with Redis.from_url(place, decode_responses=True) as server:
             assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
@@ -379,14 +379,14 @@ async def list_keys(url: str, *parts: str) -> list[str]:
 async def miss(replica: Running, url: str) -> None:
     """Others take it for dead, and tell it nothing."""
     place, _, prefix = url.partition("?prefix=")
-    commons = cast(Replica, replica.built.runtime.steering)._commons
+    commons = cast(Replica, replica.built.runtime.controller)._commons
     async with Redis.from_url(place) as server:
         await server.srem(f"{prefix}:owners", commons.replica)
 
 
 async def hear_again(replica: Running) -> None:
     """It finds out what it missed."""
-    await cast(Replica, replica.built.runtime.steering)._enter_again()
+    await cast(Replica, replica.built.runtime.controller)._enter_again()
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ ENDED: Object = {"op": "end", "session": "mine", "world": None}
 
 async def test_calls_that_are_on_their_way_to_the_journal_of_a_session_that_ends_are_not_left_there(url: str) -> None:
     async with open_replicas(url, RULES, count=1) as [alone]:
-        replica, journal = cast(Replica, alone.built.runtime.steering), cast(SharedJournal, alone.built.journal)
+        replica, journal = cast(Replica, alone.built.runtime.controller), cast(SharedJournal, alone.built.journal)
         async with journal._appending:  # the store is slow to take them
             await chat(alone, "a", **MINE)
             ending = asyncio.ensure_future(replica._take(1, ENDED))
@@ -227,7 +227,7 @@ async def test_calls_that_are_on_their_way_to_the_journal_of_a_session_that_ends
 
 async def test_calls_that_were_entered_before_their_replica_heard_of_the_end_are_taken_out(url: str) -> None:
     async with open_replicas(url, RULES, count=1) as [alone]:
-        replica, journal = cast(Replica, alone.built.runtime.steering), cast(SharedJournal, alone.built.journal)
+        replica, journal = cast(Replica, alone.built.runtime.controller), cast(SharedJournal, alone.built.journal)
         await chat(alone, "a", **MINE)
         await journal.send()  # its number is higher than that of the change
         assert await list_journals(url) != []

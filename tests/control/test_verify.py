@@ -414,7 +414,7 @@ async def test_two_long_texts_are_shown_where_they_begin_to_differ(toy: Running)
 async def test_a_request_that_is_no_longer_kept_says_so(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
-    entry.forget()
+    entry.drop_payload()
     *_, head, facets = await mismatch(toy, calls={"vendor": "toy", "prompt": "Hello", "stream": False})
     assert head.endswith("prompt: no longer kept")
     assert facets.strip() == "vendor ✓   stream ✓   prompt ✗ is 'Hello'"

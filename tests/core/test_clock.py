@@ -168,7 +168,7 @@ def test_what_a_client_is_told_to_wait(clock: Clock, told: float, later: float) 
     assert clock.to_client(30.0) == told
     assert clock.now() == begun
     for _ in range(2):  # two clients that wait at the same time do not wait twice as long
-        clock.leave_client(begun + 30.0)
+        clock.on_client_left(begun + 30.0)
     assert clock.now() == begun + later
 
 

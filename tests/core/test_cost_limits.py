@@ -166,19 +166,19 @@ async def test_no_more_is_unpacked_than_may_be(size: int) -> None:
 
 def _delivery(body: bytes, **bounds: int) -> FaultableResponse:
     pieces = (Chunk(0.0, body),)
-    return FaultableResponse(status=200, headers=(), pieces=pieces, streamed=False, chunked=False, **bounds)  # type: ignore[arg-type]
+    return FaultableResponse(status=200, headers=(), chunks=pieces, streamed=False, chunked=False, **bounds)  # type: ignore[arg-type]
 
 
 def test_faults_add_no_more_than_there_is_room_for() -> None:
     bent = _delivery(b'{"a":{},"b":{}}', room=100)
     for _ in range(50):
-        bent = ExtraFields(type="extra_fields", fields={"c": {"d": {}}}).bend(bent)
+        bent = ExtraFields(type="extra_fields", fields={"c": {"d": {}}}).apply(bent)
     assert 15 < bent.size <= 115
 
 
 def test_a_body_is_split_into_no_more_writes_than_may_be() -> None:
-    bent = Split(type="split", writes="byte").bend(_delivery(b"abcdefgh", writes=3))
-    assert [piece.data for piece in bent.pieces] == [b"a", b"b", b"c", b"defgh"]
+    bent = Split(type="split", writes="byte").apply(_delivery(b"abcdefgh", writes=3))
+    assert [piece.data for piece in bent.chunks] == [b"a", b"b", b"c", b"defgh"]
 
 
 _CHINESE = "漢字".encode() * 100

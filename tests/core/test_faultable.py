@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.core.faultable import Chunk, CloseMode, EventRange, FaultableResponse, join_writes
 
-BASE = FaultableResponse(status=200, headers=(), pieces=(), streamed=True, chunked=True)
+BASE = FaultableResponse(status=200, headers=(), chunks=(), streamed=True, chunked=True)
 pieces = st.lists(
     st.builds(
         Chunk, st.just(0.0), st.binary(max_size=6), tokens=st.integers(0, 9), last=st.booleans(), flush=st.booleans()
@@ -18,7 +18,7 @@ pieces = st.lists(
 
 
 def make(*parts: bytes) -> FaultableResponse:
-    return replace(BASE, pieces=tuple(Chunk(float(n), part, n + 1) for n, part in enumerate(parts)))
+    return replace(BASE, chunks=tuple(Chunk(float(n), part, n + 1) for n, part in enumerate(parts)))
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def make(*parts: bytes) -> FaultableResponse:
 )
 def test_a_cut_keeps_what_is_before_it(position: int, kept: list[bytes], tokens: list[int]) -> None:
     cut = make(b"ab", b"cd").cut(position, CloseMode.RESET)
-    assert [piece.data for piece in cut.pieces] == kept
-    assert [piece.tokens for piece in cut.pieces] == tokens
+    assert [piece.data for piece in cut.chunks] == kept
+    assert [piece.tokens for piece in cut.chunks] == tokens
     assert cut.promised == 4 - position
 
 
@@ -49,18 +49,18 @@ def test_a_cut_keeps_what_is_before_it(position: int, kept: list[bytes], tokens:
     ],
 )
 def test_edits_stay_in_their_pieces(edits: list[tuple[int, int, bytes]], parts: list[bytes]) -> None:
-    assert [piece.data for piece in make(b"ab", b"cd").edit(edits).pieces] == parts
+    assert [piece.data for piece in make(b"ab", b"cd").edit(edits).chunks] == parts
 
 
 def test_events_end_where_their_last_piece_ends() -> None:
     parts = Chunk(0, b"a", last=False), Chunk(0, b"b"), Chunk(0, b""), Chunk(0, b"c", last=False)
-    delivery = replace(BASE, pieces=parts)
+    delivery = replace(BASE, chunks=parts)
     assert delivery.events() == [EventRange(0, 2), EventRange(2, 3)]
 
 
 @given(pieces, st.integers(0, 40))
 def test_a_cut_loses_no_byte(parts: tuple[Chunk, ...], position: int) -> None:
-    delivery = replace(BASE, pieces=parts)
+    delivery = replace(BASE, chunks=parts)
     before, after = delivery.divide(position)
     assert b"".join(piece.data for piece in (*before, *after)) == delivery.body
     assert sum(len(piece.data) for piece in before) == min(position, delivery.size)
@@ -68,7 +68,7 @@ def test_a_cut_loses_no_byte(parts: tuple[Chunk, ...], position: int) -> None:
 
 @given(pieces, st.lists(st.tuples(st.integers(0, 36), st.integers(0, 4), st.binary(max_size=3)), max_size=4))
 def test_edits_of_pieces_are_edits_of_the_body(parts: tuple[Chunk, ...], wanted: list[tuple[int, int, bytes]]) -> None:
-    delivery = replace(BASE, pieces=parts)
+    delivery = replace(BASE, chunks=parts)
     edits: list[tuple[int, int, bytes]] = []
     for start, length, new in sorted(wanted):
         if start + length <= delivery.size and (not edits or start > edits[-1][1]):

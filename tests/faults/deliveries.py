@@ -30,7 +30,7 @@ MARKS = {4: Mark.FINISH, 5: Mark.USAGE, 6: Mark.DONE}
 STREAM = FaultableResponse(
     status=200,
     headers=(("content-type", "text/event-stream"), ("x-a", "b")),
-    pieces=tuple(
+    chunks=tuple(
         Chunk(due, data, tokens, mark=MARKS.get(number, Mark.PLAIN))
         for number, (due, data, tokens) in enumerate(EVENTS)
     ),
@@ -44,7 +44,7 @@ STREAM = FaultableResponse(
 WHOLE = FaultableResponse(
     status=200,
     headers=(JSON_TYPE,),
-    pieces=tuple(Chunk(3.0, text.encode(), tokens, text == TAIL, text == TAIL) for text, tokens in PARTS),
+    chunks=tuple(Chunk(3.0, text.encode(), tokens, text == TAIL, text == TAIL) for text, tokens in PARTS),
     streamed=False,
     chunked=False,
     start=3.0,

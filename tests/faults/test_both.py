@@ -28,7 +28,7 @@ def _effects(before: FaultableResponse, after: FaultableResponse) -> Iterator[st
         yield "another head"
     if after.body != before.body:
         yield _compare_bodies(before.body, after.body)
-    elif [data for _, data, _ in join_writes(before.pieces)] != [data for _, data, _ in join_writes(after.pieces)]:
+    elif [data for _, data, _ in join_writes(before.chunks)] != [data for _, data, _ in join_writes(after.chunks)]:
         yield "other writes"
     if after.promised:
         yield "less than promised"
@@ -91,19 +91,19 @@ def name(fields: dict[str, JSON]) -> str:
 @pytest.mark.parametrize(("fields", "streamed", "whole"), TABLE, ids=[name(fields) for fields, *_ in TABLE])
 def test_effect(fields: dict[str, JSON], streamed: str, whole: str) -> None:
     fault = make_fault(**fields)
-    assert effect(STREAM, fault.bend(STREAM)) == streamed
-    assert effect(WHOLE, fault.bend(WHOLE)) == whole
+    assert effect(STREAM, fault.apply(STREAM)) == streamed
+    assert effect(WHOLE, fault.apply(WHOLE)) == whole
     assert not fault.needs_events or whole == "nothing"
 
 
 def test_a_late_error_takes_the_place_of_an_answer_in_one_piece() -> None:
-    bent = make_fault(type="late_error", message="late", after_tokens=2).bend(WHOLE)
+    bent = make_fault(type="late_error", message="late", after_tokens=2).apply(WHOLE)
     assert (bent.status, bent.body, bent.end) == (200, b"!internal:late", WHOLE.end)
 
 
 def test_a_late_error_leaves_a_refusal_alone() -> None:
-    refused = make_fault(type="status", status=429).bend(WHOLE)
-    assert make_fault(type="late_error").bend(refused) is refused
+    refused = make_fault(type="status", status=429).apply(WHOLE)
+    assert make_fault(type="late_error").apply(refused) is refused
 
 
 def test_the_tables_have_every_fault() -> None:

@@ -15,7 +15,7 @@ def strike(delivery: FaultableResponse, *faults: dict[str, JSON]) -> tuple[tuple
     strikes: tuple[FaultSite, ...] = ()
     for given in faults:
         fault = make_fault(**given)
-        bent = fault.bend(delivery)
+        bent = fault.apply(delivery)
         strikes = locate_faults(strikes, str(given["type"]), delivery, bent, whole_events=fault.whole_events)
         delivery = bent
     assert all(one.at <= delivery.size for one in strikes)
@@ -65,7 +65,7 @@ def test_a_strike_in_a_stream(fault: dict[str, JSON], at: int) -> None:
     ],
 )
 def test_a_strike_in_one_piece(fault: dict[str, JSON], at: int | None) -> None:
-    bent = make_fault(**fault).bend(WHOLE).body
+    bent = make_fault(**fault).apply(WHOLE).body
     ((_, found),) = strike(WHOLE, fault)
     assert bent[:found] == WHOLE.body[:found]
     assert found == at if at is not None else bent[found : found + 1] != WHOLE.body[found : found + 1]
@@ -85,7 +85,7 @@ def test_what_changes_nothing_strikes_nowhere(fault: dict[str, JSON]) -> None:
 
 def test_earlier_strikes_move_along_with_their_bytes() -> None:
     extra, late = {"type": "extra_fields"}, {"type": "stall", "for_": "1s", "after_tokens": 2}
-    grown = len(make_fault(**extra).bend(STREAM).divide(0)[1][0].data) - starts(1)
+    grown = len(make_fault(**extra).apply(STREAM).divide(0)[1][0].data) - starts(1)
     (_, first), (_, second) = strike(STREAM, late, extra)
     assert second < starts(1)
     assert first > starts(3)

@@ -18,11 +18,11 @@ BODY = WHOLE.body
 
 
 def writes(delivery: FaultableResponse) -> list[bytes]:
-    return [data for _, data, _ in join_writes(delivery.pieces)]
+    return [data for _, data, _ in join_writes(delivery.chunks)]
 
 
 def dues(delivery: FaultableResponse) -> list[float]:
-    return [due for due, _, _ in join_writes(delivery.pieces)]
+    return [due for due, _, _ in join_writes(delivery.chunks)]
 
 
 def event(number: int) -> bytes:
@@ -93,7 +93,7 @@ def event(number: int) -> bytes:
     ],
 )
 def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: CloseMode, end: float, start: float) -> None:
-    bent = make_fault(**fields).bend(STREAM)
+    bent = make_fault(**fields).apply(STREAM)
     assert (bent.body, bent.ending, bent.end, bent.start) == (body, ending, end, start)
 
 
@@ -114,7 +114,7 @@ def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: CloseM
     ],
 )
 def test_what_ends_an_answer_in_one_piece(fields: dict[str, JSON], body: bytes, promised: int) -> None:
-    bent = make_fault(**fields).bend(WHOLE)
+    bent = make_fault(**fields).apply(WHOLE)
     assert (bent.body, bent.promised) == (body, promised)
 
 
@@ -128,12 +128,12 @@ def test_what_ends_an_answer_in_one_piece(fields: dict[str, JSON], body: bytes, 
     ],
 )
 def test_a_stall_is_silence_and_then_all_comes(fields: dict[str, JSON], when: list[float], end: float) -> None:
-    bent = make_fault(type="stall", for_="10s", **fields).bend(STREAM)
+    bent = make_fault(type="stall", for_="10s", **fields).apply(STREAM)
     assert (dues(bent), bent.end, bent.body) == (when, end, STREAMED)
 
 
 def test_a_stall_in_one_piece_makes_two_writes() -> None:
-    bent = make_fault(type="stall", for_="10s", after_tokens=2).bend(WHOLE)
+    bent = make_fault(type="stall", for_="10s", after_tokens=2).apply(WHOLE)
     assert writes(bent) == [BODY[: body_until(HEAD, "Hi 你")], BODY[body_until(HEAD, "Hi 你") :]]
     assert dues(bent) == [3.0, 13.0]
 
@@ -143,7 +143,7 @@ def test_a_stall_in_one_piece_makes_two_writes() -> None:
     [pytest.param(10, 1, id="byte by byte"), pytest.param(500, 10, id="no more than fifty writes a second")],
 )
 def test_a_drip_takes_its_time(rate: int, size: int) -> None:
-    bent = make_fault(type="drip", bytes_per_second=rate).bend(WHOLE)
+    bent = make_fault(type="drip", bytes_per_second=rate).apply(WHOLE)
     assert bent.body == BODY
     assert {len(write) for write in writes(bent)[:-1]} == {size}
     assert dues(bent)[0] == pytest.approx(3.0 + size / rate)
@@ -151,14 +151,14 @@ def test_a_drip_takes_its_time(rate: int, size: int) -> None:
 
 
 def test_a_drip_never_outruns_the_answer() -> None:
-    bent = make_fault(type="drip", bytes_per_second=1e6).bend(STREAM)
+    bent = make_fault(type="drip", bytes_per_second=1e6).apply(STREAM)
     assert bent.body == STREAMED
-    ends = {due: end for due, _, end in join_writes(bent.pieces)}
+    ends = {due: end for due, _, end in join_writes(bent.chunks)}
     assert all(due >= EVENTS[tokens][0] for due, tokens in ends.items() if 0 < tokens < 3)
 
 
 def test_garbage_breaks_the_event_at_its_position_only() -> None:
-    bent = make_fault(type="garbage", after_tokens=1).bend(STREAM)
+    bent = make_fault(type="garbage", after_tokens=1).apply(STREAM)
     events = [bent.body[span.start : span.end] for span in bent.events()]
     assert [number for number in range(7) if events[number] != event(number)] == [2]
     assert events[2].startswith(b'data: {"')
@@ -171,7 +171,7 @@ def test_garbage_breaks_the_event_at_its_position_only() -> None:
     "position", [pytest.param({}, id="the body"), pytest.param({"after_tokens": 2}, id="the body, wherever it is")]
 )
 def test_garbage_in_one_piece(position: dict[str, JSON]) -> None:
-    bent = make_fault(type="garbage", **position).bend(WHOLE)
+    bent = make_fault(type="garbage", **position).apply(WHOLE)
     assert bent.promised == 0
     bent.body.decode()
     with pytest.raises(json.JSONDecodeError):
@@ -179,7 +179,7 @@ def test_garbage_in_one_piece(position: dict[str, JSON]) -> None:
 
 
 def test_garbage_past_the_last_json_takes_the_json_before() -> None:
-    bent = make_fault(type="garbage", before="done").bend(STREAM)
+    bent = make_fault(type="garbage", before="done").apply(STREAM)
     assert bent.body.endswith(event(6))
     assert event(5) not in bent.body
 
@@ -213,7 +213,7 @@ def test_garbage_past_the_last_json_takes_the_json_before() -> None:
     ],
 )
 def test_drop_removes_those_bytes_and_no_other(field: JSON, removed: dict[int, list[bytes]] | None) -> None:
-    bent = make_fault(type="drop", field=field).bend(STREAM)
+    bent = make_fault(type="drop", field=field).apply(STREAM)
     if removed is None:
         assert bent.body == b"data: {}\n\n" * 6 + event(6)
         return
@@ -246,30 +246,30 @@ def test_drop_removes_those_bytes_and_no_other(field: JSON, removed: dict[int, l
     ],
 )
 def test_drop_in_one_piece(field: JSON, body: str, left: str) -> None:
-    whole = replace(WHOLE, pieces=(replace(WHOLE.pieces[-1], data=body.encode()),))
-    assert make_fault(type="drop", field=field).bend(whole).body.decode() == left
+    whole = replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=body.encode()),))
+    assert make_fault(type="drop", field=field).apply(whole).body.decode() == left
 
 
 def test_duplicate_sends_an_event_twice_at_the_same_time() -> None:
-    bent = make_fault(type="duplicate", after_tokens=1).bend(STREAM)
+    bent = make_fault(type="duplicate", after_tokens=1).apply(STREAM)
     assert writes(bent) == [event(number) for number in (0, 1, 2, 2, 3, 4, 5, 6)]
     assert dues(bent) == [0, 1, 2, 2, 3, 3, 3, 3]
 
 
 def test_duplicate_of_the_one_event_is_the_body_twice() -> None:
-    assert make_fault(type="duplicate").bend(WHOLE).body == BODY * 2
+    assert make_fault(type="duplicate").apply(WHOLE).body == BODY * 2
 
 
 def test_reorder_exchanges_two_events_and_no_times() -> None:
-    bent = make_fault(type="reorder", after_tokens=1).bend(STREAM)
+    bent = make_fault(type="reorder", after_tokens=1).apply(STREAM)
     assert writes(bent) == [event(number) for number in (0, 1, 3, 2, 4, 5, 6)]
     assert dues(bent) == dues(STREAM)
 
 
 @pytest.mark.parametrize("kind", ["duplicate", "reorder"])
 def test_there_may_be_no_event_left(kind: str) -> None:
-    assert make_fault(type=kind, at=1).bend(STREAM).body == STREAMED
-    assert make_fault(type="reorder").bend(WHOLE).body == BODY
+    assert make_fault(type=kind, at=1).apply(STREAM).body == STREAMED
+    assert make_fault(type="reorder").apply(WHOLE).body == BODY
 
 
 @pytest.mark.parametrize(
@@ -292,31 +292,31 @@ def test_there_may_be_no_event_left(kind: str) -> None:
     ],
 )
 def test_wrong_usage_does_not_add_up(usage: str, wrong: str | None) -> None:
-    whole = replace(WHOLE, pieces=(replace(WHOLE.pieces[-1], data=b'{"x":1,"usage":%b}' % usage.encode()),))
-    assert make_fault(type="wrong_usage").bend(whole).body == b'{"x":1,"usage":%b}' % (wrong or usage).encode()
+    whole = replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=b'{"x":1,"usage":%b}' % usage.encode()),))
+    assert make_fault(type="wrong_usage").apply(whole).body == b'{"x":1,"usage":%b}' % (wrong or usage).encode()
 
 
 def test_heads_are_bent_and_bodies_stay() -> None:
-    wrong = make_fault(type="wrong_content_type").bend(STREAM)
+    wrong = make_fault(type="wrong_content_type").apply(STREAM)
     assert wrong.headers == (("content-type", "text/html; charset=utf-8"), ("x-a", "b"))
-    assert make_fault(type="wrong_content_type", value="text/plain").bend(WHOLE).headers == (
+    assert make_fault(type="wrong_content_type", value="text/plain").apply(WHOLE).headers == (
         ("content-type", "text/plain"),
     )
     bare = replace(WHOLE, headers=())
-    assert make_fault(type="wrong_content_type", value="a/b").bend(bare).headers == (("Content-Type", "a/b"),)
-    status = make_fault(type="status", status=502).bend(WHOLE)
+    assert make_fault(type="wrong_content_type", value="a/b").apply(bare).headers == (("Content-Type", "a/b"),)
+    status = make_fault(type="status", status=502).apply(WHOLE)
     assert (status.status, status.headers, status.body, wrong.body) == (502, (JSON_TYPE,), BODY, STREAMED)
 
 
 def test_extra_fields_are_in_every_object() -> None:
-    bent = make_fault(type="extra_fields").bend(STREAM)
+    bent = make_fault(type="extra_fields").apply(STREAM)
     extra = b'"unexpected_field":"unexpected"'
     assert bent.body.splitlines()[0] == (
         b'data: {"id":"a","choices":[{"delta":{"role":"assistant","content":"",%b},%b}],%b}' % (extra, extra, extra)
     )
     assert b'"delta":{"unexpected_field":"unexpected"},"finish_reason"' in bent.body
     assert bent.body.endswith(event(6))
-    own = make_fault(type="extra_fields", fields={"a": [1]}).bend(WHOLE)
+    own = make_fault(type="extra_fields", fields={"a": [1]}).apply(WHOLE)
     assert json.loads(own.body)["usage"]["a"] == [1]
 
 
@@ -336,7 +336,7 @@ def test_extra_fields_are_in_every_object() -> None:
 )
 @pytest.mark.parametrize("delivery", [STREAM, WHOLE], ids=["in events", "in one piece"])
 def test_split_sends_the_right_bytes_in_awkward_writes(delivery: FaultableResponse, kind: str, ends: object) -> None:
-    bent = make_fault(type="split", writes=kind).bend(delivery)
+    bent = make_fault(type="split", writes=kind).apply(delivery)
     parts = writes(bent)
     assert b"".join(parts) == delivery.body
     assert callable(ends)
@@ -347,39 +347,39 @@ def test_split_sends_the_right_bytes_in_awkward_writes(delivery: FaultableRespon
 
 
 def test_events_a_vendor_writes_at_once_are_split_apart() -> None:
-    joined = replace(STREAM, pieces=tuple(replace(piece, flush=False) for piece in STREAM.pieces))
+    joined = replace(STREAM, chunks=tuple(replace(piece, flush=False) for piece in STREAM.chunks))
     assert len(writes(joined)) == 1
-    assert len(writes(make_fault(type="split", writes="event").bend(joined))) == 7
+    assert len(writes(make_fault(type="split", writes="event").apply(joined))) == 7
 
 
 def test_each_event_comes_in_two_writes_that_hold_parts_of_others() -> None:
-    bent = make_fault(type="split", writes="across").bend(STREAM)
+    bent = make_fault(type="split", writes="across").apply(STREAM)
     parts = writes(bent)
     assert len(parts) == len(EVENTS) + 1
     assert all(part.count(b"\n\n") == 1 for part in parts[1:])
     assert dues(bent) == [0.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]
-    assert [tokens for _, _, tokens in join_writes(bent.pieces)] == [0, 0, 1, 2, 3, 3, 3, 3]
-    bytewise = make_fault(type="split", writes="byte").bend(STREAM)
-    assert writes(make_fault(type="split", writes="across").bend(bytewise)) == parts
-    assert len(writes(make_fault(type="split", writes="across").bend(WHOLE))) == 2
+    assert [tokens for _, _, tokens in join_writes(bent.chunks)] == [0, 0, 1, 2, 3, 3, 3, 3]
+    bytewise = make_fault(type="split", writes="byte").apply(STREAM)
+    assert writes(make_fault(type="split", writes="across").apply(bytewise)) == parts
+    assert len(writes(make_fault(type="split", writes="across").apply(WHOLE))) == 2
 
 
 @pytest.mark.parametrize("kind", ["byte", "utf8", "line"])
 def test_all_splits_together_make_no_more_writes_than_there_may_be(kind: str) -> None:
     bent = replace(STREAM, writes=9)
     for _ in range(16):
-        bent = make_fault(type="split", writes=kind).bend(bent)
-        assert len(bent.pieces) <= len(STREAM.pieces) + 9
+        bent = make_fault(type="split", writes=kind).apply(bent)
+        assert len(bent.chunks) <= len(STREAM.chunks) + 9
     assert bent.body == STREAM.body
-    dripped = make_fault(type="drip", bytes_per_second=1e6).bend(bent)
-    assert len(dripped.pieces) <= len(STREAM.pieces) + 9 + 1
+    dripped = make_fault(type="drip", bytes_per_second=1e6).apply(bent)
+    assert len(dripped.chunks) <= len(STREAM.chunks) + 9 + 1
     assert dripped.body == STREAM.body
 
 
 def test_fields_are_added_to_what_is_nested_too_deeply_for_the_fast_parser() -> None:
     deep = b'{"a":' * 300 + b"{ }" + b"}" * 300
-    bent = make_fault(type="extra_fields", fields={"b": 1}).bend(
-        replace(WHOLE, pieces=(replace(WHOLE.pieces[-1], data=deep),))
+    bent = make_fault(type="extra_fields", fields={"b": 1}).apply(
+        replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=deep),))
     )
     assert bent.body == b'{"a":' * 300 + b'{ "b":1}' + b',"b":1}' * 300
 
@@ -392,14 +392,14 @@ def test_faults_compose_in_order() -> None:
         {"type": "disconnect", "after_tokens": 2},
         {"type": "status", "status": 201},
     ):
-        delivery = make_fault(**fields).bend(delivery)
+        delivery = make_fault(**fields).apply(delivery)
     assert delivery.body == b"".join(event(number).replace(b'"id":"a",', b"") for number in range(3))
     assert (delivery.status, delivery.end, dues(delivery)) == (201, 3.0, [0.0, 1.0, 3.0])
 
 
 def test_tokens_are_still_known_when_fields_are_gone() -> None:
-    bent = make_fault(type="drop", field=["id", "usage"]).bend(WHOLE)
-    cut = make_fault(type="disconnect", after_tokens=2).bend(bent)
+    bent = make_fault(type="drop", field=["id", "usage"]).apply(WHOLE)
+    cut = make_fault(type="disconnect", after_tokens=2).apply(bent)
     assert cut.body.decode() == '{"choices":[{"message":{"content":"Hi 你'
 
 
@@ -453,7 +453,7 @@ def test_any_faults_in_any_order_give_an_answer_that_can_be_played(
     delivery: FaultableResponse, faults: list[JSON]
 ) -> None:
     for fields in faults:
-        delivery = make_fault(**fields).bend(delivery)
+        delivery = make_fault(**fields).apply(delivery)
     times = dues(delivery)
     assert times == sorted(times)
     assert delivery.end >= (times[-1] if times else 0.0)

@@ -35,9 +35,9 @@ def test_every_pair_ends(delivery: FaultableResponse) -> None:
     for pair in product(_FAULTS, _FAULTS):
         bent = _bend(delivery, *pair)
         assert bent.end < inf, pair
-        assert all(due < inf for due, *_ in join_writes(bent.pieces)), pair
+        assert all(due < inf for due, *_ in join_writes(bent.chunks)), pair
         if bent.start == inf:
-            assert not bent.pieces, pair
+            assert not bent.chunks, pair
             assert bent.ending is not CloseMode.COMPLETE, pair
         assert bent.promised == 0 or bent.ending is not CloseMode.COMPLETE, pair
 

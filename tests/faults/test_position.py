@@ -79,13 +79,13 @@ def test_position_in_one_piece(position: dict[str, JSON], offset: int) -> None:
 
 
 def test_a_token_without_text_adds_no_byte() -> None:
-    silent = replace(STREAM, texts=("Hi", "", "", " 你"), pieces=STREAM.pieces[:2])
+    silent = replace(STREAM, texts=("Hi", "", "", " 你"), chunks=STREAM.chunks[:2])
     assert find(silent, after_tokens=3) == find(silent, after_tokens=1) == starts(2)
 
 
 def test_escapes_of_four_digits_are_entered_anywhere() -> None:
     body = b'{"a":"x\\u4f60\\\\y"}'
-    escaped = replace(WHOLE, pieces=(replace(WHOLE.pieces[-1], data=body),))
+    escaped = replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=body),))
     start = body.index(b"\\u")
     assert find(escaped, inside="escape") == start + 1
     assert find(escaped, after_bytes=start + 4, inside="escape") == start + 4

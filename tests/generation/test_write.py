@@ -102,7 +102,7 @@ def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
     plain, shown = first(chat()), first(sampled(Sampling(show_eos=True)))
     assert shown.ids == (*plain.ids, TOKENIZER.eos)
     assert shown.tokens[-1] == ""
-    assert shown.spans[-1].end == len(shown.tokens)
+    assert shown.segments[-1].end == len(shown.tokens)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def test_a_schema_gives_a_valid_instance() -> None:
 def test_reasoning_comes_first_and_is_counted() -> None:
     result = draft(replace(chat(), reasoning="low"))
     [choice] = result.choices
-    assert [span.kind for span in choice.spans] == ["reasoning", "text"]
-    assert result.usage.reasoning_tokens == choice.spans[0].end > 0
+    assert [span.kind for span in choice.segments] == ["reasoning", "text"]
+    assert result.usage.reasoning_tokens == choice.segments[0].end > 0
     assert len(first(replace(chat(), reasoning="high")).text("reasoning")) > len(choice.text("reasoning"))
 
 

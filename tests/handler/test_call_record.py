@@ -27,24 +27,24 @@ async def test_nothing_is_made_of_a_call_that_nobody_reads(start: Start) -> None
     running, trace = await leave(start)
     assert trace.entry is None
     (entry,) = running.built.journal
-    assert trace.read() is entry
+    assert trace.load() is entry
 
 
 @pytest.mark.parametrize(
-    "before", [pytest.param(CallRecord.read, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
+    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
 async def test_figures_outlive_all_else(start: Start, before: Callable[[CallRecord], object]) -> None:
     _, trace = await leave(start)
     before(trace)
-    trace.forget()
-    entry = trace.read()
-    assert (entry.kept, entry.evidence, trace.size) == (None, None, 0)
+    trace.drop_payload()
+    entry = trace.load()
+    assert (entry.payload, entry.evidence, trace.size) == (None, None, 0)
     assert (entry.status, entry.rule, entry.finish_reason, entry.bytes_in) == (200, "fixed", "stop", 26)
     assert (trace.wire.body, dict(trace.wire.headers), trace.body) == (b"", {}, None)
 
 
 @pytest.mark.parametrize(
-    "before", [pytest.param(CallRecord.read, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
+    "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
 async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callable[[CallRecord], object]) -> None:
     running = await start(vendors=[TOY])
@@ -52,9 +52,9 @@ async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callab
     (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, CallRecord)
     before(trace)
-    assert len(trace.read().path) == 4001
-    trace.forget()
-    assert (len(trace.wire.path), len(trace.read().path)) == (1024, 1024)
+    assert len(trace.load().path) == 4001
+    trace.drop_payload()
+    assert (len(trace.wire.path), len(trace.load().path)) == (1024, 1024)
 
 
 async def test_without_bodies_no_header_is_held_either(start: Start) -> None:
@@ -64,9 +64,9 @@ async def test_without_bodies_no_header_is_held_either(start: Start) -> None:
 
 async def test_what_is_kept_counts_by_its_bytes(start: Start) -> None:
     _, trace = await leave(start)
-    entry = trace.read()
-    assert entry.kept is not None
-    assert entry.size == trace.size >= len(entry.kept.request.body) + len(entry.kept.body or b"")
+    entry = trace.load()
+    assert entry.payload is not None
+    assert entry.size == trace.size >= len(entry.payload.request.body) + len(entry.payload.body or b"")
 
 
 async def test_headers_queries_and_times_count_too(start: Start) -> None:
@@ -100,7 +100,7 @@ async def test_many_times_lie_in_one_piece_of_memory(start: Start) -> None:
     for times in (trace.sent.dues, trace.sent.lateness):
         assert isinstance(times, array)
         assert len(times) == len(whole.body)
-    assert len(trace.read().lateness) == len(whole.body)
+    assert len(trace.load().lateness) == len(whole.body)
 
 
 async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
@@ -109,9 +109,9 @@ async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
     (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, CallRecord)
     trace.sent.lateness = [0.001] * 98 + [0.5, 0.7]
-    trace.forget()
+    trace.drop_payload()
     assert trace.sent.lateness == [0.7]
-    assert trace.read().lateness_p99 == 0.7
+    assert trace.load().lateness_p99 == 0.7
 
 
 async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> None:
@@ -121,7 +121,7 @@ async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> No
     (call,) = running.built.journal.list_calls()
     assert isinstance(call, CallRecord)
     assert len(call.body or b"") == 1024
-    kept = call.read().kept
+    kept = call.load().payload
     assert kept is not None
     assert (len(kept.body or b""), kept.response_cut) == (1024, True)
 
@@ -137,4 +137,4 @@ async def test_documents_that_a_vendor_keeps_are_not_kept_once_more(start: Start
     traces = running.built.journal.list_calls()
     assert [trace.rule for trace in traces if isinstance(trace, CallRecord)] == [None, "long", "long"]
     assert all(not trace.wire.documents for trace in traces if isinstance(trace, CallRecord))
-    assert [verdict.failed for trace in traces for verdict in trace.read().explain()] == ["messages", None, None]
+    assert [verdict.failed for trace in traces for verdict in trace.load().explain()] == ["messages", None, None]

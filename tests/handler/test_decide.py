@@ -108,7 +108,10 @@ async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heav
     app = (await start(vendors=[TOY])).built.apps[0]
     wire, codec = Request(method="POST", path="/chat"), Witness()
     call = InferenceCall(
-        deployment=app.service.deployments["toy"], ask=CompletionRequest(prompts=("a",)), codec=codec, heavy=heavy
+        deployment=app.service.deployments["toy"],
+        request=CompletionRequest(prompts=("a",)),
+        codec=codec,
+        is_cpu_heavy=heavy,
     )
     await ResponseDecider(TOY, app.service, app.emulator, Suggestions({}, [], {})).decide(
         RequestContext(wire, 0.0, parsed=call)
@@ -122,7 +125,7 @@ class Watched(Fault):
     type: Literal["watched"] = "watched"
     threads: ClassVar[list[str]] = []
 
-    def bend(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         self.threads.append(threading.current_thread().name)
         return delivery
 
@@ -153,6 +156,6 @@ async def test_what_is_much_to_bend_is_bent_beside_the_event_loop(
     match = Match(outcome=Outcome.model_construct(faults=tuple(faults)))
     exchange = RequestContext(Request(method="POST", path="/chat"), 0.0, plan=plan, match=match)
     Watched.threads.clear()
-    await decider.bend(Response(200, b"x" * size, ()), exchange)
+    await decider.apply_faults(Response(200, b"x" * size, ()), exchange)
     assert (Watched.threads == [threading.current_thread().name] * len(faults)) is not aside
     assert len(Watched.threads) == len(faults)

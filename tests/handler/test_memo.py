@@ -16,7 +16,9 @@ def request(**fields: Any) -> Request:
 
 def call(*, repeatable: bool = True) -> InferenceCall:
     deployment = Deployment(vendor="toy", name="toy")
-    return InferenceCall(deployment=deployment, ask=ChatRequest(messages=()), codec=ToyCodec(), repeatable=repeatable)
+    return InferenceCall(
+        deployment=deployment, request=ChatRequest(messages=()), codec=ToyCodec(), repeatable=repeatable
+    )
 
 
 def test_an_equal_request_is_known() -> None:
@@ -25,7 +27,7 @@ def test_an_equal_request_is_known() -> None:
     memo.remember(first, b"identity", call())
     known = memo.find(request(headers={"x-a": "1", "x-b": "2"}))
     assert known is not None
-    assert known.identity == b"identity"
+    assert known.fingerprint == b"identity"
 
 
 def test_another_request_is_not() -> None:

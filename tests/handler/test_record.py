@@ -32,11 +32,11 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
     entry = await ask(running, stream=stream)
     assert (entry.whole, entry.client_left, entry.status, entry.rule) == (True, False, 200, "fixed")
     assert (entry.stream, entry.operation, entry.finish_reason, entry.attempt) == (stream, "chat", "stop", 1)
-    assert entry.kept is not None
-    assert entry.kept.text == "one two three"
-    assert (entry.kept.body is None) == stream
+    assert entry.payload is not None
+    assert entry.payload.text == "one two three"
+    assert (entry.payload.body is None) == stream
     assert entry.events == (3 if stream else 0)
-    assert entry.bytes_in == len(entry.kept.request.body)
+    assert entry.bytes_in == len(entry.payload.request.body)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
@@ -52,7 +52,7 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start
         client.setblocking(False)
 
         def look(call: JournalItem) -> None:
-            entry = call.read()
+            entry = call.load()
             try:
                 come = client.recv(2**20, socket.MSG_PEEK)
             except BlockingIOError:
@@ -121,8 +121,8 @@ async def test_attempts_are_joined_in_a_session(start: Start) -> None:
 async def test_how_much_is_kept(start: Start, settings: str, kept: bytes | None, cut: bool) -> None:
     running = await start(f"journal: {settings}\n", vendors=[TOY])
     entry = await ask(running)
-    assert (None if entry.kept is None else entry.kept.request.body) == kept
-    assert (entry.kept is not None and entry.kept.request_cut) == cut
+    assert (None if entry.payload is None else entry.payload.request.body) == kept
+    assert (entry.payload is not None and entry.payload.request_cut) == cut
     assert entry.bytes_in == 26
 
 
@@ -145,9 +145,9 @@ async def test_a_call_to_no_vendor_is_entered(start: Start) -> None:
 async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -> None:
     running = await start(vendors=[TOY])
     journal = running.built.journal
-    era = journal.era("")
+    era = journal.epoch("")
     running.built.runtime.reset()
-    assert journal.era("") != era
+    assert journal.epoch("") != era
     assert len(journal) == 0
 
 
@@ -173,9 +173,9 @@ async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> No
     entry = await ask(running)
     (trace,) = running.built.journal.list_calls()
     await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
-    trace.forget()
+    trace.drop_payload()
     assert len(find_all(running)) == before
-    assert (entry.rule, trace.read().summary) == ("fixed", "'fixed' took it.")
+    assert (entry.rule, trace.load().summary) == ("fixed", "'fixed' took it.")
 
 
 async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) -> None:
@@ -185,10 +185,10 @@ async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) ->
     await running.send("databricks", HEAD.encode(), chat())
     slip = running.built.journal.list_calls()[-1]
     assert isinstance(slip, CompactRecord)
-    whole = slip.read()
+    whole = slip.load()
     await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
     assert len(find_all(running)) > before
     for call in running.built.journal.list_calls():
-        call.forget()
+        call.drop_payload()
     assert len(find_all(running)) == before
-    assert (slip.vendor, slip.path, slip.session, slip.read()) == (whole.vendor, whole.path, whole.session, whole)
+    assert (slip.vendor, slip.path, slip.session, slip.load()) == (whole.vendor, whole.path, whole.session, whole)

@@ -54,7 +54,7 @@ def _chat(request: Request, service: ToyService) -> InferenceCall:
     deployment = service.deployments["toy"]
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=ToyCodec(breaks=body.get("context") == "break"),
         stream=body.get("stream", False),
         prompt_tokens=service.count_prompt(ask, deployment),
@@ -118,7 +118,7 @@ def _render_late_error(error: EmulatedError, request: Request, service: ToyServi
 
 
 TOY = Vendor(
-    prepare=no_profile,
+    profile_deployment=no_profile,
     render_late_error=_render_late_error,
     fields=FieldNames(),
     name="toy",
@@ -126,7 +126,7 @@ TOY = Vendor(
     endpoints=(
         Endpoint(method="POST", path="/chat", parse=_chat),
         Endpoint(method="*", path="/echo", parse=_echo),
-        Endpoint(method="GET", path="/open", parse=_echo, open=True),
+        Endpoint(method="GET", path="/open", parse=_echo, is_public=True),
         Endpoint(method="GET", path="/bug", parse=_bug),
         Endpoint(method="GET", path="/drop", parse=_drop),
         Endpoint(method="GET", path="/note", parse=_show_note),
@@ -137,5 +137,5 @@ TOY = Vendor(
     authenticate=_authenticate,
     render_error=_render_error,
     body_limit=1024 * 1024,
-    keeps=True,
+    is_stateful=True,
 )

@@ -66,8 +66,8 @@ async def test_to_list_a_call_its_answer_is_not_made_once_more(start: Start, str
     for path in ("/requests", "/rules", f"/requests?deployment={MODEL}"):
         await running.ask("front", f"/_emulator{path}")
     assert slip.entry is None
-    glanced = {name: getattr(slip.glance(), name) for name in RequestEntry.model_fields}
-    assert glanced == {name: getattr(slip.read(), name) for name in RequestEntry.model_fields}
+    glanced = {name: getattr(slip.without_payload(), name) for name in RequestEntry.model_fields}
+    assert glanced == {name: getattr(slip.load(), name) for name in RequestEntry.model_fields}
     assert glanced["summary"] == "No rule was asked."
 
 

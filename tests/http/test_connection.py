@@ -62,9 +62,9 @@ class Served:
                     return clients[0]
 
     def wait(self, seconds: float) -> None:
-        self._patience.look(self.listeners.clients())
+        self._patience.check(self.listeners.clients())
         self.time += seconds
-        self._patience.look(self.listeners.clients())
+        self._patience.check(self.listeners.clients())
 
     async def end(self, drain: float = 0.0) -> None:
         self.listeners.runtime.closing.set()
@@ -215,17 +215,17 @@ async def test_what_counts_as_doing_something() -> None:
     async with serving() as served:
         reader, writer = await served.connect()
         connection = await served.until(ConnectionPhase.IDLE)
-        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        assert [connection.has_progressed() for _ in range(2)] == [True, False]
         writer.write(b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
         await served.until(ConnectionPhase.IDLE)
-        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        assert [connection.has_progressed() for _ in range(2)] == [True, False]
         writer.write(b"G")
         await served.until(ConnectionPhase.HEAD)
-        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        assert [connection.has_progressed() for _ in range(2)] == [True, False]
         writer.write(b"E")
         await asyncio.sleep(0)
-        assert not connection.has_moved()
+        assert not connection.has_progressed()
         writer.close()
 
 

@@ -44,11 +44,11 @@ async def test_all_who_wait_come_in_at_once(listening: socket.socket) -> None:
     guests = Guests()
     door = Acceptor([listening], guests)
     clients = [socket.create_connection(listening.getsockname()) for _ in range(20)]
-    door.look()
-    door.look()
+    door.on_readable()
+    door.on_readable()
     await turn()
     assert guests.count == 20
-    door.look()
+    door.on_readable()
     await turn()
     assert guests.count == 20
     door.close()
@@ -61,7 +61,7 @@ async def test_nobody_comes_in_through_a_closed_door(listening: socket.socket) -
     guests = Guests()
     door = Acceptor([listening], guests)
     with socket.create_connection(listening.getsockname()):
-        door.look()
+        door.on_readable()
         door.close()
         await turn()
     assert guests.count == 0

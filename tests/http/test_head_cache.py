@@ -235,7 +235,7 @@ async def test_a_request_that_comes_in_pieces(start: Start, cut: Cut) -> None:
             await asyncio.sleep(0.001)
         assert (await read_answer(reader)).status == 200
     writer.close()
-    asked = [entry.kept.request.body for entry in running.built.journal if entry.kept is not None]
+    asked = [entry.payload.request.body for entry in running.built.journal if entry.payload is not None]
     assert asked[-4:] == [chat(f"Question {number}") for number in range(4)]
 
 

@@ -21,7 +21,7 @@ class Client:
     since: float = 0.0
     peer: str = "127.0.0.1"
 
-    def has_moved(self) -> bool:
+    def has_progressed(self) -> bool:
         moved, self.moved = self.moved, False
         return moved
 
@@ -49,24 +49,24 @@ class Time:
 def test_who_takes_too_long_is_ended(phase: ConnectionPhase, limit: float) -> None:
     time, client = Time(), Client(phase)
     patience = TimeoutMonitor(LIMITS, time)
-    patience.look([client])
+    patience.check([client])
     time.now += limit - 1
-    patience.look([client])
+    patience.check([client])
     assert not client.ended
     time.now += 1
-    patience.look([client])
+    patience.check([client])
     assert client.ended == [phase]
 
 
 def test_who_does_something_begins_anew() -> None:
     time, client = Time(), Client(ConnectionPhase.IDLE)
     patience = TimeoutMonitor(LIMITS, time)
-    patience.look([client])
+    patience.check([client])
     time.now += 599
     client.moved = True
-    patience.look([client])
+    patience.check([client])
     time.now += 599
-    patience.look([client])
+    patience.check([client])
     assert not client.ended
 
 
@@ -75,7 +75,7 @@ def test_whoever_waits_for_us_may_wait(limits: Timeouts) -> None:
     time, client = Time(), Client(ConnectionPhase.ANSWER)
     patience = TimeoutMonitor(limits, time)
     for _ in range(3):
-        patience.look([client])
+        patience.check([client])
         time.now += 1e6
     assert not client.ended
 

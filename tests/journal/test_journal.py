@@ -40,21 +40,21 @@ class Call:
     seq: int = 0
     read_before: bool = False
     explainer: Witness | None = None
-    identity: bytes = b""
+    fingerprint: bytes = b""
     number: int = 0
     retry_of: str | None = None
 
     def join(self, attempts: Attempts, before: str | None) -> None:
         self.number, self.retry_of = attempts.count, before
 
-    def read(self) -> JournalEntry:
+    def load(self) -> JournalEntry:
         self.read_before = True
         return make_entry(self.id)
 
-    def glance(self) -> JournalEntry:
+    def without_payload(self) -> JournalEntry:
         return make_entry(self.id)
 
-    def forget(self) -> None:
+    def drop_payload(self) -> None:
         self.size = 0
         self.explainer = None
 
@@ -292,11 +292,11 @@ def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) 
             pair = Call(str(number), 10 * choice, session), Call(str(number), 10 * choice, session)
             told.append(pair)
             for journal, call in zip((slow, quick), pair, strict=True):
-                call.identity = b"%d" % choice
+                call.fingerprint = b"%d" % choice
                 if step == "soon":
                     journal.add_attempt(call, 5)
                 else:
-                    call.join(*journal.follow(session, call.identity, call.id))
+                    call.join(*journal.follow(session, call.fingerprint, call.id))
                     journal.add(call, 5)
     assert (quick.latest, quick.forgotten, len(quick), quick.size) == (
         *(slow.latest, slow.forgotten, len(slow), slow.size),
@@ -325,21 +325,21 @@ async def test_others_have_their_turn_while_many_calls_are_read() -> None:
 
     other = asyncio.create_task(take_turns())
     async with asyncio.timeout(10):
-        assert [call.read().id async for call in cooperative(calls)] == [call.id for call in calls]
+        assert [call.load().id async for call in cooperative(calls)] == [call.id for call in calls]
         await other
     assert {*range(100, 1000, 100)} <= {*turns}
 
 
 def test_sessions_that_were_cleared_are_not_remembered_without_end() -> None:
     journal = Journal()
-    eras = [journal.era("a")]
+    eras = [journal.epoch("a")]
     for number in range(30_000):
         journal.clear(f"session {number}")
     journal.clear("a")
-    eras.append(journal.era("a"))
+    eras.append(journal.epoch("a"))
     journal.clear("a")
-    eras.append(journal.era("a"))
+    eras.append(journal.epoch("a"))
     journal.clear()
-    eras.append(journal.era("a"))
+    eras.append(journal.epoch("a"))
     assert len(set(eras)) == 4
     assert len(journal._eras) <= 20_000

@@ -222,7 +222,7 @@ async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start:
         while running.built.runtime.metrics["toy"].in_flight():
             await asyncio.sleep(0.01)
     for session in (None, "s0", "s1", "s2"):
-        entries = [call.read() for call in running.built.journal.list_calls(session)]
+        entries = [call.load() for call in running.built.journal.list_calls(session)]
         compare(await scrape(running, "" if session is None else f"?session={session}"), entries)
     assert sum(e.client_left for e in running.built.journal) >= 20
 
@@ -250,7 +250,7 @@ async def test_they_equal_the_journal_s_sums_on_the_short_road_too(start: Start)
             group.create_task(client(number))
     calls = running.built.journal.list_calls()
     assert sum(isinstance(call, CompactRecord) for call in calls) >= 100
-    compare(await scrape(running), [call.read() for call in calls])
+    compare(await scrape(running), [call.load() for call in calls])
 
 
 def test_every_family_is_told_once_and_its_name_says_its_unit() -> None:

@@ -80,7 +80,7 @@ async def test_a_call_is_a_server_s_span_with_the_attributes_of_the_conventions(
     assert span.instrumentation_scope is not None
     assert span.instrumentation_scope.schema_url == SCHEMA
     attributes = told(span)
-    assert attributes.pop("gen_ai.response.time_to_first_chunk") == running.built.journal.list_calls()[0].read().ttft
+    assert attributes.pop("gen_ai.response.time_to_first_chunk") == running.built.journal.list_calls()[0].load().ttft
     assert attributes == {
         "http.request.method": "POST",
         "url.path": "/chat",
@@ -93,7 +93,7 @@ async def test_a_call_is_a_server_s_span_with_the_attributes_of_the_conventions(
         "gen_ai.response.model": "toy",
         "gen_ai.request.stream": True,
         "gen_ai.request.max_tokens": 3,
-        "gen_ai.usage.input_tokens": running.built.journal.list_calls()[0].read().prompt_tokens,
+        "gen_ai.usage.input_tokens": running.built.journal.list_calls()[0].load().prompt_tokens,
         "gen_ai.usage.output_tokens": 3,
         "gen_ai.response.finish_reasons": ("length",),
     }

@@ -23,7 +23,7 @@ def alone(*calls: Ended) -> list[list[Ended]]:
 
 def make() -> LabelledTotals:
     sums = LabelledTotals(lambda path: f"of {path}")
-    sums.know(["m"])
+    sums.register(["m"])
     return sums
 
 

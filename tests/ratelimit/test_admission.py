@@ -33,7 +33,7 @@ def make_call(
     deployment: Deployment = TOY,
     prompt_tokens: tuple[int, ...] = (10,),
 ) -> InferenceCall:
-    return InferenceCall(deployment=deployment, ask=ask or chat(20), codec=ToyCodec(), prompt_tokens=prompt_tokens)
+    return InferenceCall(deployment=deployment, request=ask or chat(20), codec=ToyCodec(), prompt_tokens=prompt_tokens)
 
 
 def sent_by(principal: str = "search", session: str = "") -> Request:
@@ -53,8 +53,8 @@ def open_gate(*limits: str) -> AdmissionController:
 async def admit(
     gate: AdmissionController, call: InferenceCall, request: Request, now: float, room: ConcurrencyLimits | None = None
 ) -> Ticket:
-    admission = await gate.charge(call, request, now)
-    await gate.enter(admission, call, now, room)
+    admission = await gate.reserve(call, request, now)
+    await gate.acquire(admission, call, now, room)
     return admission
 
 
@@ -195,7 +195,7 @@ async def test_the_wait_for_a_running_call_is_until_its_end() -> None:
     admission = await admit(gate, make_call(), sent_by(), 1.0)
     with pytest.raises(EmulatedError) as unknown:
         await admit(gate, make_call(), sent_by(), 2.0)
-    await gate.expect(admission, 12.5)
+    await gate.set_expected_end(admission, 12.5)
     with pytest.raises(EmulatedError) as known:
         await admit(gate, make_call(), sent_by(), 2.0)
     assert (unknown.value.retry_after, known.value.retry_after) == (None, 10.5)

@@ -25,66 +25,66 @@ def slots() -> Slots:
 
 async def queue_up(slots: Slots, room: Size, now: float) -> asyncio.Task[Slot]:
     """A call in the queue, or running."""
-    task = asyncio.create_task(slots.enter(S, room, now))
+    task = asyncio.create_task(slots.acquire(S, room, now))
     await asyncio.sleep(0)
     return task
 
 
 async def test_as_many_run_as_there_are_slots(slots: Slots) -> None:
-    running = [(await slots.enter(S, Size(3, 0), 5.0)) for _ in range(3)]
+    running = [(await slots.acquire(S, Size(3, 0), 5.0)) for _ in range(3)]
     assert [(slot.since, slot.running) for slot in running] == [(5.0, 1), (5.0, 2), (5.0, 3)]
     with pytest.raises(EmulatedError) as refused:
-        await slots.enter(S, Size(3, 0), 5.0)
+        await slots.acquire(S, Size(3, 0), 5.0)
     assert refused.value.kind is ErrorKind.OVERLOADED
     assert refused.value.details == {"capacity": 3, "queue": 0}
 
 
 async def test_the_queue_is_served_in_order_from_when_a_slot_is_free(slots: Slots) -> None:
-    first = await slots.enter(S, Size(1, 2), 0.0)
+    first = await slots.acquire(S, Size(1, 2), 0.0)
     second, third = await queue_up(slots, Size(1, 2), 1.0), await queue_up(slots, Size(1, 2), 2.0)
     with pytest.raises(EmulatedError):
-        await slots.enter(S, Size(1, 2), 3.0)
-    slots.leave(first, 10.0)
+        await slots.acquire(S, Size(1, 2), 3.0)
+    slots.release(first, 10.0)
     assert (await second).since == 10.0
     assert not third.done()
-    slots.leave(await second, 15.0)
+    slots.release(await second, 15.0)
     assert (await third).since == 15.0
 
 
 async def test_nobody_runs_before_it_came(slots: Slots) -> None:
-    first = await slots.enter(S, Size(1), 0.0)
+    first = await slots.acquire(S, Size(1), 0.0)
     second = await queue_up(slots, Size(1), 7.0)
-    slots.leave(first, 5.0)
+    slots.release(first, 5.0)
     assert (await second).since == 7.0
 
 
 async def test_without_a_bound_any_number_waits(slots: Slots) -> None:
-    first = await slots.enter(S, Size(1), 0.0)
+    first = await slots.acquire(S, Size(1), 0.0)
     waiting = [await queue_up(slots, Size(1), 0.0) for _ in range(500)]
-    slots.leave(first, 1.0)
+    slots.release(first, 1.0)
     for task in waiting:
-        slots.leave(await task, 1.0)
-    assert (await slots.enter(S, Size(1, 0), 2.0)).running == 1
+        slots.release(await task, 1.0)
+    assert (await slots.acquire(S, Size(1, 0), 2.0)).running == 1
 
 
 async def test_servers_are_apart(slots: Slots) -> None:
-    await slots.enter(S, Size(1, 0), 0.0)
-    assert (await slots.enter(OTHER, Size(1, 0), 0.0)).running == 1
+    await slots.acquire(S, Size(1, 0), 0.0)
+    assert (await slots.acquire(OTHER, Size(1, 0), 0.0)).running == 1
 
 
 @pytest.mark.parametrize(
     "served", [pytest.param(False, id="while in the queue"), pytest.param(True, id="once it was served")]
 )
 async def test_who_gives_up_leaves_its_slot_to_the_next(slots: Slots, served: bool) -> None:
-    first = await slots.enter(S, Size(1), 0.0)
+    first = await slots.acquire(S, Size(1), 0.0)
     second, third = await queue_up(slots, Size(1), 1.0), await queue_up(slots, Size(1), 1.0)
     if served:
-        slots.leave(first, 5.0)
+        slots.release(first, 5.0)
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
     if not served:
-        slots.leave(first, 5.0)
+        slots.release(first, 5.0)
     assert (await third).since == 5.0
-    slots.leave(await third, 6.0)
-    assert (await slots.enter(S, Size(1, 0), 7.0)).running == 1
+    slots.release(await third, 6.0)
+    assert (await slots.acquire(S, Size(1, 0), 7.0)).running == 1

@@ -143,7 +143,7 @@ async def test_no_credential_is_in_the_store(server_url: str) -> None:
 def list_texts(toy: Running) -> Iterator[str]:
     """What memory keeps of calls, once it was read."""
     for entry in toy.built.journal:
-        kept = entry.kept
+        kept = entry.payload
         assert kept is not None
         request = kept.request
         yield " ".join(map(str.__str__, (*request.headers.values(), *request.query.values())))

@@ -24,7 +24,7 @@ FEW = SessionLimits(most=5, own=3)
 @pytest.fixture
 async def toy(start: Start) -> Running:
     running = await start("", vendors=[TOY])
-    running.built.runtime.sessions.room = FEW
+    running.built.runtime.sessions.limits = FEW
     return running
 
 
@@ -88,7 +88,7 @@ def make_rules(count: int) -> bytes:
 async def test_their_scenarios_are_weighed(toy: Running) -> None:
     text = make_rules(200)
     weight = estimate_size(load_text(text, "scenario"))
-    toy.built.runtime.sessions.room = SessionLimits(weight=2 * weight + 1000)
+    toy.built.runtime.sessions.limits = SessionLimits(weight=2 * weight + 1000)
     statuses = [(await control(toy, "PUT", f"/scenario?session={name}", text)).status for name in ("a", "b", "c", "a")]
     assert statuses == [200, 200, 429, 200]
     refused = await control(toy, "PUT", "/scenario?session=c", text)
@@ -146,7 +146,7 @@ async def test_replicas_keep_what_was_set_up_on_one(kind: str, tmp_path: Path) -
     with running_store(kind, tmp_path) as url:
         async with open_replicas(url, PLAIN, 2) as replicas:
             for replica in replicas:
-                replica.built.runtime.sessions.room = SessionLimits(most=5, own=1)
+                replica.built.runtime.sessions.limits = SessionLimits(most=5, own=1)
             assert (await control(replicas[0], "PUT", "/scenario?session=victim", LIMITED)).status == 200
             for replica in replicas:
                 await crowd(replica)

@@ -37,7 +37,7 @@ CHAT = RequestAttributes(
     headers={"x-team": "search", "user-agent": "OpenAI/Python"},
     query={"api-version": "2024-05-01"},
     body=lambda: BODY,
-    identity=b"chat",
+    fingerprint=b"chat",
 )
 PLAIN = RequestAttributes(vendor="tgi", task="chat", ask=ChatRequest(messages=(Message(role="assistant", text="Hi"),)))
 COMPLETION = RequestAttributes(

@@ -25,9 +25,9 @@ def at(*seconds: float) -> list[RequestAttributes]:
     return [replace(CHAT, since_start=second) for second in seconds]
 
 
-A = replace(CHAT, identity=b"a", principal="search", deployment="llama-70b")
-B = replace(CHAT, identity=b"b", principal="batch", deployment="llama-70b")
-C = replace(CHAT, identity=b"c", principal="search", deployment="llama-8b")
+A = replace(CHAT, fingerprint=b"a", principal="search", deployment="llama-70b")
+B = replace(CHAT, fingerprint=b"b", principal="batch", deployment="llama-70b")
+C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ async def test_chance_is_as_likely_as_it_says() -> None:
 
 
 async def test_chance_follows_from_request_and_attempt_in_any_order() -> None:
-    calls = [replace(call, identity=identity) for call in attempts(50) for identity in (b"a", b"b")]
+    calls = [replace(call, fingerprint=identity) for call in attempts(50) for identity in (b"a", b"b")]
     forwards = await taken("times: {probability: 0.5}", calls)
     assert await taken("times: {probability: 0.5}", calls[::-1]) == forwards[::-1]
     assert forwards[::2] != forwards[1::2]

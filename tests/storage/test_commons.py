@@ -40,18 +40,18 @@ async def two(server_url: str, tmp_path: Path) -> AsyncIterator[list[ClusterBus]
         for _ in range(2):
             store = open_store(url)
             stack.push_async_callback(store.close)
-            assert store.commons is not None
-            found.append(store.commons)
+            assert store.bus is not None
+            found.append(store.bus)
         if server_url == "hub":
             for number, commons in enumerate(found):
                 commons._name = f"worker:{number}"  # type: ignore[attr-defined]  # one process is one worker
         for commons in found:
-            await commons.enter()
+            await commons.join()
         yield found
 
 
 async def hear(commons: ClusterBus) -> object:
-    while (heard := await commons.hear()) is None:
+    while (heard := await commons.receive()) is None:
         pass
     return heard[1]
 
@@ -68,16 +68,18 @@ async def test_replies_are_collected_from_those_who_live(two: list[ClusterBus]) 
     posted = await two[0].post("what?")
     for number, commons in enumerate(two):
         await commons.reply(posted.number, {"n": number})
-    assert await two[0].collect(posted, 5.0) == {two[0].replica: {"n": 0}, two[1].replica: {"n": 1}}
+    assert await two[0].gather_replies(posted, 5.0) == {two[0].replica: {"n": 0}, two[1].replica: {"n": 1}}
 
 
 async def test_who_says_nothing_is_not_waited_for_without_end(two: list[ClusterBus]) -> None:
     posted = await two[0].post("what?")
     await two[1].reply(posted.number, 1)
-    assert await two[0].collect(posted, 0.05) == {two[1].replica: 1}
+    assert await two[0].gather_replies(posted, 0.05) == {two[1].replica: 1}
     again = await two[0].post("what?")
     await two[1].reply(again.number, 2)
-    assert await two[0].collect(PendingChange(again.number, frozenset({two[1].replica})), 5.0) == {two[1].replica: 2}
+    assert await two[0].gather_replies(PendingChange(again.number, frozenset({two[1].replica})), 5.0) == {
+        two[1].replica: 2
+    }
 
 
 async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two: list[ClusterBus]) -> None:
@@ -85,11 +87,11 @@ async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two
     posted = await two[0].post("what?")
     await two[0].reply(posted.number, 1)
     async with asyncio.timeout(20):
-        assert await two[0].collect(posted, 60.0, silent) == {two[0].replica: 1}
+        assert await two[0].gather_replies(posted, 60.0, silent) == {two[0].replica: 1}
     again = await two[0].post("what?")
     for commons in two:
         await commons.reply(again.number, 2)
-    assert await two[0].collect(again, 60.0, silent) == {two[0].replica: 2, two[1].replica: 2}
+    assert await two[0].gather_replies(again, 60.0, silent) == {two[0].replica: 2, two[1].replica: 2}
 
 
 async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: list[ClusterBus]) -> None:
@@ -98,10 +100,10 @@ async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: l
     assert await two[1].change("a", {"op": 2}, {"stands": 2}, 0) is None
     second = await two[1].change("a", {"op": 2}, {"stands": 2}, first.number)
     assert second is not None
-    _, worlds = await two[0].enter(again=True)
+    _, worlds = await two[0].join(again=True)
     assert worlds == {"a": ClusterSnapshot(second.number, {"stands": 2})}
     assert await two[0].change("a", {"op": 3}, None, second.number) is not None
-    assert (await two[0].enter(again=True))[1] == {}
+    assert (await two[0].join(again=True))[1] == {}
 
 
 async def test_calls_have_one_order_over_all_sessions(two: list[ClusterBus]) -> None:

@@ -94,7 +94,7 @@ class Race:
         if expected:
             self.running.append((step.session, ticket, charges))
             if step.length is not None:
-                await self.state.expect(step.session, ticket, float(self.now + step.length * EIGHTH))
+                await self.state.set_expected_end(step.session, ticket, float(self.now + step.length * EIGHTH))
                 self.reference.expect(ticket, self.now + step.length * EIGHTH)
 
     def check_wait(self, ledger: Ledger, cost: int, wait: float) -> None:

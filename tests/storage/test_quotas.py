@@ -160,7 +160,7 @@ async def test_the_wait_for_a_place_is_until_a_call_ends(
 ) -> None:
     tickets = [(await till.buy(1, 0.0, PLACES))[0] for _ in range(2)]
     for ticket, end in zip(tickets, ends, strict=False):
-        await state.expect("", ticket, end)
+        await state.set_expected_end("", ticket, end)
     assert await till.wait(1, 5.0, PLACES) == [wait]
 
 
@@ -173,7 +173,7 @@ async def test_a_reset_forgets_what_was_taken(state: State, till: Till, unit: Un
     assert await till.left(quota, 0.0) == 3
     after, _ = await till.buy(1, 0.0, quota)
     await state.settle("", before, [0], 0.0)
-    await state.expect("", before, 9.0)
+    await state.set_expected_end("", before, 9.0)
     assert await till.left(quota, 0.0) == 2
     await state.settle("", after, [0], 0.0)
     assert await till.left(quota, 0.0) == 3
@@ -205,7 +205,7 @@ async def test_a_level_says_what_is_left_and_when_all_of_it_is_back(
 async def test_a_place_is_back_when_its_call_ends_and_nobody_knows_when_before_that(state: State, till: Till) -> None:
     ticket, _ = await till.buy(1, 0.0, PLACES)
     assert [(level.left, level.full_in) for level in await state.levels("", 1.0)] == [(1, None)]
-    await state.expect("", ticket, 5.0)
+    await state.set_expected_end("", ticket, 5.0)
     assert [(level.left, level.full_in) for level in await state.levels("", 1.0)] == [(1, 4.0)]
 
 

@@ -32,7 +32,7 @@ async def three(server_url: str, request: pytest.FixtureRequest) -> AsyncIterato
         stores = [open_store(f"{server_url}?prefix={abs(hash(request.node.nodeid))}") for _ in range(3)]
         for store in stores:
             stack.push_async_callback(store.close)
-            await store.tend()
+            await store.heartbeat()
         yield stores
 
 
@@ -55,8 +55,10 @@ async def test_three_processes_admit_exactly_what_one_would(
 
 
 async def test_a_world_began_when_the_first_process_says(three: list[Store]) -> None:
-    assert [await store.begin("world", now) for store, now in zip(three, (10.0, 20.0, 30.0), strict=True)] == [10.0] * 3
-    assert await three[0].begin("other", 40.0) == 40.0
+    assert [
+        await store.start_namespace("world", now) for store, now in zip(three, (10.0, 20.0, 30.0), strict=True)
+    ] == [10.0] * 3
+    assert await three[0].start_namespace("other", 40.0) == 40.0
 
 
 class Moved:
@@ -92,11 +94,11 @@ async def test_a_machine_whose_clock_is_far_from_the_stores_takes_no_part(
     store.line = cast(Pipeline, Moved(store.line, ahead))
     if skew is None:
         with pytest.raises(StoreLostError, match="apart, 1 s are allowed"):
-            await store.begin("world", 1.0)
+            await store.start_namespace("world", 1.0)
     else:
-        await store.begin("world", 1.0)
-        assert abs(store.commons.skew - skew) < 0.2
-        assert abs(store.commons.now() - time.time() + skew) < 0.2
+        await store.start_namespace("world", 1.0)
+        assert abs(store.bus.skew - skew) < 0.2
+        assert abs(store.bus.now() - time.time() + skew) < 0.2
     await store.close()
 
 
@@ -109,11 +111,11 @@ async def test_clocks_are_compared_again_and_again(
     store.line = cast(Pipeline, moved)
     guard = ResilientStore(store, loss)
     state = guard.open("world")
-    await guard.begin("world", 1.0)
+    await guard.start_namespace("world", 1.0)
     assert [await state.count("", "rule", b"a") for _ in range(3)] == [0, 1, 2]
     for _ in range(2):
         moved.ahead = 5.0
-        await guard.tend()
+        await guard.heartbeat()
         assert abs(guard.health.skew + 5.0) < 0.2
         assert not guard.health.up
     if loss == "refuse":
@@ -123,8 +125,8 @@ async def test_clocks_are_compared_again_and_again(
     else:
         assert await state.count("", "rule", b"a") == 0
     moved.ahead = -0.5
-    assert await guard.tend()
-    assert abs(store.commons.now() - time.time() + 0.5) < 0.2
+    assert await guard.heartbeat()
+    assert abs(store.bus.now() - time.time() + 0.5) < 0.2
     assert await state.count("", "rule", b"a") == 3
     assert (guard.health.up, guard.health.losses) == (True, 1)
     said = [record.message for record in caplog.records]
@@ -155,7 +157,7 @@ async def test_a_store_that_cannot_is_away_until_it_can(
         store = open_redis(urlsplit(url))
         guard = ResilientStore(store, "refuse")
         state = guard.open("world")
-        await guard.begin("world", 1.0)
+        await guard.start_namespace("world", 1.0)
         async with Redis.from_url(url) as server:
 
             async def tell(commands: list[str]) -> None:
@@ -170,12 +172,12 @@ async def test_a_store_that_cannot_is_away_until_it_can(
                 assert refused.value.kind is ErrorKind.NOT_READY
                 with suppress(EmulatedError):  # it may be looked at all the same, and is not back by that
                     await state.levels("", 0.0)
-                assert await guard.tend()
+                assert await guard.heartbeat()
                 with pytest.raises(StoreLostError):
-                    await store.commons.append("", [b"{}"], 10, "1")
+                    await store.bus.append("", [b"{}"], 10, "1")
                 assert not guard.health.up
             await tell(mend)
-            await guard.tend()
+            await guard.heartbeat()
             [balance] = await state.spend("", b"last", CHARGES, 0.0)
         assert (balance.left, guard.health.up, guard.health.losses) == (58, True, 1)
         said = [record.message for record in caplog.records]
@@ -210,14 +212,14 @@ async def test_what_a_process_held_comes_back_when_its_lease_is_over(
     dead, alive = (open_store(f"{server_url}?prefix={prefix}") for _ in range(2))
     try:
         for store in (dead, alive):
-            await store.tend()
+            await store.heartbeat()
         await dead.open("world").spend("", b"t", [Charge(quota, "", cost, least)], 1.0)
-        await alive.tend()
+        await alive.heartbeat()
         assert [level.left for level in await alive.open("world").levels("", 2.0)] == [10 - cost]
         async with Redis.from_url(server_url) as server:  # the sign of life runs out
             owners = [key async for key in server.scan_iter(f"{prefix}:owner:*:alive")]
             await server.delete(*owners)
-        await alive.tend()
+        await alive.heartbeat()
         assert [level.left for level in await alive.open("world").levels("", 2.0)] == [left]
     finally:
         for store in (dead, alive):
@@ -249,7 +251,7 @@ async def test_what_could_not_be_told_is_told_once_the_store_is_back(server_url:
         await state.settle("", b"b", [0], 1.0)
     await state.settle("", b"unknown", [0], 1.0)  # of a call that this process counted alone
     assert (store.held, len(store.owed)) == ({}, 2)
-    await store.tend()
+    await store.heartbeat()
     assert [level.left for level in await state.levels("", 2.0)] == [8]
     assert store.owed == []
     await store.close()
@@ -279,7 +281,7 @@ async def test_and_once_the_store_is_back_if_it_was_away(server_url: str) -> Non
     async with asyncio.timeout(20):
         while not store.owed:
             await asyncio.sleep(0.001)
-    await store.tend()
+    await store.heartbeat()
     async with Redis.from_url(server_url, decode_responses=True) as server:
         assert not await server.exists(store.owner)
     await store.close()
@@ -293,7 +295,7 @@ async def test_while_the_store_is_away_calls_are_refused() -> None:
             await question
         assert refused.value.kind is ErrorKind.NOT_READY
     await state.settle("", b"t", [1], 0.0)
-    await state.expect("", b"t", 1.0)
+    await state.set_expected_end("", b"t", 1.0)
     await store.close()
 
 
@@ -315,12 +317,12 @@ async def test_a_store_that_comes_back_is_used_again_and_begins_anew(
     with running(kind, tmp_path, port) as url:
         store = open_store(url)
         state = store.open("world")
-        await store.begin("world", 5.0)
+        await store.start_namespace("world", 5.0)
         assert await state.count("", "rule", b"a") == 0
     with pytest.raises(EmulatedError):
         await state.count("", "rule", b"a")
     with running(kind, tmp_path, port):
-        await store.tend()
+        await store.heartbeat()
         assert await state.count("", "rule", b"a") == 0
         await store.close()
     said = [record.message for record in caplog.records]
@@ -342,7 +344,7 @@ async def test_a_reset_that_could_not_be_told_is_told_once_the_store_is_back(ser
         with pytest.raises(StoreLostError):
             await asked
     assert len(store.owed) == 2
-    await store.tend()
+    await store.heartbeat()
     assert store.owed == []
     assert [await state.count(session, "rule", b"a") for session in ("a", "b")] == [0, 0]
     await store.close()
@@ -352,11 +354,11 @@ async def test_a_burst_leaves_no_more_connections_open_than_a_process_uses_at_re
     async with Redis.from_url(server_url) as server:
         before = len(await server.client_list())
         store = open_redis(urlsplit(f"{server_url}?prefix=burst"))
-        await store.tend()
-        await store.commons.enter()
-        posted = [await store.commons.post({"op": "tell"}) for _ in range(10)]
-        questions = [store.commons.append("a", [b"call"], 10, f"{number}") for number in range(40)]
-        await asyncio.gather(store.commons.hear(), *questions, *[store.commons.collect(each, 0.2) for each in posted])
+        await store.heartbeat()
+        await store.bus.join()
+        posted = [await store.bus.post({"op": "tell"}) for _ in range(10)]
+        questions = [store.bus.append("a", [b"call"], 10, f"{number}") for number in range(40)]
+        await asyncio.gather(store.bus.receive(), *questions, *[store.bus.gather_replies(each, 0.2) for each in posted])
         left = {len(await server.client_list()) - before for _ in range(500)}  # until those that were closed are gone
         await store.close()
     assert min(left) <= 3  # for calls, for what is asked now and then, and for what others say
@@ -365,16 +367,16 @@ async def test_a_burst_leaves_no_more_connections_open_than_a_process_uses_at_re
 async def test_every_key_expires_within_days(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=expires"))
     state, week = store.open("world"), Quota(name="week", unit="tokens", amount=9, window=604_800.0, strategy="sliding")
-    await store.begin("world", 1.0)
-    await store.commons.enter()
-    await store.tend()
+    await store.start_namespace("world", 1.0)
+    await store.bus.join()
+    await store.heartbeat()
     await state.admit("a", "rule", b"a", b"t", [Charge(week, "", 1), Charge(EIGHT, "", 1)], 0.0)
     await state.count("a", "rule", b"b")
     await state.store("a", "shelf", "a", 1, None)
-    posted = await store.commons.change("a", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
+    posted = await store.bus.change("a", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
     assert posted is not None
-    await store.commons.reply(posted.number, 1)
-    await store.commons.append("a", [b"call"], 10, "1")
+    await store.bus.reply(posted.number, 1)
+    await store.bus.append("a", [b"call"], 10, "1")
     async with Redis.from_url(server_url, decode_responses=True) as server:
         keys = [key async for key in server.scan_iter("expires:*")]
         left = {key: await server.ttl(key) for key in keys}
@@ -388,14 +390,14 @@ async def test_every_key_expires_within_days(server_url: str) -> None:
 
 async def test_what_processes_share_lasts_as_long_as_one_of_them_lives(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=lasts"))
-    await store.begin("world", 1.0)
-    await store.commons.enter()
-    await store.commons.change("", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
+    await store.start_namespace("world", 1.0)
+    await store.bus.join()
+    await store.bus.change("", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
     async with Redis.from_url(server_url, decode_responses=True) as server:
         keys = [f"lasts:{name}" for name in ("worlds", "birth", "number", "owners", "world:world:began")]
         for key in keys:
             assert await server.expire(key, 60)
-        assert await store.tend()
+        assert await store.heartbeat()
         assert [await server.ttl(key) > 80_000 for key in keys] == [True] * 5
     await store.close()
 

@@ -53,7 +53,7 @@ async def write_page(report: Report, calls: Sequence[JournalItem]) -> AsyncItera
     yield BETWEEN
     some: list[str] = []
     async for call in cooperative(calls):
-        some.append(dump_rest(show_whole(call.read())))
+        some.append(dump_rest(show_whole(call.load())))
         if len(some) == TOGETHER:
             yield await run_in_thread(pack, some)
             some = []

@@ -81,17 +81,17 @@ async def _write_each(
 
 def show_short(call: JournalItem) -> models.RequestEntry:
     """Its figures and what became of it; it is read only to tell of a rule that came near."""
-    entry = call.glance()
-    return models.RequestEntry.model_validate(entry if entry.gist is not None else call.read())
+    entry = call.without_payload()
+    return models.RequestEntry.model_validate(entry if entry.one_line is not None else call.load())
 
 
 def _show_whole(call: JournalItem) -> models.RequestEntry:
-    return show_whole(call.read())
+    return show_whole(call.load())
 
 
 def show_whole(entry: JournalEntry) -> models.RequestDetail:
     """One call, and all that is kept of it."""
-    kept = entry.kept
+    kept = entry.payload
     return models.RequestDetail(
         **models.RequestEntry.model_validate(entry).model_dump(),
         request=show_request(entry, kept),

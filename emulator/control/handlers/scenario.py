@@ -29,7 +29,7 @@ class Handlers(RequestHandlers, StatusHandlers):
     """All of them."""
 
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
-        active = self._target.of(query.session)
+        active = self._target.for_session(query.session)
         loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
         long = len(loaded.text or "") > INLINE_BYTES
         document, text = await run_in_thread(_show, loaded) if long else _show(loaded)
@@ -51,10 +51,10 @@ class Handlers(RequestHandlers, StatusHandlers):
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
         if query.name is None:
             sent = await run_parsing(body, self._target.load, body)
-            loaded = restore_keys(sent, self._target.of(query.session).loaded)
+            loaded = restore_keys(sent, self._target.for_session(query.session).loaded)
         else:
             loaded = self._select(query.name)
-        await self._target.steering.put(loaded, query.session, query.seed)
+        await self._target.controller.put(loaded, query.session, query.seed)
         return await self.get_scenario(query, b"", "")
 
     @property
@@ -88,19 +88,19 @@ class Handlers(RequestHandlers, StatusHandlers):
         )
 
     async def reset(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
-        await self._target.steering.reset(query.session)
+        await self._target.controller.reset(query.session)
         return await self.get_scenario(query, b"", "")
 
     async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:
         found: dict[str, models.SessionState] = {}
-        for told in (await self._target.steering.gather("sessions")).values():
+        for told in (await self._target.controller.gather("sessions")).values():
             for state in map(models.SessionState.model_validate, as_array(told)):
                 found[state.name] = _join(found.get(state.name), state)
         sessions = sorted(found.values(), key=lambda state: -state.idle_seconds)
         return models.SessionList(sessions=sessions)
 
     async def end_session(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionEnded:
-        if not await self._target.steering.end_session(name):
+        if not await self._target.controller.end_session(name):
             raise ProblemError(404, "No such session", f"There is no session {name!r}.")
         return models.SessionEnded(name=name)
 
@@ -109,12 +109,12 @@ class Handlers(RequestHandlers, StatusHandlers):
             models.check_session(name)
         except ValueError as error:
             raise ProblemError(400, "Bad session", f"{error}, not {name!r}.") from None
-        _check_vendor(body.vendor, self._target.peek(name).apps)
-        self._target.of(name)  # from now on it exists
+        _check_vendor(body.vendor, self._target.find(name).apps)
+        self._target.for_session(name)  # from now on it exists
         return models.Listening(url=await self._target.listen(name, body.vendor))
 
     async def list_deployments(self, query: models.DeploymentsQuery, body: bytes, name: str) -> models.Deployments:
-        apps = self._target.of(query.session).apps
+        apps = self._target.for_session(query.session).apps
         if query.vendor is not None:
             _check_vendor(query.vendor, apps)
         return models.Deployments(
@@ -127,7 +127,7 @@ class Handlers(RequestHandlers, StatusHandlers):
         )
 
     async def get_clock(self, query: models.SessionQuery, body: bytes, name: str) -> models.ClockState:
-        emulator = self._target.of(query.session).emulator
+        emulator = self._target.for_session(query.session).emulator
         clock = emulator.clock
         now = clock.now()
         scale = clock.scale if isinstance(clock, RealClock) else 0.0
@@ -142,11 +142,11 @@ class Handlers(RequestHandlers, StatusHandlers):
     async def move_clock(self, query: models.SessionQuery, body: models.Advance, name: str) -> models.ClockState:
         if body.advance is not None:
             seconds = parse_duration(body.advance)
-            if self._target.of(query.session).emulator.clock.now() + seconds > LAST:
+            if self._target.for_session(query.session).emulator.clock.now() + seconds > LAST:
                 raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
-            await self._target.steering.advance(seconds, query.session)
+            await self._target.controller.advance(seconds, query.session)
         if body.clock is not None:
-            await self._target.steering.change_clock(body.clock, query.session)
+            await self._target.controller.change_clock(body.clock, query.session)
         return await self.get_clock(query, b"", "")
 
     async def get_timing(self, query: models.NoQuery, body: bytes, name: str) -> models.TimingReport:

@@ -52,7 +52,7 @@ class StatusHandlers:
         Raises:
             StoreLostError: calls are refused for want of it.
         """
-        emulator = self._target.peek(session).emulator
+        emulator = self._target.find(session).emulator
         now = emulator.clock.now() - emulator.started
         try:
             levels = list(await emulator.state.levels(session, now))
@@ -62,16 +62,16 @@ class StatusHandlers:
         return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
 
     async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
-        rules = self._target.of(query.session).loaded.scenario.rules
+        rules = self._target.for_session(query.session).loaded.scenario.rules
         calls = self._target.journal.list_calls(query.session)
         hits: Counter[str | None] = Counter()
         last: dict[str | None, str] = {}
         async for call in cooperative(calls):
-            rule = call.glance().rule
+            rule = call.without_payload().rule
             hits[rule] += 1
             last[rule] = call.id
         latest = islice(reversed(calls), _LATEST if rules else 0)
-        asked = [(entry := call.read(), entry.explain()) for call in latest]
+        asked = [(entry := call.load(), entry.explain()) for call in latest]
         nearest = Counter(_name_nearest(verdicts) for entry, verdicts in asked if entry.rule is None)
         draws = _find_draws(asked)
         return models.Rules(
@@ -89,7 +89,7 @@ class StatusHandlers:
 
     async def get_status(self, query: models.NoQuery, body: bytes, name: str) -> models.Status:
         target = self._target
-        busy = [row for active in target.worlds for row in active.emulator.busy]
+        busy = [row for active in target.active_scenarios for row in active.emulator.busy]
         return models.Status(
             version=__version__,
             uptime_seconds=round(target.uptime, 3),

@@ -109,7 +109,7 @@ def _list_parts(choice: Choice, number: int, style: Style, *, whole: bool) -> _P
         whole: a text is one part; else each of its tokens is one, which comes as JSON, too.
     """
     signed = False
-    for span in choice.spans:
+    for span in choice.segments:
         if span.kind == "tool_call":
             part = _shape_call(choice, span)
             if style.signatures and not signed:
@@ -123,7 +123,7 @@ def _list_parts(choice: Choice, number: int, style: Style, *, whole: bool) -> _P
 def _speak(choice: Choice, span: Segment, number: int, style: Style) -> _Parts:
     text = "".join(choice.tokens[span.start : span.end])
     part: Object = {"text": text, "thought": True} if span.kind == "reasoning" else {"text": text}
-    if style.signatures and span.kind != "reasoning" and span is choice.spans[-1]:
+    if style.signatures and span.kind != "reasoning" and span is choice.segments[-1]:
         part["thoughtSignature"] = style.signatures[number]
     yield span.end, part, None
 

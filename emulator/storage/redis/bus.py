@@ -52,7 +52,7 @@ class RedisBus:
     def now(self) -> float:
         return time.time() - self.skew
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
+    async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self.missed = False
         birth, *pairs = await self._run(
             "enter", self._owner, str(int(LEASE * 1000)), "1" if again else "0", os.urandom(8).hex()
@@ -73,7 +73,7 @@ class RedisBus:
         """As many as there are at once go over one connection."""
         return await self._line.run(_POST, digest_of(_POST), self._prefix, words)
 
-    async def hear(self) -> tuple[int, JSON] | None:
+    async def receive(self) -> tuple[int, JSON] | None:
         if self.missed:
             raise StoreLostError("others took this process for dead")
         found = await ask(self._ways.hearing.blpop([f"{self._owner}:inbox"], timeout=_LISTEN))
@@ -86,7 +86,7 @@ class RedisBus:
         text = f"{self._owner} {dump_text(reply)}"
         await ask(self._scripts["reply"](keys=[self._replies(number)], args=[text]))
 
-    async def collect(
+    async def gather_replies(
         self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         replies: dict[str, JSON] = {}

@@ -203,7 +203,7 @@ class RedisStore:
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
         self._began: dict[str, str] = {}
-        self.commons = RedisBus(ways, line, prefix, self.owner)
+        self.bus = RedisBus(ways, line, prefix, self.owner)
         self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:
@@ -241,17 +241,17 @@ class RedisStore:
     def open(self, world: str) -> RedisState:
         return RedisState(self, f"{self.prefix}:world:{world}")
 
-    async def begin(self, world: str, now: float) -> float:
+    async def start_namespace(self, world: str, now: float) -> float:
         await self._compare_clocks()
         key = f"{self.prefix}:world:{world}:began"
         await ask(self.server.set(key, repr(now), nx=True, px=_A_DAY))
         self._began[key] = began = await ask(self.server.get(key)) or repr(now)
         return float(began)
 
-    async def tend(self) -> bool:
+    async def heartbeat(self) -> bool:
         began = [word for pair in self._began.items() for word in pair]
         lost, missed, *dead = await self.run("live", self.prefix, self.owner, str(int(LEASE * 1000)), *began)
-        self.commons.missed |= missed == "1"
+        self.bus.missed |= missed == "1"
         while self.owed:  # whichever was told before is let be
             question = self.owed.pop()
             try:
@@ -280,7 +280,7 @@ class RedisStore:
             raise IsolatedReplicaError(
                 f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed"
             )
-        self.commons.skew = skew
+        self.bus.skew = skew
 
     async def _bury(self, owner: str) -> None:
         """Take back what a process held that has died."""
@@ -290,7 +290,7 @@ class RedisStore:
         await ask(self.server.delete(f"{owner}:inbox", f"{owner}:entered"))
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
-    async def let_go(self) -> None:
+    async def release(self) -> None:
         for server in self._ways:
             await server.connection_pool.disconnect(inuse_connections=False)
 
@@ -348,7 +348,7 @@ class RedisState:
             store.held[name] = [charge.cost for charge in charges] if is_sure else None
         return answer
 
-    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+    async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         name = self._name(ticket)
         if name in self._store.held:
             self._store.tell("expect", self._base(session), (name, repr(float(end))), _let_be)

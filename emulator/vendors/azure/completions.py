@@ -45,7 +45,7 @@ def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     limit = limit_tokens(wire.max_tokens, default, deployment, max(prompt_tokens), settings)
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),
+        request=CompletionRequest(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),
         codec=CompletionsCodec(habits, usage=not habits.openai or extras.include_usage),
         stream=bool(wire.stream),
         prompt_tokens=prompt_tokens,

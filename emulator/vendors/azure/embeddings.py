@@ -68,7 +68,7 @@ def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
         raise refusals.context_exceeded(deployment.context, max(prompt_tokens), model_name(deployment))
     return InferenceCall(
         deployment=deployment,
-        ask=read_ask(wire, inputs),
+        request=read_ask(wire, inputs),
         codec=EmbeddingsCodec(query.habits, wire.encoding, _count_characters(inputs)),
         repeatable=True,
         prompt_tokens=prompt_tokens,
@@ -93,7 +93,7 @@ def parse_image_embeddings(request: Request, service: AzureService) -> Inference
     counts = service.count_prompt(EmbeddingRequest(inputs=texts), deployment)
     return InferenceCall(
         deployment=deployment,
-        ask=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
+        request=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
         codec=EmbeddingsCodec(query.habits, wire.encoding, _count_characters(texts), images=len(texts)),
         repeatable=True,
         prompt_tokens=tuple([PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)]),

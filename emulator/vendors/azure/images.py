@@ -108,8 +108,8 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
     prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=(wire.prompt,)), query.deployment)
     return InferenceCall(
         deployment=query.deployment,
-        heavy=True,
-        ask=EmbeddingRequest(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
+        is_cpu_heavy=True,
+        request=EmbeddingRequest(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
         codec=ImageCodec(
             habits=query.habits,
             wire=wire,

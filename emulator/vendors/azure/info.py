@@ -20,7 +20,7 @@ def parse_info(request: Request, service: AzureService) -> Response:
         raise refusals.no_such_path(request.path)
     check_api_version(request, surface, settings)
     deployment = check_ready(find_any(request, service))
-    info = describe(deployment, service.habits[deployment.name][settings.profile].traits, settings)
+    info = describe(deployment, service.profiles[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
     return Response(200, body, (JSON_TYPE, *echo_request_id(request)))
 

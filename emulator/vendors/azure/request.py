@@ -120,13 +120,13 @@ def admit(
     surface, settings = check_place(request, service, kinds)
     deployment = _find_addressed(request, surface, service)
     if deployment is not None:
-        habits = service.habits[deployment.name][settings.profile]
+        habits = service.profiles[deployment.name][settings.profile]
         _check_route(deployment, habits, task, route)
         body = read_body(request, settings)
     else:
         body = read_body(request, settings)
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
-        habits = service.habits[deployment.name][settings.profile]
+        habits = service.profiles[deployment.name][settings.profile]
         _check_route(deployment, habits, task, route)
     return ParsedRequest(
         request=request,

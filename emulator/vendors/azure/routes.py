@@ -58,16 +58,21 @@ VENDOR = Vendor(
             for base in ("", "/endpoints/{deployment}")
             for route, parse in (("/", parse_health), ("/health", parse_health), ("/swagger.json", parse_swagger))
         ),
-        Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, keeps=True),
-        Endpoint(method="POST", path="/{prefix:path}/responses/input_tokens", parse=count_input, keeps=True),
-        Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, keeps=True),
-        Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, keeps=True),
-        Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, keeps=True),
-        Endpoint(method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, keeps=True),
-        Endpoint(method="GET", path="/{prefix:path}/chat/completions", parse=list_stored, keeps=True),
+        Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, is_stateful=True),
+        Endpoint(method="POST", path="/{prefix:path}/responses/input_tokens", parse=count_input, is_stateful=True),
+        Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, is_stateful=True),
+        Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, is_stateful=True),
+        Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, is_stateful=True),
+        Endpoint(
+            method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, is_stateful=True
+        ),
+        Endpoint(method="GET", path="/{prefix:path}/chat/completions", parse=list_stored, is_stateful=True),
         *(
             Endpoint(
-                method=method, path=f"/{{prefix:path}}/chat/completions/{{completion}}{route}", parse=parse, keeps=True
+                method=method,
+                path=f"/{{prefix:path}}/chat/completions/{{completion}}{route}",
+                parse=parse,
+                is_stateful=True,
             )
             for method, route, parse in (
                 ("GET", "", retrieve_stored),
@@ -77,7 +82,7 @@ VENDOR = Vendor(
             )
         ),
         Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
-        Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, open=True),
+        Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, is_public=True),
         Endpoint(method="GET", path="/{prefix:path}/models", parse=list_models),
         Endpoint(method="GET", path="/{prefix:path}/models/{model}", parse=retrieve_model),
         Endpoint(method="POST", path="/{prefix:path}/messages", parse=parse_messages),
@@ -92,7 +97,7 @@ VENDOR = Vendor(
             parse=open_connection,
         ),
         *(
-            Endpoint(method="GET", path=path, parse=parse, open=True)
+            Endpoint(method="GET", path=path, parse=parse, is_public=True)
             for path, parse in (
                 ("/common/discovery/instance", describe_instance),
                 ("/{tenant}/.well-known/openid-configuration", describe_tenant),
@@ -100,15 +105,15 @@ VENDOR = Vendor(
                 ("/{tenant}/discovery/v2.0/keys", list_keys),
             )
         ),
-        Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, open=True),
+        Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, is_public=True),
     ),
     settings=AzureSettings,
     catalogue=list_deployments,
     authenticate=authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    prepare=profile_deployment,
+    profile_deployment=profile_deployment,
     fields=messages.FIELDS,
-    reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
+    relevant_headers=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
     provider=name_provider,
 )

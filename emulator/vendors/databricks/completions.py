@@ -102,7 +102,7 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
     limit = limit_output(query, wanted, max(counts))
     return InferenceCall(
         deployment=query.deployment,
-        ask=CompletionRequest(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
+        request=CompletionRequest(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
         codec=CompletionsCodec(
             query.settings,
             query.habits.style,

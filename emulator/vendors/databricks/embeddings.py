@@ -52,7 +52,7 @@ def read_embeddings(query: ParsedRequest) -> InferenceCall:
     ask, counts = _fit(query, ask)
     return InferenceCall(
         deployment=query.deployment,
-        ask=ask,
+        request=ask,
         codec=EmbeddingsCodec(query.settings, query.habits.style.model, query.served, base64=encoding == "base64"),
         prompt_tokens=counts,
         repeatable=query.repeatable,

@@ -51,7 +51,9 @@ def _find_name(name: str, request: Request, service: DatabricksService) -> str:
     endpoint = f"databricks-{name.removeprefix('system.ai.')}"
     if name.startswith("system.ai.") and endpoint in service.deployments:
         return endpoint
-    return next((endpoint for endpoint, habits in service.habits.items() if habits.traits.get("entity") == name), name)
+    return next(
+        (endpoint for endpoint, habits in service.profiles.items() if habits.traits.get("entity") == name), name
+    )
 
 
 def find_native(request: Request, service: DatabricksService, family: Family) -> ParsedRequest:

@@ -68,7 +68,7 @@ def read_predictions(query: ParsedRequest) -> InferenceCall:
     predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], rows)]
     return InferenceCall(
         deployment=query.deployment,
-        ask=CompletionRequest(prompts=(dump_text(rows),), known=dump_text(predictions)),
+        request=CompletionRequest(prompts=(dump_text(rows),), known=dump_text(predictions)),
         codec=PredictionsCodec(query.settings, query.served),
         repeatable=query.repeatable,
         served=query.served,

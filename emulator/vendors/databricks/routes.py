@@ -69,7 +69,7 @@ def parse_direct(request: Request, service: DatabricksService) -> InferenceCall:
 
 def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[DatabricksEndpoint]:
     """A route with and without a slash at its end."""
-    return (Endpoint(method=method, path=p, parse=parse, open=open) for p in (path, path + "/"))
+    return (Endpoint(method=method, path=p, parse=parse, is_public=open) for p in (path, path + "/"))
 
 
 _INFERENCE: tuple[tuple[str, Parse], ...] = (
@@ -137,8 +137,8 @@ VENDOR = Vendor(
     authenticate=auth.authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    prepare=profile_deployment,
+    profile_deployment=profile_deployment,
     fields=_ANSWER_FIELDS,
-    reads=("Authorization",),  # of clients who ask for a token
-    keeps=True,
+    relevant_headers=("Authorization",),  # of clients who ask for a token
+    is_stateful=True,
 )

@@ -68,7 +68,7 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
     )
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(
+        request=CompletionRequest(
             prompts=(prompt,),
             sampling=sampling.make_sampling(lengths.answer, options.logprobs),
             schema=ANY_OBJECT if options.form == "json_object" else options.schema,
@@ -77,7 +77,7 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
         stream=options.stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        names=request_id.names,
+        cancel_ids=request_id.names,
     )
 
 

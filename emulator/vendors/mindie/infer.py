@@ -68,12 +68,12 @@ def parse_infer(request: Request, service: MindieService) -> InferenceCall:
     sampling = shape_sampling(parameters, lengths.answer, tokenizer)
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(prompts=(prompt,), media=media, sampling=sampling),
+        request=CompletionRequest(prompts=(prompt,), media=media, sampling=sampling),
         codec=NativeCodec(limit=lengths.answer, details=parameters.details, seed=parameters.seed, settings=settings),
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        names=read_id(request).names,
+        cancel_ids=read_id(request).names,
     )
 
 

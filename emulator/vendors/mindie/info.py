@@ -141,7 +141,7 @@ def show_info(request: Request, service: MindieService) -> Response:
         "model_id": deployment.name,
         "model_pipeline_tag": "text-generation",
         "model_sha": None,
-        "max_total_tokens": service.habits[deployment.name].sequence,
+        "max_total_tokens": service.profiles[deployment.name].sequence,
     }
     body: Object = {
         "docker_label": None,
@@ -196,7 +196,7 @@ def show_model_config(request: Request, service: MindieService) -> Response:
         "model_name": deployment.name,
         "input_datatype": "UINT32",
         "output_datatype": "UINT32",
-        "max_seq_len": service.habits[deployment.name].sequence,
+        "max_seq_len": service.profiles[deployment.name].sequence,
         "npu_mem_size": -1,
         "cpu_mem_size": 0,
         "world_size": 4,
@@ -218,7 +218,7 @@ def count_slots(request: Request, service: MindieService) -> Response:
 def show_config(request: Request, service: MindieService) -> Response:
     """``GET /v1/config``."""
     deployment = check_ready(find_served(service))
-    bounds = service.habits[deployment.name]
+    bounds = service.profiles[deployment.name]
     body: Object = {
         "modelName": deployment.name,
         "maxSeqLen": bounds.sequence,

@@ -135,7 +135,7 @@ def _manage(parse: Parse) -> Parse:
     No short cut leads past it: none is taken where there are documents or a Coordinator.
     """
     if isinstance(parse, FastParser):
-        return FastParser(parse.plain, _manage(parse.whole))
+        return FastParser(parse.fast, _manage(parse.full))
 
     def parse_managed(request: Request, service: MindieService) -> Parsed:
         if request.documents and is_killed(request.documents, service.clock.now()):
@@ -147,7 +147,7 @@ def _manage(parse: Parse) -> Parse:
         if not isinstance(parsed, InferenceCall):
             return parsed
         codec = RelayedCodec(parsed.codec) if service.settings.coordinator else parsed.codec
-        return replace(parsed, codec=codec, stopped=is_idle(request.documents))
+        return replace(parsed, codec=codec, is_stopped=is_idle(request.documents))
 
     return parse_managed
 
@@ -186,16 +186,16 @@ VENDOR = Vendor(
     name="mindie",
     title="Huawei Ascend MindIE",
     endpoints=_ENDPOINTS,
-    planes=find_planes,
+    extra_listeners=find_planes,
     settings=MindieSettings,
     catalogue=list_deployments,
     authenticate=admit,
     render_error=render_error,
-    prepare=profile_deployment,
+    profile_deployment=profile_deployment,
     fields=FIELDS,
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,
     date=False,
-    reads=("req-type", "req-id", "d-target"),
-    keeps=True,
+    relevant_headers=("req-type", "req-id", "d-target"),
+    is_stateful=True,
 )

@@ -80,5 +80,5 @@ def check_serving(request: Request, deployment: Deployment) -> Deployment:
 
 def find_bounds(service: MindieService, deployment: Deployment) -> DeploymentProfile:
     """What it has room for; an adapter that was loaded has its model's."""
-    found = service.habits.get(deployment.name)
-    return service.habits[find_served(service).name] if found is None else found
+    found = service.profiles.get(deployment.name)
+    return service.profiles[find_served(service).name] if found is None else found

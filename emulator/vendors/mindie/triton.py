@@ -71,12 +71,12 @@ def parse_text(request: Request, service: MindieService, *, stream: bool) -> Inf
     )
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=codec,
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        names=request_id.names,
+        cancel_ids=request_id.names,
     )
 
 
@@ -103,11 +103,11 @@ def parse_token(request: Request, service: MindieService) -> InferenceCall:
     ask, _, lengths = _read_parameters(service, deployment, CompletionRequest(prompts=(ids,)), given, _TENSOR)
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=codec,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        names=request_id.names,
+        cancel_ids=request_id.names,
     )
 
 

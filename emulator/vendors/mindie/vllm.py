@@ -65,14 +65,14 @@ def _parse_vllm(request: Request, service: MindieService, fields: Fields) -> Inf
     lengths = measure_lengths(service, deployment, count, asked)
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(
+        request=CompletionRequest(
             prompts=(inputs.prompt,), sampling=sampling.make_sampling(lengths.answer), media=inputs.media
         ),
         codec=VllmCodec(prompt=inputs.first_text, stops=sampling.stops, tokenizer=service.tokenizer(deployment)),
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        names=read_id(request).names,
+        cancel_ids=read_id(request).names,
     )
 
 

@@ -46,7 +46,7 @@ class CompletionsCodec:
         if choice.logprobs is not None:
             prompt = plan.prompts[choice.prompt] if plan.prompts else None
             logprobs = _render_logprobs(choice.logprobs, prompt)
-        text = quote_long(self._echoed() + put_in_text(choice).said.text)
+        text = quote_long(self._echoed() + put_in_text(choice).tokens_said.text)
         reason = finish_reason(choice, self.settings.release)
         return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
 
@@ -105,7 +105,7 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
     counted = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
+        request=CompletionRequest(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
         codec=CompletionsCodec(
             settings=accepted.settings,
             model=deployment.name,
@@ -118,7 +118,7 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
         prompt_tokens=counted,
         served=accepted.method,
         repeatable=True,
-        heavy=read.echo and counted[0] > _QUICK,
+        is_cpu_heavy=read.echo and counted[0] > _QUICK,
     )
 
 

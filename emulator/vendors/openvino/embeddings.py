@@ -67,7 +67,7 @@ def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
             raise refusal(f"Input length {count} longer than allowed {longest}")
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=EmbeddingsCodec(accepted.settings.json_headers, base64),
         prompt_tokens=counted,
         served=accepted.method,

@@ -187,7 +187,7 @@ def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) ->
     if error.message is not None:
         return ErrorFields(status, error.message, streamed=True)
     details = error.details
-    servable = service.habits[asked.deployment.name] if asked.deployment is not None else None
+    servable = service.profiles[asked.deployment.name] if asked.deployment is not None else None
     reason = details.get("reason") or _word_reason(error, asked.deployment, servable)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
     node = details.get("node") or (servable.node if servable is not None else name_node("text", service.settings))

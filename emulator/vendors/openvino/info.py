@@ -111,7 +111,7 @@ def show_model(request: Request, service: OvmsService) -> Response:
 
 
 def _describe_tensors(deployment: Deployment, service: OvmsService, name: str) -> JSON:
-    if service.habits[deployment.name].kind != "classic":
+    if service.profiles[deployment.name].kind != "classic":
         return [{"name": name, "datatype": "INVALID", "shape": []}]
     tensors = list_tensors(deployment, f"{name}s")
     return [{"name": info.name, "datatype": info.datatype, "shape": list(info.shape)} for info in tensors]
@@ -177,7 +177,7 @@ def show_status(request: Request, service: OvmsService) -> Response:
     if rest is None or ":" in request.params["name"]:
         raise path_refusal(request)
     deployment = _find(request, service)
-    if rest["metadata"] and service.habits[deployment.name].kind != "classic":  # graphs have none
+    if rest["metadata"] and service.profiles[deployment.name].kind != "classic":  # graphs have none
         raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
     if rest["version"] not in (None, "1") or rest["label"]:
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
@@ -240,8 +240,8 @@ def _check_list(request: Request, service: OvmsService) -> None:
 def _list_available(service: OvmsService) -> Iterator[Deployment]:
     """Classic models, then graphs."""
     available = [d for d in service.deployments.values() if d.state == "ready"]
-    yield from (d for d in available if service.habits[d.name].kind == "classic")
-    yield from (d for d in available if service.habits[d.name].kind != "classic")
+    yield from (d for d in available if service.profiles[d.name].kind == "classic")
+    yield from (d for d in available if service.profiles[d.name].kind != "classic")
 
 
 def _describe(name: str, service: OvmsService) -> JSON:

@@ -46,8 +46,8 @@ def show_metrics(request: Request, service: OvmsService) -> Response:
     headers = settings.json_headers
     if settings.release.metrics_text:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers[1:])
-    graphs = [name for name, servable in service.habits.items() if servable.kind != "classic"]
-    models = [name for name, servable in service.habits.items() if servable.kind == "classic"]
+    graphs = [name for name, servable in service.profiles.items() if servable.kind != "classic"]
+    models = [name for name, servable in service.profiles.items() if servable.kind == "classic"]
     lines = [*_list_graphs(service, graphs), *_list_models(service, models)]
     return Response(200, ("\n".join(lines) + "\n").encode(), headers)
 
@@ -98,7 +98,7 @@ def _list_models(service: OvmsService, names: list[str]) -> Iterator[str]:
         (
             "ovms_infer_req_queue_size",
             "Inference request queue size (nireq).",
-            {name: service.habits[name].nireq for name in names},
+            {name: service.profiles[name].nireq for name in names},
         ),
         (
             "ovms_infer_req_active",

@@ -113,7 +113,7 @@ def accept(request: Request, service: OvmsService) -> ParsedRequest:
     deployment = service.deployments.get(name)
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
-    servable = service.habits[name]
+    servable = service.profiles[name]
     if deployment.state != "ready" or servable.kind in _PARTICULAR:
         _check_graph(deployment, servable.kind, release)
     stream = streams and body is not None and body.get("stream") is True

@@ -82,7 +82,7 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
     shown = len(documents) if top is None else max(0, top)
     return InferenceCall(
         deployment=accepted.deployment,
-        ask=ask,
+        request=ask,
         codec=RerankCodec(accepted.settings.json_headers, query, documents, shown, with_documents),
         prompt_tokens=counted,
         served=accepted.method,

@@ -101,7 +101,7 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     )
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(
+        request=CompletionRequest(
             prompts=tuple([valid.prompt.text for valid in found]),
             sampling=replace(found[0].sampling, max_tokens=max(limits)),
             media=sum([valid.prompt.media for valid in found]),

@@ -93,7 +93,7 @@ def _since_1(parse: Parse) -> Parse:
 
 def _get(path: str, parse: Parse) -> tuple[Endpoint[TgiSettings, None], ...]:
     """A GET route also answers HEAD."""
-    return tuple(Endpoint(method=method, path=path, parse=parse, open=True) for method in ("GET", "HEAD"))
+    return tuple(Endpoint(method=method, path=path, parse=parse, is_public=True) for method in ("GET", "HEAD"))
 
 
 _POSTS: Mapping[str, Parse] = {
@@ -114,7 +114,7 @@ VENDOR = Vendor(
     title="Hugging Face text-generation-inference",
     endpoints=(
         *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
-        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(answer_chat_tokenize), open=True),
+        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(answer_chat_tokenize), is_public=True),
         *_get("/", answer_health),
         *_get("/health", answer_health),
         *_get("/ping", answer_health),
@@ -127,11 +127,11 @@ VENDOR = Vendor(
     ),
     settings=TgiSettings,
     catalogue=list_deployments,
-    prepare=no_profile,
+    profile_deployment=no_profile,
     authenticate=admit,
     render_error=render_error,
     render_late_error=render_late_error,
     fields=messages.FIELDS | tgi.FIELDS,
     body_limit=PAYLOAD_LIMIT,
-    reads=("Content-Type",),
+    relevant_headers=("Content-Type",),
 )

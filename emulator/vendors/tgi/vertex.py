@@ -79,7 +79,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
         ask = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=VertexCodec(),
         prompt_tokens=tuple([part.valid.prompt.count for part in parts]),
         repeatable=True,

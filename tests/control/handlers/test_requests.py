@@ -273,7 +273,7 @@ async def test_what_was_not_sent_is_not_told(start: Start) -> None:
     with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
         await ask(running)
     (entry,) = running.built.journal
-    response = show_response(entry, entry.kept)
+    response = show_response(entry, entry.payload)
     assert (response.raw, [one.model_dump() for one in response.strikes]) == ("", [{"fault": "disconnect", "at": 0}])
 
 
@@ -293,7 +293,7 @@ def test_writes_are_bounded(count: int, told: list[tuple[float, float]]) -> None
 async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
     answer = await ask(toy, "Hello")
     (entry,) = toy.built.journal
-    kept = entry.kept
+    kept = entry.payload
     assert kept is not None
     entry.keep = lambda: kept
     kept.tool_calls = (("look_up", '{"city":"Paris"}'), ("broken", '{"city'))
@@ -352,12 +352,12 @@ async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None
     await toy.ask("toy", "/echo", f"client_secret={SECRET}".encode(), headers=headers)
     await toy.ask("toy", "/echo", b'{"token_plaintext": "%s", "a": "b"}' % SECRET.encode(), headers=headers)
     for entry in toy.built.journal:
-        assert entry.kept is not None
-        kept = entry.kept.request
+        assert entry.payload is not None
+        kept = entry.payload.request
         values = [
             *map(str, kept.headers.values()),
             *map(str, kept.query.values()),
-            str(entry.kept.body),
+            str(entry.payload.body),
             str(kept.body),
         ]
         assert not [value for value in values if SECRET in value]
@@ -514,12 +514,12 @@ async def test_a_session_has_deployments_of_its_own(start: Start) -> None:
 async def test_what_is_kept_is_found_anew_for_everybody_who_looks(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
-    kept = entry.kept
-    assert entry.kept is kept is not None
+    kept = entry.payload
+    assert entry.payload is kept is not None
     seen = ref(kept)
     del kept
     assert seen() is None
-    assert entry.kept is not None
+    assert entry.payload is not None
 
 
 async def test_a_long_list_is_sent_in_pieces(start: Start) -> None:

@@ -207,9 +207,9 @@ def read(world: World, body: JSON | bytes) -> tuple[InferenceCall | None, Infere
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"}
     request = Request("POST", world.path, world.query, headers, sent, params, key=bytes(range(16)))
-    call = parse.plain(request, service)
+    call = parse.fast(request, service)
     try:
-        whole = parse.whole(request, service)
+        whole = parse.full(request, service)
     except EmulatedError as error:
         return call, error, request
     assert isinstance(whole, InferenceCall)
@@ -219,7 +219,7 @@ def read(world: World, body: JSON | bytes) -> tuple[InferenceCall | None, Infere
 def say(call: InferenceCall, request: Request) -> object:
     """What goes over the wire."""
     tokenizer = tokenizer_for(call.deployment.tokenizer)
-    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
+    draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
     plan = Plan(bytes(16), 5.0, draft.choices, usage=draft.usage)
     if call.stream:
         stream = call.codec.stream(plan, request)
@@ -244,12 +244,12 @@ def compare(world: World, body: JSON | bytes) -> None:
     for part in fields(InferenceCall):
         if part.name not in ("codec", "keep", "fallback", "names"):
             assert getattr(call, part.name) == getattr(whole, part.name), part.name
-    assert (call.keep, whole.keep, call.fallback, whole.fallback) == (None,) * 4
-    assert isinstance(call.ask, ChatRequest)
-    assert call.ask.language == detect_language(call.ask.prompt or "")
-    assert (call.names is None) == (whole.names is None)
-    if call.names is not None and whole.names is not None:
-        assert call.names(request.key) == whole.names(request.key)
+    assert (call.store_result, whole.store_result, call.fallback, whole.fallback) == (None,) * 4
+    assert isinstance(call.request, ChatRequest)
+    assert call.request.language == detect_language(call.request.prompt or "")
+    assert (call.cancel_ids is None) == (whole.cancel_ids is None)
+    if call.cancel_ids is not None and whole.cancel_ids is not None:
+        assert call.cancel_ids(request.key) == whole.cancel_ids(request.key)
     assert say(call, request) == say(whole, request)
 
 
@@ -339,6 +339,6 @@ def test_headers_that_have_a_say_are_left_to_the_long_way(header: str) -> None:
     parse, _, service = find(_azure())
     body: JSON = {"model": "mistral-small-2503", "messages": [{"role": "user", "content": "Tell me about the tides."}]}
     request = Request("POST", "/chat/completions", {"api-version": "2024-05-01"}, {}, json.dumps(body).encode())
-    assert parse.plain(request, service) is not None
+    assert parse.fast(request, service) is not None
     request.headers = {header: "text/plain"}
-    assert parse.plain(request, service) is None
+    assert parse.fast(request, service) is None

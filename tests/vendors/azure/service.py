@@ -26,7 +26,7 @@ VERSION = "?api-version=2024-04-01-preview"
 CHAT = f"/chat/completions{VERSION}"
 HELLO: JSON = {"messages": [{"role": "user", "content": "Hello"}]}
 _ROUTER = Router(VENDOR.endpoints)
-_READS = frozenset(name.lower() for name in VENDOR.reads)
+_READS = frozenset(name.lower() for name in VENDOR.relevant_headers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,7 @@ def send(
     request = make_request(target, body, headers, method)
     try:
         endpoint, request.params = _ROUTER.resolve(request.method, request.path)
-        if not endpoint.open:
+        if not endpoint.is_public:
             request.principal = VENDOR.authenticate(request, service)
         with request.limited_to(_READS):
             parsed = endpoint.parse(request, service)
@@ -127,7 +127,7 @@ def messages(*content: JSON) -> JSON:
 
 def ask_of(body: JSON, scenario: str = "") -> ChatRequest:
     """What a chat request asks."""
-    ask = accept(body, scenario=scenario).ask
+    ask = accept(body, scenario=scenario).request
     assert isinstance(ask, ChatRequest)
     return ask
 

@@ -14,7 +14,7 @@ PASS = {"extra-parameters": "pass-through"}
 
 
 def ask_of(body: JSON, headers: dict[str, str] | None = None) -> CompletionRequest:
-    ask = accept(body, ROUTE, headers=headers).ask
+    ask = accept(body, ROUTE, headers=headers).request
     assert isinstance(ask, CompletionRequest)
     return ask
 

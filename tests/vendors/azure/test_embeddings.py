@@ -16,7 +16,7 @@ KEY = {"api-key": "k"}
 
 
 def ask_of(body: JSON) -> EmbeddingRequest:
-    ask = accept(body, ROUTE).ask
+    ask = accept(body, ROUTE).request
     assert isinstance(ask, EmbeddingRequest)
     return ask
 
@@ -95,7 +95,7 @@ def test_dimensions(name: str) -> None:
 def test_a_purpose_changes_the_vector_but_not_the_count() -> None:
     calls = [accept({"input": "a", "input_type": kind}, ROUTE) for kind in ("text", "query", "document")]
     assert len({call.prompt_tokens for call in calls}) == 1
-    asks = [call.ask for call in calls]
+    asks = [call.request for call in calls]
     assert len({ask.instruction for ask in asks if isinstance(ask, EmbeddingRequest)}) == 3
 
 

@@ -48,8 +48,8 @@ def test_extra_parameters(profile: str, value: str | None, outcome: int | str) -
     answer = send(chat(**TWO), CHAT, f"profile={profile}", headers)
     if isinstance(outcome, int):
         assert not isinstance(answer, Refused | Response)
-        assert isinstance(answer.ask, ChatRequest)
-        assert answer.ask.sampling.n == outcome
+        assert isinstance(answer.request, ChatRequest)
+        assert answer.request.sampling.n == outcome
         return
     assert isinstance(answer, Refused)
     assert answer.status == 400
@@ -87,7 +87,7 @@ def test_a_wrong_header_is_refused_after_a_wrong_body() -> None:
     ],
 )
 def test_passed_through_parameters_take_effect(extras: JSON, expected: dict[str, object]) -> None:
-    ask = accept(chat(**extras), headers=PASS).ask
+    ask = accept(chat(**extras), headers=PASS).request
     assert isinstance(ask, ChatRequest)
     for name, value in expected.items():
         assert getattr(ask.sampling, name) == value

@@ -98,5 +98,5 @@ def test_a_deployment_says_more_of_itself_than_its_family() -> None:
 def test_every_deployment_has_habits_in_every_dialect() -> None:
     service = serve()
     for name in service.deployments:
-        assert {"seed", "foundry", "aoai"} <= set(service.habits[name])
-        assert check_parameters({}, service.habits[name]["aoai"]) == []
+        assert {"seed", "foundry", "aoai"} <= set(service.profiles[name])
+        assert check_parameters({}, service.profiles[name]["aoai"]) == []

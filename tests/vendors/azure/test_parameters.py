@@ -100,20 +100,20 @@ def test_a_resource_speaks_of_each_model_in_its_makers_words(model: str, status:
 
 
 def test_what_a_model_leaves_without_effect() -> None:
-    ask = accept(chat(model="DeepSeek-R1", temperature=0.3, presence_penalty=1), CHAT).ask
+    ask = accept(chat(model="DeepSeek-R1", temperature=0.3, presence_penalty=1), CHAT).request
     assert isinstance(ask, ChatRequest)
     assert ask.sampling.knobs == ()
-    assert not accept(chat(model="DeepSeek-R1", temperature=0), CHAT).ask.sampling.greedy  # type: ignore[union-attr]
+    assert not accept(chat(model="DeepSeek-R1", temperature=0), CHAT).request.sampling.greedy  # type: ignore[union-attr]
 
 
 def test_a_scenarios_own_model_behaves_as_its_name_tells() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: thinker, model: o4-mini-2025-04-16}\n"
     assert refuse(chat(model="thinker", temperature=0.5), V1, scenario).status == 400
-    assert accept(chat(model="thinker"), V1, scenario).ask.reasoning == "medium"  # type: ignore[union-attr]
+    assert accept(chat(model="thinker"), V1, scenario).request.reasoning == "medium"  # type: ignore[union-attr]
 
 
 def test_a_scenario_may_say_itself_what_a_model_refuses() -> None:
     traits = "{parameters: {top_p: unsupported, seed: ignored}}"
     scenario = f"deployments:\n  - {{vendor: azure, name: mine, traits: {traits}}}\n"
     assert refuse(chat(model="mine", top_p=0.5), CHAT, scenario).status == 422
-    assert accept(chat(model="mine", seed=5), CHAT, scenario).ask.sampling.seed is None  # type: ignore[union-attr]
+    assert accept(chat(model="mine", seed=5), CHAT, scenario).request.sampling.seed is None  # type: ignore[union-attr]

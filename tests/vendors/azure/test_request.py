@@ -110,7 +110,7 @@ def test_prefixes_do_not_matter(prefix: str, route: str, body: JSON, task: str) 
     elif prefix == "/openai/v1":
         assert refuse(body, f"{prefix}{route}{VERSION}").json()["error"]["param"] == "model"
     else:
-        assert accept(body, f"{prefix}{route}{VERSION}").ask.task == task
+        assert accept(body, f"{prefix}{route}{VERSION}").request.task == task
 
 
 def named(target: str = CHAT, model: JSON = None, header: str = "", mesh: str = "", scenario: str = "") -> str:

@@ -60,8 +60,8 @@ def test_a_model_without_penalties_refuses_them(name: str) -> None:
 def test_the_context_limits_the_answer() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: tiny, context: 50}\n"
     call = accept(chat(model="tiny", max_tokens=100), scenario=scenario)
-    assert isinstance(call.ask, ChatRequest)
-    assert call.ask.sampling.max_tokens == 50 - call.prompt_tokens[0]
+    assert isinstance(call.request, ChatRequest)
+    assert call.request.sampling.max_tokens == 50 - call.prompt_tokens[0]
 
 
 @pytest.mark.parametrize(
@@ -83,5 +83,5 @@ def test_a_prompt_beyond_the_context_is_refused(scenario: str, status: int, code
 
 def test_managed_endpoints_have_a_default_length() -> None:
     call = accept(HELLO, CHAT, "profile=managed")
-    assert isinstance(call.ask, ChatRequest)
-    assert call.ask.sampling.max_tokens == 256
+    assert isinstance(call.request, ChatRequest)
+    assert call.request.sampling.max_tokens == 256

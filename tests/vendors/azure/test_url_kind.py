@@ -18,8 +18,8 @@ UNKNOWN = {"message": "Unrecognized request argument supplied: foo", "type": "in
 def test_paths_of_azure_openai_speak_it_whatever_the_root_does(profile: str, target: str) -> None:
     scenario = f"profile={profile}"
     call = accept(chat(model="gpt-4o-mini", n=2, user="u", max_completion_tokens=9), target, scenario)
-    assert isinstance(call.ask, ChatRequest)
-    assert (call.deployment.name, call.ask.sampling.n, call.ask.sampling.max_tokens) == ("gpt-4o-mini", 2, 9)
+    assert isinstance(call.request, ChatRequest)
+    assert (call.deployment.name, call.request.sampling.n, call.request.sampling.max_tokens) == ("gpt-4o-mini", 2, 9)
     refused = refuse(chat(model="gpt-4o-mini", foo=1), target, scenario)
     assert (refused.status, refused.json()) == (400, {"error": {**UNKNOWN, "param": None, "code": None}})
     assert refuse(chat(model="gpt-4o-mini", temperature="hot"), target, scenario).status == 400

@@ -35,7 +35,7 @@ USER: JSON = {"role": "user", "content": "Tell me about Paris"}
 AGENT = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
 _ROUTER = Router(VENDOR.endpoints)
 _ENDS = (b'"finish_reason":"', b'"finishReason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
-_READS = frozenset(name.lower() for name in VENDOR.reads)
+_READS = frozenset(name.lower() for name in VENDOR.relevant_headers)
 _BUILT_IN = {deployment.name: deployment for deployment in VENDOR.catalogue(DatabricksSettings())}
 
 
@@ -93,7 +93,7 @@ def send(
     )
     try:
         endpoint, request.params = _ROUTER.resolve(request.method, request.path)
-        if not endpoint.open:
+        if not endpoint.is_public:
             request.principal = VENDOR.authenticate(request, service)
         with request.limited_to(_READS):
             parsed = endpoint.parse(request, service)
@@ -111,7 +111,7 @@ def send(
 def answer(call: InferenceCall, request: Request) -> Exchange:
     """The engine's answer to a call, on the wire."""
     tokenizer = tokenizer_for(call.deployment.tokenizer)
-    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
+    draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
     choices = tuple(replace(c, due=[float(i) for i in range(len(c.tokens))]) for c in draft.choices)
     plan = Plan(key=bytes(16), created=5.0, choices=choices, vectors=draft.vectors, usage=draft.usage)
     return render(plan, call, request)

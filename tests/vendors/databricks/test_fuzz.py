@@ -54,7 +54,7 @@ def _scalar(shape: Scalar) -> st.SearchStrategy[Any]:
 
 def chat_fields(name: str) -> Struct:
     """All that an endpoint that refuses no field takes."""
-    return make_service({"strict_unknown_fields": "off"}, ()).habits[name].chat_fields
+    return make_service({"strict_unknown_fields": "off"}, ()).profiles[name].chat_fields
 
 
 SHAPES: JSON = [

@@ -35,7 +35,7 @@ def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[InferenceCall, 
 
 
 def say(call: InferenceCall, request: Request) -> bytes:
-    draft = generate(call.ask, call.deployment, tokenizer_for(call.deployment.tokenizer), seed=0,
+    draft = generate(call.request, call.deployment, tokenizer_for(call.deployment.tokenizer), seed=0,
                   prompt_tokens=call.prompt_tokens)  # fmt: skip
     plan = Plan(key=request.key, created=5.0, choices=draft.choices, vectors=draft.vectors, usage=draft.usage)
     if call.stream:
@@ -107,7 +107,7 @@ def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> Non
     call, request = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
     due = [float(number) for number, _ in enumerate(tokens)]
     span = Segment("text", 0, len(tokens))
-    choice = Choice(Tokens(tokens, (0,) * len(tokens)), due=due, finish_reason="stop", spans=(span,))
+    choice = Choice(Tokens(tokens, (0,) * len(tokens)), due=due, finish_reason="stop", segments=(span,))
     plan = Plan(key=bytes(16), created=5.0, choices=(choice,), usage=Usage(9, len(tokens)))
     short, long = (list(one.codec.stream(plan, request).events) for one in (call, the_long_way(call)))
     assert short == long
@@ -116,7 +116,7 @@ def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> Non
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
 @pytest.mark.parametrize("thought", [0, 3])
 def test_usage_is_the_same_in_bytes(name: str, thought: int) -> None:
-    style = make_service({}, ()).habits[name].style
+    style = make_service({}, ()).profiles[name].style
     usage = Usage(11, 7, thought)
     shape = shape_usage(usage, style)
     assert dump_usage(usage, style) == json.dumps(shape, separators=(",", ":")).encode()

@@ -80,12 +80,12 @@ def test_output_limit_is_worded_by_family(name: str, tokens: int, message: str) 
 def test_sonnet_4_stops_at_its_own_limit() -> None:
     call = chat("databricks-claude-sonnet-4").call
     assert call is not None
-    assert call.ask.task == "chat"
-    assert call.ask.sampling.max_tokens == 1000
+    assert call.request.task == "chat"
+    assert call.request.sampling.max_tokens == 1000
     free = chat("databricks-claude-sonnet-4", {"model_max_tokens": False}).call
     assert free is not None
-    assert free.ask.task == "chat"
-    assert free.ask.sampling.max_tokens == 64000
+    assert free.request.task == "chat"
+    assert free.request.sampling.max_tokens == 64000
 
 
 def test_whole_numbers_and_floats_mean_the_same() -> None:

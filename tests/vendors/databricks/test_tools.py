@@ -132,16 +132,16 @@ def test_one_call_unless_parallel_calls_are_on() -> None:
     }
     call = chat(GPT, **body).call
     assert call is not None
-    assert call.ask.task == "chat"
-    assert not call.ask.parallel
+    assert call.request.task == "chat"
+    assert not call.request.parallel
     several = chat(GPT, {"parallel_tool_calls": True}, **body).call
     assert several is not None
-    assert several.ask.task == "chat"
-    assert several.ask.parallel
+    assert several.request.task == "chat"
+    assert several.request.parallel
     single = chat(GPT, {"parallel_tool_calls": True}, **body, parallel_tool_calls=False).call
     assert single is not None
-    assert single.ask.task == "chat"
-    assert not single.ask.parallel
+    assert single.request.task == "chat"
+    assert not single.request.parallel
 
 
 FORMAT: JSON = {"name": "city", "schema": SCHEMA}

@@ -88,7 +88,7 @@ def plan_for(call: InferenceCall, text: str) -> Plan:
     """What the call would be answered if the model said ``text``; one token every tenth of a second."""
     tokenizer = service().tokenizer(call.deployment)
     reply = FixedReply(text=text)
-    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
+    draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
     choices = tuple([replace(c, due=array("d", [0.1 * (i + 1) for i in range(len(c.tokens))])) for c in draft.choices])
     due = max((choice.due[-1] for choice in choices if choice.tokens), default=0.0)
     return Plan(key=KEY, created=0.0, choices=choices, usage=draft.usage, due=due)

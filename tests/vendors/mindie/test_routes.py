@@ -28,12 +28,12 @@ def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
     assert isinstance(one, InferenceCall)
     assert isinstance(other, InferenceCall)
     assert one.repeatable
-    assert (one.ask, one.stream, one.prompt_tokens) == (other.ask, other.stream, other.prompt_tokens)
+    assert (one.request, one.stream, one.prompt_tokens) == (other.request, other.stream, other.prompt_tokens)
     assert one.codec == other.codec
 
 
 def test_headers_that_are_read_are_named() -> None:
-    assert set(VENDOR.reads) == {"req-type", "req-id", "d-target"}
+    assert set(VENDOR.relevant_headers) == {"req-type", "req-id", "d-target"}
 
 
 SAMPLED = {"n": 2, "temperature": 1, "max_tokens": 2}

@@ -60,7 +60,7 @@ async def test_vllm_several_answers(start: Start) -> None:
 
 
 def test_prompt_wins_over_inputs() -> None:
-    assert accepted("/generate", {"inputs": "a", "prompt": "b"}).ask.prompt == "b"
+    assert accepted("/generate", {"inputs": "a", "prompt": "b"}).request.prompt == "b"
 
 
 VLLM = [

@@ -27,7 +27,7 @@ BASE: Mapping[str, JSON] = {
     "max_tokens": 1,
     "messages": [{"role": "user", "content": "What is OpenVINO?"}],
 }
-_READS = frozenset(name.lower() for name in VENDOR.reads)
+_READS = frozenset(name.lower() for name in VENDOR.relevant_headers)
 PROMPT: Mapping[str, JSON] = {"model": "llama3", "max_tokens": 1, "prompt": "What is OpenVINO?"}
 
 _EXTRA = (
@@ -153,7 +153,7 @@ class Server:
 
     def sampling(self, path: str = CHAT, **fields: JSON) -> Sampling:
         """What a request with these fields asks of the sampler."""
-        ask = self.call({**(BASE if path == CHAT else PROMPT), **fields}, path).ask
+        ask = self.call({**(BASE if path == CHAT else PROMPT), **fields}, path).request
         assert ask.task != "embeddings"
         return ask.sampling
 

@@ -26,7 +26,7 @@ def make_choice(
         Tokens(tuple(tokens), tuple(range(len(tokens)))),
         due=tuple(start + position for position in range(len(tokens))),
         finish_reason=finish,
-        spans=tuple(spans),
+        segments=tuple(spans),
         logprobs=None
         if logprobs is None
         else tuple(Logprob(token, value) for token, value in zip(tokens, logprobs, strict=True)),

@@ -61,11 +61,11 @@ def test_logprobs_of_a_stream() -> None:
 def test_call(path: str) -> None:
     answer = SEED.send(path, {**PROMPT, "echo": True})
     assert isinstance(answer, InferenceCall)
-    assert isinstance(answer.ask, CompletionRequest)
-    assert (answer.ask.prompts, answer.ask.raw) == (("What is OpenVINO?",), True)
+    assert isinstance(answer.request, CompletionRequest)
+    assert (answer.request.prompts, answer.request.raw) == (("What is OpenVINO?",), True)
     assert isinstance(answer.codec, CompletionsCodec)
     assert (answer.codec.echo, answer.codec.prompt) == (True, "What is OpenVINO?")
-    assert answer.prompt_tokens == SEED.service.count_prompt(answer.ask, answer.deployment)
+    assert answer.prompt_tokens == SEED.service.count_prompt(answer.request, answer.deployment)
 
 
 def test_no_more_tokens_of_a_prompt_are_told_than_may_be() -> None:
@@ -80,7 +80,7 @@ def test_no_more_tokens_of_a_prompt_are_told_than_may_be() -> None:
 
 def test_a_long_prompt_that_is_told_is_worded_beside_the_event_loop() -> None:
     calls = [SEED.send(COMPLETIONS, {**PROMPT, "prompt": "a " * count, "echo": True}) for count in (10, 20_000)]
-    assert [isinstance(call, InferenceCall) and call.heavy for call in calls] == [False, True]
+    assert [isinstance(call, InferenceCall) and call.is_cpu_heavy for call in calls] == [False, True]
 
 
 def test_vision_graphs_have_no_completions() -> None:

@@ -94,8 +94,8 @@ def _call(server: Server, **fields: JSON) -> InferenceCall:
 
 def test_one_array_of_ids_is_one_document() -> None:
     call = _call(SEED, input=[1, 2, 3])
-    assert isinstance(call.ask, EmbeddingRequest)
-    assert call.ask.inputs == ((1, 2, 3),)
+    assert isinstance(call.request, EmbeddingRequest)
+    assert call.request.inputs == ((1, 2, 3),)
     assert not _call(SEED, input="a", stream=True).stream
 
 

@@ -273,4 +273,4 @@ UNSUPPORTED: Mapping[str, JSON] = {
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"chat request, unsupported.{name}") for name in UNSUPPORTED])
 def test_field_that_is_passed_over(name: str) -> None:
-    assert SEED.call({**BASE, name: UNSUPPORTED[name]}).ask == SEED.call(BASE).ask
+    assert SEED.call({**BASE, name: UNSUPPORTED[name]}).request == SEED.call(BASE).request

@@ -76,8 +76,8 @@ def test_the_default_of_top_k_is_40_since_2026_2() -> None:
 
 def test_texts_of_a_turn_are_joined_since_2026_2() -> None:
     body = turn({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
-    assert make_server("2026.2", message_rule="both").call(body).ask.prompt == "a\nb"
-    assert make_server("2026.1", message_rule="role").call(body).ask.prompt == "b"
+    assert make_server("2026.2", message_rule="both").call(body).request.prompt == "a\nb"
+    assert make_server("2026.1", message_rule="role").call(body).request.prompt == "b"
 
 
 def test_a_vision_graph_has_no_logprobs_key_since_2026_1() -> None:
@@ -93,7 +93,7 @@ def test_a_verbose_answer_needs_no_empty_delta() -> None:
 
 def test_thoughts_are_read_without_tools() -> None:
     server = make_server("latest", tools="ignored")
-    ask = server.call({**BASE, "model": "thinker"}).ask
+    ask = server.call({**BASE, "model": "thinker"}).request
     assert isinstance(ask, ChatRequest)
     assert ask.reasoning == "medium"
     plan = make_plan(make_choice(("reasoning", "", ["Hm"]), ("tool_call", "f", ["{}"])))

@@ -94,14 +94,14 @@ def test_nesting(text: bytes, refused: bool) -> None:
 )
 def test_of_equal_keys_the_first_counts(rest: bytes) -> None:
     head = b'{"model":"llama3","messages":[{"role":"user","content":"x"}],"max_tokens":3,'
-    ask = SEED.call(head + rest + b',"model":"none"}').ask
+    ask = SEED.call(head + rest + b',"model":"none"}').request
     assert ask.task == "chat"
     assert ask.sampling.max_tokens == 3
 
 
 def test_text_that_looks_like_keys_is_no_second_key() -> None:
     body = {**BASE, "messages": [{"role": "user", "content": '{"model":"none","model":2}'}]}
-    assert SEED.call(body).ask.prompt == '{"model":"none","model":2}'
+    assert SEED.call(body).request.prompt == '{"model":"none","model":2}'
 
 
 @pytest.mark.parametrize("value", [b"1e999", b"-1E+400", b"[0,1e309]", b'"1e999 is no Infinity"'])
@@ -329,9 +329,9 @@ def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None
         answer = LATEST.send(path, body, headers=headers)
         assert isinstance(answer, InferenceCall)
         assert answer.repeatable
-        calls.append((answer.ask, answer.prompt_tokens, answer.stream, answer.codec))
+        calls.append((answer.request, answer.prompt_tokens, answer.stream, answer.codec))
     assert calls[0] == calls[1]
-    assert VENDOR.reads == ("Content-Type", "Inference-Header-Content-Length")
+    assert VENDOR.relevant_headers == ("Content-Type", "Inference-Header-Content-Length")
 
 
 def test_the_status_of_a_wrong_key_is_a_switch() -> None:

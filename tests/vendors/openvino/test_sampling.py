@@ -86,7 +86,7 @@ def test_stop(fields: JSON, stop: tuple[str, ...], keep: bool) -> None:
 )
 def test_most_tokens(fields: JSON, seed_bound: int, latest_bound: int) -> None:
     for server, bound in ((SEED, seed_bound), (LATEST, latest_bound)):
-        ask = server.call(_unbounded(**fields)).ask
+        ask = server.call(_unbounded(**fields)).request
         assert ask.task == "chat"
         assert ask.sampling.max_tokens == bound
         assert ask.sampling.ignore_eos is fields.get("ignore_eos", False)

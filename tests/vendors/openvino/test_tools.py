@@ -20,7 +20,7 @@ _NAME = "Function object does not contain a valid name field"
 
 
 def ask_of(server: Server, **fields: JSON) -> ChatRequest:
-    ask = server.call({**BASE, **fields}).ask
+    ask = server.call({**BASE, **fields}).request
     assert isinstance(ask, ChatRequest)
     return ask
 

@@ -84,7 +84,7 @@ def generate_options(path: str, body: JSON, section: str = "") -> GenerateOption
 def plan_for(call: InferenceCall, reply: FixedReply) -> Plan:
     """What the call would be answered if the model said ``reply``, one token every tenth of a second."""
     tokenizer = service().tokenizer(call.deployment)
-    draft = generate(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
+    draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
     choices = tuple([replace(c, due=[0.1 * (i + 1) for i in range(len(c.tokens))]) for c in draft.choices])
     return Plan(key=bytes(16), created=0.0, choices=choices, usage=draft.usage)
 

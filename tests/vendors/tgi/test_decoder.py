@@ -257,8 +257,11 @@ def test_struct_as_the_sequence_of_its_fields() -> None:
     plain = accepted("/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
     parameters: list[JSON] = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
     flat = accepted("/", ["x", parameters, True])
-    assert (flat.ask, flat.stream, flat.codec) == (plain.ask, plain.stream, plain.codec)
-    assert accepted("/", {"inputs": "x", "parameters": []}).ask == accepted("/", {"inputs": "x", "parameters": {}}).ask
+    assert (flat.request, flat.stream, flat.codec) == (plain.request, plain.stream, plain.codec)
+    assert (
+        accepted("/", {"inputs": "x", "parameters": []}).request
+        == accepted("/", {"inputs": "x", "parameters": {}}).request
+    )
 
 
 @pytest.mark.parametrize(

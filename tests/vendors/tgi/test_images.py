@@ -22,22 +22,22 @@ def chat(url: str) -> JSON:
 @pytest.mark.parametrize("url", [URL, f"data:image/png;base64,{PNG}"])
 def test_a_model_that_sees_takes_pictures(url: str) -> None:
     call = accepted(CHAT, chat(url), VISION)
-    assert isinstance(call.ask, ChatRequest)
-    assert [(message.text, message.media) for message in call.ask.messages] == [("What is it?", 1)]
+    assert isinstance(call.request, ChatRequest)
+    assert [(message.text, message.media) for message in call.request.messages] == [("What is it?", 1)]
     generated = accepted("/generate", {"inputs": f"What is it?![]({url})\n\n"}, VISION)
-    assert isinstance(generated.ask, CompletionRequest)
-    assert (generated.ask.prompts, generated.ask.media) == (("What is it?\n\n",), 1)
+    assert isinstance(generated.request, CompletionRequest)
+    assert (generated.request.prompts, generated.request.media) == (("What is it?\n\n",), 1)
     alone = accepted("/generate", {"inputs": "What is it?\n\n"}, VISION)
     assert generated.prompt_tokens > alone.prompt_tokens
 
 
 def test_a_model_that_does_not_see_reads_the_markdown() -> None:
     call = accepted(CHAT, chat(URL))
-    assert isinstance(call.ask, ChatRequest)
-    assert [(message.text, message.media) for message in call.ask.messages] == [(f"What is it?![]({URL})", 0)]
+    assert isinstance(call.request, ChatRequest)
+    assert [(message.text, message.media) for message in call.request.messages] == [(f"What is it?![]({URL})", 0)]
     generated = accepted("/generate", {"inputs": f"![]({URL})"})
-    assert isinstance(generated.ask, CompletionRequest)
-    assert generated.ask.prompts == (f"![]({URL})",)
+    assert isinstance(generated.request, CompletionRequest)
+    assert generated.request.prompts == (f"![]({URL})",)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
 )
 def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
     deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
-    found = accepted("/", ask(asked), section + deployment).ask
+    found = accepted("/", ask(asked), section + deployment).request
     assert isinstance(found, CompletionRequest)
     assert found.sampling.max_tokens == limit
 

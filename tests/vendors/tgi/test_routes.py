@@ -39,12 +39,12 @@ CALLED = [
 def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
     one, other = accepted(path, body), accepted(path, body)
     assert one.repeatable
-    assert (one.ask, one.stream, one.prompt_tokens) == (other.ask, other.stream, other.prompt_tokens)
+    assert (one.request, one.stream, one.prompt_tokens) == (other.request, other.stream, other.prompt_tokens)
     assert one.codec == other.codec
 
 
 def test_headers_that_are_read_are_named() -> None:
-    assert VENDOR.reads == ("Content-Type",)
+    assert VENDOR.relevant_headers == ("Content-Type",)
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])

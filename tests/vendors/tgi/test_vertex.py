@@ -57,6 +57,6 @@ def test_refused(body: JSON, status: int, text: str) -> None:
 def test_only_length_and_seed_of_the_parameters_have_a_say() -> None:
     parameters = {"max_new_tokens": 7, "seed": 3, "temperature": -1.0, "stop": ["x"]}
     call = accepted("/vertex", {"instances": [{**TEXT, "parameters": parameters}]})
-    assert isinstance(call.ask, CompletionRequest)
-    sampling = call.ask.sampling
+    assert isinstance(call.request, CompletionRequest)
+    sampling = call.request.sampling
     assert (sampling.max_tokens, sampling.seed, sampling.stop, sampling.knobs) == (7, 3, (), ())

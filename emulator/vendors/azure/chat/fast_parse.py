@@ -35,11 +35,11 @@ def fast_parse(request: Request, service: AzureService) -> InferenceCall | None:
         deployment = service.deployments.get(name) if type(name) is str else None
         if deployment is None or deployment.state != "ready":
             return None
-        habits = service.habits[deployment.name][settings.profile]
+        habits = service.profiles[deployment.name][settings.profile]
         codec = _find_codec(habits, deployment.task)
         if codec is None or (habits.openai and wanted > (deployment.max_output or wanted)):
             return None
-        count, language = service.weigh_texts(said, deployment)
+        count, language = service.count_texts(said, deployment)
         limit = limit_tokens(wanted or None, habits.default_tokens, deployment, count, settings)
     except EmulatedError:
         return None

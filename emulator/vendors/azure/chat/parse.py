@@ -63,12 +63,14 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     )
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=codec,
         stream=wire.stream is True,
         prompt_tokens=(count,),
         repeatable=True,
-        keep=keep_completion(codec, query.fields) if isinstance(extras, OpenAIChatExtras) and extras.store else None,
+        store_result=keep_completion(codec, query.fields)
+        if isinstance(extras, OpenAIChatExtras) and extras.store
+        else None,
     )
 
 

@@ -135,7 +135,7 @@ class _ChoiceChunks:
     def is_plain(self) -> bool:
         """It is one text and nothing else."""
         choice = self.choice
-        return bool(choice.spans) and is_only(choice) and choice.logprobs is None and self.audio is None
+        return bool(choice.segments) and is_only(choice) and choice.logprobs is None and self.audio is None
 
     def chunk(self, delta: bytes, finish: bytes = _NULL, logprobs: bytes = _NULL, usage: bytes = b"") -> bytes:
         return b'%b%b},"finish_reason":%b,"index":%d,"logprobs":%b}],%b%b}\n\n' % (
@@ -151,7 +151,7 @@ def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Seque
     before, after = chunks.chunk(b'"content":\0').split(b"\0")
     return TemplateStream(
         opening=(*opening, (first_due(choice, chunks.plan.due), first, 0, PLAIN)),
-        tokens=choice.said.quoted,
+        tokens=choice.tokens_said.quoted,
         due=choice.due,
         before=before,
         after=(after,),
@@ -243,7 +243,7 @@ def _hear(chunks: _ChoiceChunks, part: Object) -> bytes:
 
 def _open_openai(chunks: _ChoiceChunks) -> bytes:
     """The role; a choice of nothing but tool calls and refusals has no content."""
-    spans = chunks.choice.spans
+    spans = chunks.choice.segments
     silent = spans and not any(span.kind in ("text", "reasoning") for span in spans)
     return chunks.chunk(b'"content":%b,"refusal":null,"role":"assistant"' % (_NULL if silent else b'""'))
 

@@ -39,7 +39,7 @@ def fill(plan: Plan, habits: DeploymentProfile) -> bytes:
     template = _prepare(habits)
     usage = plan.usage
     choice = plan.choices[0]
-    said, finish, created = dump_string(choice.said.text), choice.finish_reason.encode(), int(plan.created)
+    said, finish, created = dump_string(choice.tokens_said.text), choice.finish_reason.encode(), int(plan.created)
     prompt, completion, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
     id = draw_answer_id(plan, openai=habits.openai).encode()
     if habits.openai:

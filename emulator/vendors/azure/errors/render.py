@@ -48,7 +48,7 @@ def _make_envelope(error: EmulatedError, request: Request, service: AzureService
     named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
     if named is None or settings.profile not in ("foundry", "aoai"):
         return build_fields(error, request)
-    habits = service.habits[named.name][settings.profile]
+    habits = service.profiles[named.name][settings.profile]
     return build_fields(error, request, openai=settings.profile == "foundry" and habits.openai, quota=habits.quota)
 
 

@@ -37,7 +37,7 @@ def retrieve_model(request: Request, service: AzureService) -> Response:
 
 
 def _shape(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
-    traits = service.habits[deployment.name][service.settings.profile].traits
+    traits = service.profiles[deployment.name][service.settings.profile].traits
     capabilities: JSON = {
         "fine_tune": False,
         "inference": True,

@@ -36,7 +36,7 @@ def get_deployment(request: Request, service: AzureService) -> Response:
 
 
 def _shape(deployment: Deployment, service: AzureService) -> Object:
-    traits = service.habits[deployment.name][service.settings.profile].traits
+    traits = service.profiles[deployment.name][service.settings.profile].traits
     capability = _CAPABILITIES.get(deployment.task)
     return {
         "name": deployment.name,

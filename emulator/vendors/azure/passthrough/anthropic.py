@@ -66,7 +66,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
     return InferenceCall(
         deployment=query.deployment,
-        ask=replace(ask, sampling=sampling),
+        request=replace(ask, sampling=sampling),
         codec=MessagesCodec(query.habits),
         stream=body.get("stream") is True,
         prompt_tokens=counts,

@@ -46,7 +46,7 @@ def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
     ask = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
     return InferenceCall(
         deployment=query.deployment,
-        ask=ask,
+        request=ask,
         codec=RerankCodec(query.habits, wire, texts),
         prompt_tokens=service.count_prompt(ask, query.deployment),
         repeatable=True,

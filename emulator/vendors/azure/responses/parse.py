@@ -60,12 +60,12 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     )
     return InferenceCall(
         deployment=query.deployment,
-        ask=replace(ask, sampling=_read_sampling(wire, limit, without_effect)),
+        request=replace(ask, sampling=_read_sampling(wire, limit, without_effect)),
         codec=codec,
         stream=wire.stream is True,
         prompt_tokens=prompt_tokens,
         repeatable=wire.previous_response_id is None,
-        keep=codec.keep if wire.store is not False else None,
+        store_result=codec.keep if wire.store is not False else None,
         at_once=codec.background and not codec.streamed,
     )
 

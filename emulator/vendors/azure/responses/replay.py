@@ -51,7 +51,7 @@ def record_stream(plan: Plan, options: ResponseOptions) -> JSON:
         created=plan.created,
         tokens=choice.tokens,
         due=tuple(choice.due),
-        spans=tuple([(span.kind, span.start, span.end, span.name, span.id) for span in choice.spans]),
+        spans=tuple([(span.kind, span.start, span.end, span.name, span.id) for span in choice.segments]),
         finish=choice.finish_reason,
         logprobs=None if logprobs is None else tuple([(each.token, each.logprob, each.top) for each in logprobs]),
         usage=(usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens),
@@ -110,10 +110,10 @@ def _refuse(text: str) -> EmulatedError:
 def _read_plan(tape: Tape) -> Plan:
     logprobs = tape.logprobs
     choice = Choice(
-        said=Tokens(tape.tokens, (0,) * len(tape.tokens)),
+        tokens_said=Tokens(tape.tokens, (0,) * len(tape.tokens)),
         due=tape.due,
         finish_reason=tape.finish,
-        spans=tuple([Segment(*span) for span in tape.spans]),
+        segments=tuple([Segment(*span) for span in tape.spans]),
         logprobs=None if logprobs is None else tuple([Logprob(*entry) for entry in logprobs]),
     )
     return Plan(key=bytes.fromhex(tape.key), created=tape.created, choices=(choice,), usage=Usage(*tape.usage))

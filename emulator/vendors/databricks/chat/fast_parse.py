@@ -44,7 +44,7 @@ def fast_parse(request: Request, service: DatabricksService) -> InferenceCall | 
     deployment = service.deployments.get(name) if type(name) is str else None
     if deployment is None or deployment.state != "ready":
         return None
-    usual = _find_usual(service.habits[deployment.name])
+    usual = _find_usual(service.profiles[deployment.name])
     return None if usual is None else _read(body, deployment, usual, service)
 
 
@@ -54,7 +54,7 @@ def _read(
     wanted, stream, said = read_limit(body, usual.most), body.get("stream", usual.streams), read_texts(body)
     if wanted is None or type(stream) is not bool or not said:
         return None
-    count, language = service.weigh_texts(said, deployment)
+    count, language = service.count_texts(said, deployment)
     count += usual.overhead
     limit = wanted or usual.default
     if usual.context is not None:

@@ -149,7 +149,7 @@ def _make_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
     ask, count = _read_ask(query, said)
     return InferenceCall(
         deployment=query.deployment,
-        ask=ask,
+        request=ask,
         codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _marks_cache(query)),
         stream=query.wants_stream(),
         prompt_tokens=(count,),

@@ -78,7 +78,7 @@ def _fill(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
     return template % (
         draw_id(plan.key).encode(),
         plan.created,
-        dump_string(choice.said.text),
+        dump_string(choice.tokens_said.text),
         choice.finish_reason.encode(),
         dump_usage(plan.usage, style),
     )

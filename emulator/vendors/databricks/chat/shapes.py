@@ -19,7 +19,7 @@ def is_plain(plan: Plan, style: AnswerStyle) -> bool:
     if not style.plain or len(plan.choices) != 1:
         return False
     choice = plan.choices[0]
-    return bool(choice.spans) and is_only(choice) and choice.logprobs is None
+    return bool(choice.segments) and is_only(choice) and choice.logprobs is None
 
 
 def thinks_aloud(style: AnswerStyle) -> bool:

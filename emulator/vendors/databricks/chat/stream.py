@@ -66,7 +66,7 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream
     ending = finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, style))
     return TemplateStream(
         opening=((first, opening, 0, PLAIN),),
-        tokens=choice.said.quoted,
+        tokens=choice.tokens_said.quoted,
         due=choice.due,
         before=before + b'"content":',
         after=(after, b',"total_tokens":', b"}}\n\n"),
@@ -83,7 +83,7 @@ def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: boo
     finish: Event = (last, prefix + _finish(choice, delta, style) + closing, choice.count, mark)
     return TemplateStream(
         opening=((first, b'%b%b"role":"assistant","content":""%b%b' % (prefix, delta, _AFTER, suffix), 0, PLAIN),),
-        tokens=choice.said.quoted,
+        tokens=choice.tokens_said.quoted,
         due=choice.due,
         before=prefix + delta + b'"content":',
         after=(_AFTER + suffix,),
@@ -175,7 +175,7 @@ def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Even
             yield step.due, _open_call(plan, number, step, before, style), step.tokens, PLAIN
         elif not isinstance(step, ChoiceStarted):
             yield step.due, _finish(choice, before, style), step.tokens, FINISH
-        elif not choice.spans or choice.spans[0].kind != "tool_call":
+        elif not choice.segments or choice.segments[0].kind != "tool_call":
             yield step.due, opening, 0, PLAIN
 
 

@@ -63,7 +63,7 @@ def _list_presets(deployment: Deployment, told: Mapping[str, JSON], service: Dat
     """What a workspace limits by itself; a route-optimized endpoint answers more than anyone asks here."""
     if told.get("route_optimized"):
         return ()
-    habits = service.habits.get(deployment.name)
+    habits = service.profiles.get(deployment.name)
     return list_presets(deployment, service.settings.rate_limits) if habits is None else habits.quotas
 
 
@@ -80,8 +80,8 @@ def _pass_gateway(
     call: InferenceCall, gateway: Mapping[str, JSON], parse: Parse, request: Request, service: DatabricksService
 ) -> InferenceCall:
     guardrails = gateway.get("guardrails")
-    if isinstance(guardrails, dict) and isinstance(call.ask, ChatRequest):
-        call = _guard(call, call.ask, guardrails, service)
+    if isinstance(guardrails, dict) and isinstance(call.request, ChatRequest):
+        call = _guard(call, call.request, guardrails, service)
     fallback = gateway.get("fallback_config")
     if isinstance(fallback, dict) and fallback.get("enabled") is True and "served" not in request.params:
         found = find(call.deployment.name, request.documents, service)
@@ -103,7 +103,7 @@ def _with_fallback(
     def fall_back() -> InferenceCall:
         other = parse(replace(request, params={**request.params, "served": name}), service)
         assert isinstance(other, InferenceCall)
-        kept = replace(call, deployment=other.deployment, ask=other.ask, codec=other.codec, served=other.served)
+        kept = replace(call, deployment=other.deployment, request=other.request, codec=other.codec, served=other.served)
         return _with_fallback(kept, rest, parse, request, service) if rest else replace(kept, fallback=None)
 
     return replace(call, fallback=fall_back)
@@ -116,7 +116,7 @@ def _guard(
     check_input(before, ask.messages)
     if before.personal == "MASK":
         ask = replace(ask, messages=tuple(replace(message, text=mask(message.text)) for message in ask.messages))
-    return replace(call, ask=ask, codec=GuardedCodec(call.codec, replace(after, topics=()), service))
+    return replace(call, request=ask, codec=GuardedCodec(call.codec, replace(after, topics=()), service))
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)

@@ -31,7 +31,7 @@ def find(name: str, documents: Documents, service: DatabricksService) -> FoundEn
     base = service.deployments.get(name)
     document = documents.get(name)
     if document is None:
-        return None if base is None or base.state == "retired" else FoundEndpoint(base, service.habits[name])
+        return None if base is None or base.state == "retired" else FoundEndpoint(base, service.profiles[name])
     kept = StoredEndpoint.model_validate(document).settle(service.clock.now())
     return None if kept.deleted else open_kept(kept, service)
 

@@ -75,7 +75,7 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
         raise length_refusal(query, counts[0])
     return InferenceCall(
         deployment=query.deployment,
-        ask=_with_sampling(query, ask, limit_output(query, wanted, counts[0])),
+        request=_with_sampling(query, ask, limit_output(query, wanted, counts[0])),
         codec=MessagesCodec(query.settings, query.habits.style, query.served, b'"cache_control"' in request.body),
         stream=query.get("stream") is True,
         prompt_tokens=counts,

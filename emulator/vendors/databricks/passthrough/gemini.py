@@ -87,7 +87,7 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "contents")
     return InferenceCall(
         deployment=query.deployment,
-        ask=_complete(query, ask, body, limit_output(query, limit, counts[0])),
+        request=_complete(query, ask, body, limit_output(query, limit, counts[0])),
         codec=GeminiCodec(query.settings, query.habits.style, query.served, shows_thoughts(config)),
         stream=stream,
         prompt_tokens=counts,

@@ -229,7 +229,7 @@ def _make_call(query: ParsedRequest, ask: ChatRequest) -> InferenceCall:
     sampling = _read_sampling(query, limit_output(query, wanted, counts[0]))
     return InferenceCall(
         deployment=query.deployment,
-        ask=replace(ask, sampling=sampling),
+        request=replace(ask, sampling=sampling),
         codec=ResponsesCodec(query.settings, _read_options(query), query.served, query.habits.style),
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,

@@ -32,9 +32,9 @@ def fast_parse(request: Request, service: MindieService) -> InferenceCall | None
     deployment = service.deployments.get(name) if type(name) is str else None
     if wanted is None or type(stream) is not bool or deployment is None or deployment.state != "ready":
         return None
-    count, language = service.weigh_texts(said, deployment)
+    count, language = service.count_texts(said, deployment)
     try:
-        lengths = measure_lengths(service, deployment, count, wanted or service.habits[deployment.name].answer)
+        lengths = measure_lengths(service, deployment, count, wanted or service.profiles[deployment.name].answer)
     except EmulatedError:
         return None
     request_id = read_id(request)
@@ -50,4 +50,4 @@ def fast_parse(request: Request, service: MindieService) -> InferenceCall | None
         prefix_cache=settings.prefix_cache,
     )
     ask = ChatRequest(said, _SAMPLINGS[lengths.answer], parallel=True, language=language)
-    return InferenceCall(deployment, ask, codec, stream, (lengths.prompt,), True, names=request_id.names)
+    return InferenceCall(deployment, ask, codec, stream, (lengths.prompt,), True, cancel_ids=request_id.names)

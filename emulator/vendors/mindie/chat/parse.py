@@ -47,12 +47,12 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     )
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=codec,
         stream=options.stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        names=request_id.names,
+        cancel_ids=request_id.names,
     )
 
 

@@ -46,7 +46,7 @@ def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
         answer.id.quote(plan.key),
         int(plan.created),
         quote(answer.model),
-        quote_clean(choice.said.text),
+        quote_clean(choice.tokens_said.text),
         answer.name_finish(choice).encode(),
         prompt,
         completion,

@@ -60,7 +60,7 @@ class OpenAIAnswer:
         """``length``, ``tool_calls``, or ``stop`` for everything else."""
         if choice.finish_reason == "length" or choice.count >= self.limit:
             return "length"
-        return "tool_calls" if any(span.kind == "tool_call" for span in choice.spans) else "stop"
+        return "tool_calls" if any(span.kind == "tool_call" for span in choice.segments) else "stop"
 
     def count(self, plan: Plan, choices: Sequence[Choice]) -> tuple[int, int]:
         """Tokens of the prompt and of these choices."""
@@ -74,7 +74,7 @@ class OpenAIAnswer:
             usage["prompt_tokens_details"] = {"cached_tokens": plan.usage.cached_tokens}
         usage["completion_tokens"] = completion
         if any(map(has_reasoning, choices)):
-            count = sum(span.end - span.start for span in choices[0].spans if span.kind == "reasoning")
+            count = sum(span.end - span.start for span in choices[0].segments if span.kind == "reasoning")
             usage["completion_tokens_details"] = {"reasoning_tokens": count}
         return {**usage, "total_tokens": prompt + completion}
 
@@ -90,7 +90,7 @@ class OpenAIAnswer:
 
 
 def has_reasoning(choice: Choice) -> bool:
-    return any(span.kind == "reasoning" for span in choice.spans)
+    return any(span.kind == "reasoning" for span in choice.segments)
 
 
 def _join_thoughts(choice: Choice) -> Choice:

@@ -53,7 +53,7 @@ def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
 
 
 def _is_plain(choice: Choice) -> bool:
-    return bool(choice.spans) and is_only(choice) and choice.logprobs is None
+    return bool(choice.segments) and is_only(choice) and choice.logprobs is None
 
 
 def _stream_plain(
@@ -62,7 +62,7 @@ def _stream_plain(
     """The usual stream, which is what :func:`_stream_choice` makes of it."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
-    tokens = choice.said.quoted
+    tokens = choice.tokens_said.quoted
     delta = b'"content":' + tokens[last]
     return TemplateStream(
         opening=opening,

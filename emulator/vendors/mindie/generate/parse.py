@@ -72,7 +72,7 @@ def parse_tgi(request: Request, service: MindieService, fields: Fields, *, strea
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
     call = _make_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
-    return replace(call, names=read_id(request).names)
+    return replace(call, cancel_ids=read_id(request).names)
 
 
 def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
@@ -114,7 +114,7 @@ def _make_call(
     )
     return InferenceCall(
         deployment=deployment,
-        ask=CompletionRequest(prompts=(prompt,), sampling=sampling, media=inputs.media, known=known),
+        request=CompletionRequest(prompts=(prompt,), sampling=sampling, media=inputs.media, known=known),
         codec=codec,
         stream=stream,
         prompt_tokens=(lengths.prompt,),

@@ -68,7 +68,7 @@ def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
 def _read(
     body: Object, said: Texts, request: Request, service: OvmsService, deployment: Deployment
 ) -> InferenceCall | None:
-    servable, stream = service.habits[deployment.name], body.get("stream", False)
+    servable, stream = service.profiles[deployment.name], body.get("stream", False)
     if type(stream) is not bool:
         return None
     key = (servable, stream)
@@ -76,7 +76,7 @@ def _read(
     wanted = None if usual is None else read_limit(body, usual.most)
     if usual is None or wanted is None:
         return None
-    count, language = service.weigh_texts(said, deployment)
+    count, language = service.count_texts(said, deployment)
     asked = wanted or usual.default
     try:
         check_length(servable, deployment, service.settings.release, asked, count)
@@ -89,7 +89,7 @@ def _read(
 
 def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, stream: bool) -> FastChatParser | None:
     """``None``: the servable has more to say to its chats."""
-    servable, settings = service.habits[deployment.name], service.settings
+    servable, settings = service.profiles[deployment.name], service.settings
     release = settings.release
     if servable.kind != "text" or servable.stock_template or settings.verbose_response:
         return None

@@ -50,7 +50,7 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
     ask, counted = ask_chat(read, messages, offer, form, "medium" if thinks else None)
     return InferenceCall(
         deployment=accepted.deployment,
-        ask=ask,
+        request=ask,
         codec=make_codec(read, offer, ask.prompt or ""),
         stream=accepted.stream,
         prompt_tokens=counted,

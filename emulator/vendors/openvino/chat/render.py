@@ -73,7 +73,12 @@ class ChatCodec:
         """The usual answer, as it would be put together of its choices."""
         choice, release = plan.choices[0], self.settings.release
         usage = b"," + render_usage(plan.usage) if release.unary_usage else b""
-        return self.template % (finish_reason(choice, release), quote_long(choice.said.text), int(plan.created), usage)
+        return self.template % (
+            finish_reason(choice, release),
+            quote_long(choice.tokens_said.text),
+            int(plan.created),
+            usage,
+        )
 
     def _render_choice(self, plan: Plan, index: int, choice: Choice) -> bytes:
         release = self.settings.release

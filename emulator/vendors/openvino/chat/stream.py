@@ -137,7 +137,7 @@ class TextStream(BatchedEvents):
 
     def batches(self) -> Iterator[Batch] | None:
         choice, template = self.choice, self.template
-        if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.spans and is_only(choice)):
+        if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.segments and is_only(choice)):
             return None
         texts, rest = _cut_whole(choice, template)
         before, after = template.wrap(template.around)

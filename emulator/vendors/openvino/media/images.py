@@ -89,8 +89,8 @@ def parse_images(accepted: ParsedRequest) -> InferenceCall:
         raise refusal("Error during images generation", word="INTERNAL")
     return InferenceCall(
         deployment=accepted.deployment,
-        heavy=True,
-        ask=CompletionRequest(prompts=(prompt,), known=""),
+        is_cpu_heavy=True,
+        request=CompletionRequest(prompts=(prompt,), known=""),
         codec=ImagesCodec(
             headers=accepted.settings.json_headers,
             width=width,

@@ -64,8 +64,8 @@ def parse_speech(accepted: ParsedRequest) -> InferenceCall:
         _check_voice(accepted, voice, "Requested voice '%s' not found in available voices")
     return InferenceCall(
         deployment=accepted.deployment,
-        heavy=True,
-        ask=CompletionRequest(prompts=(text,), known=""),
+        is_cpu_heavy=True,
+        request=CompletionRequest(prompts=(text,), known=""),
         codec=SpeechCodec(accepted.settings.json_headers, text, voice, speed),
         served=accepted.method,
     )

@@ -105,7 +105,7 @@ def parse_listening(accepted: ParsedRequest) -> InferenceCall:
     ask = _make_ask(form, sound, seconds, name)
     return InferenceCall(
         deployment=accepted.deployment,
-        ask=ask,
+        request=ask,
         codec=TranscriptionCodec(
             headers=accepted.settings.json_headers,
             stream_headers=accepted.settings.stream_headers,

@@ -46,7 +46,7 @@ def parse_responses(accepted: ParsedRequest) -> InferenceCall:
     echoed = _echo_request(read, deployment.name, offer)
     return InferenceCall(
         deployment=deployment,
-        ask=ask,
+        request=ask,
         codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup, find_voice(read)),
         stream=accepted.stream,
         prompt_tokens=counted,

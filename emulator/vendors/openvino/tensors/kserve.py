@@ -73,7 +73,7 @@ def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
     inputs = _read_inputs(body)
     raws = _share_bytes(inputs, tail)
     deployment = find_model(request, service, request.params["name"])
-    if service.habits[deployment.name].kind != "classic":
+    if service.profiles[deployment.name].kind != "classic":
         status = 412 if service.settings.release.since(2025, 0) else 500
         raise EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status)
     given = {each.name: _give(each, raw) for each, raw in zip(inputs, raws, strict=True)}
@@ -87,8 +87,8 @@ def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
         deployment=deployment,
-        heavy=count > QUICK,
-        ask=CompletionRequest(prompts=("",), known=""),
+        is_cpu_heavy=count > QUICK,
+        request=CompletionRequest(prompts=("",), known=""),
         served="ModelInfer",
         codec=InferCodec(
             headers=service.settings.json_headers,

@@ -53,7 +53,7 @@ def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
     if match is None:
         raise path_refusal(request)
     name = match["name"]
-    if name in service.habits and service.habits[name].kind != "classic":
+    if name in service.profiles and service.profiles[name].kind != "classic":
         raise EmulatedError(ErrorKind.NOT_FOUND, MISSING_MODEL)
     request.params = {"name": name, "version": match["version"] or "1"}
     deployment = find_model(request, service, name)
@@ -69,8 +69,8 @@ def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
         deployment=deployment,
-        heavy=count > QUICK,
-        ask=CompletionRequest(prompts=("",), known=""),
+        is_cpu_heavy=count > QUICK,
+        request=CompletionRequest(prompts=("",), known=""),
         served="Predict",
         codec=PredictCodec(
             headers=service.settings.json_headers,

@@ -30,7 +30,7 @@ def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
     deployment = serves(tuple(service.deployments.values()), model)
     if wanted is None or type(stream) is not bool or deployment.state != "ready" or sees(deployment):
         return None
-    count, language = service.weigh_texts(said, deployment)
+    count, language = service.count_texts(said, deployment)
     try:
         limit = measure_limit(settings, deployment, count, wanted or None)
     except EmulatedError:

@@ -50,7 +50,7 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     )
     return InferenceCall(
         deployment=deployment,
-        ask=constrain(ask, valid),
+        request=constrain(ask, valid),
         codec=ChatCodec(options),
         stream=body.stream,
         prompt_tokens=(count,),

@@ -58,7 +58,7 @@ def _fill(plan: Plan, options: ChatOptions) -> bytes:
         int(plan.created),
         quote(options.model),
         quote(options.settings.fingerprint),
-        dump_string(choice.said.text),
+        dump_string(choice.tokens_said.text),
         name_finish(choice, options.limit).encode(),
         prompt,
         completion,

@@ -56,7 +56,7 @@ _CONTENT = b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
 
 
 def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> TemplateStream:
-    before, last, tokens = head + _CONTENT, choice.count - 1, choice.said.quoted
+    before, last, tokens = head + _CONTENT, choice.count - 1, choice.tokens_said.quoted
     closing: list[Event] = []
     if choice.count:
         after = _AFTER_TEXT % (_NULL, quote(name_finish(choice, options.limit)))

@@ -63,7 +63,7 @@ def _parse(
     )
     return InferenceCall(
         deployment=deployment,
-        ask=_shape_ask(valid),
+        request=_shape_ask(valid),
         codec=GenerateCodec(options),
         stream=stream,
         prompt_tokens=(valid.prompt.count,),

@@ -24,7 +24,7 @@ def say(*spans: tuple[str, Sequence[str]], finish: FinishReason = "stop", **fiel
         laid.append(Segment("tool_call" if name == "call" else kind, start, len(tokens), tool))  # type: ignore[arg-type]
     due = tuple((i + 1) / 10 for i in range(len(tokens)))
     words = Tokens(tokens, tuple(range(len(tokens))))
-    return Choice(words, due=due, finish_reason=finish, spans=tuple(laid), **fields)
+    return Choice(words, due=due, finish_reason=finish, segments=tuple(laid), **fields)
 
 
 def plan_of(*choices: Choice) -> Plan:

@@ -88,4 +88,4 @@ def test_what_is_not_spoken(body: JSON, param: str) -> None:
 def test_a_sound_that_is_listened_to() -> None:
     heard: JSON = [{"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}}]
     call = accept({"model": MODEL, "messages": [{"role": "user", "content": heard}]}, V1)
-    assert call.ask.messages[0].media == 1  # type: ignore[union-attr]
+    assert call.request.messages[0].media == 1  # type: ignore[union-attr]

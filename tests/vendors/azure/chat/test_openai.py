@@ -245,7 +245,7 @@ def test_messages_that_only_it_knows(message: JSON) -> None:
 
 def test_allowed_tools_are_the_ones_on_offer() -> None:
     allowed: JSON = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [OTHER]}}
-    ask = accept(chat(model="gpt-4o", tools=[TOOL, OTHER], tool_choice=allowed), TARGET).ask
+    ask = accept(chat(model="gpt-4o", tools=[TOOL, OTHER], tool_choice=allowed), TARGET).request
     assert isinstance(ask, ChatRequest)
     assert ([tool.name for tool in ask.tools], ask.tool_choice, ask.tool_name) == (["g"], "required", None)
     assert refuse(chat(model="gpt-4o", tools=[TOOL], tool_choice=allowed), TARGET).status == 400
@@ -260,7 +260,7 @@ def test_allowed_tools_are_the_ones_on_offer() -> None:
     ],
 )
 def test_functions_are_tools_by_their_first_name(choice: JSON, expected: tuple[str, str | None]) -> None:
-    ask = accept(chat(model="gpt-4o", functions=[{"name": "f"}], function_call=choice), TARGET).ask
+    ask = accept(chat(model="gpt-4o", functions=[{"name": "f"}], function_call=choice), TARGET).request
     assert isinstance(ask, ChatRequest)
     assert ((ask.tool_choice, ask.tool_name), ask.parallel) == (expected, False)
 

@@ -43,7 +43,7 @@ def test_a_reasoning_model_thinks() -> None:
 
 
 def test_parallel_calls_and_effort_take_effect() -> None:
-    ask = accept(chat(parallel_tool_calls=True, reasoning_effort="low", model="DeepSeek-R1"), headers=PASS).ask
+    ask = accept(chat(parallel_tool_calls=True, reasoning_effort="low", model="DeepSeek-R1"), headers=PASS).request
     assert isinstance(ask, ChatRequest)
     assert (ask.parallel, ask.reasoning) == (True, "low")
 

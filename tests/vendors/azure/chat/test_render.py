@@ -105,7 +105,7 @@ def test_mistral_has_ids_of_nine_characters() -> None:
 
 def test_a_fixed_id_stands() -> None:
     choice = CALL.choices[0]
-    fixed = plan_of(replace(choice, spans=(replace(choice.spans[0], id="mine"),)))
+    fixed = plan_of(replace(choice, segments=(replace(choice.segments[0], id="mine"),)))
     for profile in ("seed", "maas", "aoai"):
         assert b'"mine"' in render(fixed, profile, tools=[TOOL]).body
         assert any(b'"mine"' in event for _, event in stream(fixed, profile, tools=[TOOL]))

@@ -30,7 +30,7 @@ async def test_the_best_comes_first(start: Start, target: str, version: str) -> 
 
 def test_documents_may_be_objects() -> None:
     call = accept({**ASK, "documents": [{"title": "a", "text": "b"}], "rank_fields": ["title"]}, "/v1/rerank")
-    assert call.ask.inputs == ("a", "capital of France")  # type: ignore[union-attr]
+    assert call.request.inputs == ("a", "capital of France")  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("body", [{"query": "a"}, {**ASK, "documents": []}, {**ASK, "top_n": 0}, {**ASK, "query": ""}])

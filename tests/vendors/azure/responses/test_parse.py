@@ -52,7 +52,7 @@ def ask(**fields: JSON) -> JSON:
 
 
 def ask_of(**fields: JSON) -> ChatRequest:
-    found = accept(ask(**fields), V1).ask
+    found = accept(ask(**fields), V1).request
     assert isinstance(found, ChatRequest)
     return found
 

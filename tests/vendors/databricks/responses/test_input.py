@@ -75,7 +75,7 @@ def test_item(item: JSON, text: str | None) -> None:
 def test_items_become_the_conversation() -> None:
     call = respond(input=[USER, CALL, OUTPUT], instructions="Be brief").call
     assert call is not None
-    assert call.ask.task == "chat"
-    assert [m.role for m in call.ask.messages] == ["system", "user", "assistant", "tool"]
-    assert call.ask.messages[2].tool_calls[0].name == "f"
-    assert call.ask.messages[3].text == "sunny"
+    assert call.request.task == "chat"
+    assert [m.role for m in call.request.messages] == ["system", "user", "assistant", "tool"]
+    assert call.request.messages[2].tool_calls[0].name == "f"
+    assert call.request.messages[3].text == "sunny"

@@ -23,7 +23,7 @@ def test_chat_with_a_large_picture() -> None:
     data = "data:image/png;base64," + base64.b64encode(bytes(5 * 1024**2)).decode()
     message = {"role": "user", "content": [TEXT, image({"url": data})]}
     call = accepted("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
-    assert call.ask.prompt == PROMPT
+    assert call.request.prompt == PROMPT
 
 
 @pytest.mark.parametrize("calls", ["abc", 5, [1], {}, [None], [{"id": 5}]], ids=repr)
@@ -31,8 +31,8 @@ def test_chat_with_a_large_picture() -> None:
 def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
     call = accepted("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
-    assert isinstance(call.ask, ChatRequest)
-    assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())
+    assert isinstance(call.request, ChatRequest)
+    assert (call.request.prompt, call.request.messages[0].tool_calls) == ("x", ())
 
 
 FAILED = "[InferTokenizer::DownloadUrl] Download fail: "

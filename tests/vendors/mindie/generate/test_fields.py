@@ -260,8 +260,8 @@ def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> 
 )
 def test_sampling(parameters: JSON, greedy: bool) -> None:
     call = accepted("/", ask(parameters))
-    assert isinstance(call.ask, CompletionRequest)
-    assert call.ask.sampling.greedy is greedy
+    assert isinstance(call.request, CompletionRequest)
+    assert call.request.sampling.greedy is greedy
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_sampling(parameters: JSON, greedy: bool) -> None:
     ],
 )
 def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
-    first, second = (accepted("/", ask(parameters)).ask for parameters in (left, right))
+    first, second = (accepted("/", ask(parameters)).request for parameters in (left, right))
     assert (first == second) is same
 
 

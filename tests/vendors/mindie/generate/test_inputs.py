@@ -75,8 +75,8 @@ def test_default_bound_is_four_megabytes_of_characters() -> None:
 )
 def test_media_taken(part: JSON) -> None:
     call = accepted("/", {"inputs": [TEXT, part]})
-    assert isinstance(call.ask, CompletionRequest)
-    assert (call.ask.prompt, call.ask.media) == (PROMPT, 1)
+    assert isinstance(call.request, CompletionRequest)
+    assert (call.request.prompt, call.request.media) == (PROMPT, 1)
     assert call.prompt_tokens[0] > accepted("/", {"inputs": [TEXT]}).prompt_tokens[0]
 
 

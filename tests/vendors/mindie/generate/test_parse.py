@@ -74,7 +74,7 @@ def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
     section = TIGHT.replace("max_iter_times: 6", f"max_iter_times: 6, truncation: {json.dumps(truncation)}")
     body = ask({"decoder_input_details": True}, inputs="a b c d e f g h i")
     call = accepted("/", body, section)
-    assert (call.ask.prompt, call.prompt_tokens) == (prompt, (8,))
+    assert (call.request.prompt, call.prompt_tokens) == (prompt, (8,))
     assert len(generate_codec(body, section).prefill) == 8
 
 
@@ -89,7 +89,7 @@ def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
 def test_truncate(truncate: int, prompt: str, count: int) -> None:
     body = ask({"truncate": truncate, "decoder_input_details": True}, inputs=SIX)
     call = accepted("/", body)
-    assert call.ask.prompt == prompt
+    assert call.request.prompt == prompt
     assert call.prompt_tokens == (count,)
     assert len(generate_codec(body).prefill) == count
 

@@ -169,13 +169,13 @@ def test_fields_come_before_the_refusal_of_pictures(release: str) -> None:
 @pytest.mark.parametrize("release", _ALL[1:])
 def test_several_texts(release: str) -> None:
     parts: JSON = [{"type": "text", "text": text} for text in ("", "one", "", "two")]
-    ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": parts}]}).ask
+    ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": parts}]}).request
     assert ask.prompt == ("one\n\ntwo" if release >= "2026.2" else "two")
 
 
 @pytest.mark.parametrize("release", _ALL[4:])
 def test_content_that_is_no_text(release: str) -> None:
-    ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": 7}]}).ask
+    ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": 7}]}).request
     assert ask.prompt == ("" if release == "2026.3" else "7")
 
 
@@ -254,6 +254,6 @@ def test_parts_of_responses(content: JSON, old: str, new: str) -> None:
 def test_texts_of_an_item_of_responses(release: str, text: str) -> None:
     parts: JSON = [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]
     body = {"model": "llama3", "input": [{"role": "user", "content": parts}]}
-    ask = make_server(release).call(body, "/v3/responses").ask
+    ask = make_server(release).call(body, "/v3/responses").request
     assert isinstance(ask, ChatRequest)
     assert ask.prompt == text

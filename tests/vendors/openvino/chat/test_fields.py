@@ -268,7 +268,7 @@ def test_null(name: str) -> None:
 def test_unsupported_fields_are_passed_over(name: str, value: JSON) -> None:
     answer = SEED.send(CHAT, {**BASE, name: value})
     assert isinstance(answer, InferenceCall)
-    assert answer.ask == SEED.call(BASE).ask
+    assert answer.request == SEED.call(BASE).request
 
 
 @pytest.mark.parametrize(
@@ -421,7 +421,7 @@ def test_limits_of_the_graph_are_settings_and_traits() -> None:
 def test_a_later_limit_is_also_the_default_and_includes_itself_for_max_completion_tokens() -> None:
     server = make_server("2025.1", max_tokens_limit=10)
     unbounded = {name: value for name, value in BASE.items() if name != "max_tokens"}
-    ask = server.call(unbounded).ask
+    ask = server.call(unbounded).request
     assert ask.task == "chat"
     assert ask.sampling.max_tokens == 10
     assert server.refusal({**unbounded, "max_tokens": 10}) is not None

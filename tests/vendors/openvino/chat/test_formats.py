@@ -19,9 +19,13 @@ def say(value: JSON, release: str = "latest") -> str:
     """What the engine says to a request with this format."""
     server = make_server(release)
     call = server.call({**BASE, "max_tokens": 200, "response_format": value})
-    assert isinstance(call.ask, ChatRequest)
+    assert isinstance(call.request, ChatRequest)
     parts = plan_parts(
-        call.ask, call.ask.prompt or "", derive_key(bytes(16), "a"), server.service.tokenizer(call.deployment), None
+        call.request,
+        call.request.prompt or "",
+        derive_key(bytes(16), "a"),
+        server.service.tokenizer(call.deployment),
+        None,
     )
     return "".join(token for part in parts for token in part.tokens)
 
@@ -106,5 +110,5 @@ def test_what_the_engine_cannot_use_is_not_enforced(value: JSON) -> None:
 
 def test_a_flat_schema_is_one_of_a_schema() -> None:
     call = LATEST.call({**BASE, "response_format": _FLAT})
-    assert isinstance(call.ask, ChatRequest)
-    assert (call.ask.format, call.ask.schema) == ("json_schema", _FLAT["json_schema"])
+    assert isinstance(call.request, ChatRequest)
+    assert (call.request.format, call.request.schema) == ("json_schema", _FLAT["json_schema"])

@@ -33,7 +33,7 @@ def check(server: Server, messages: JSON, reason: str | None, **fields: JSON) ->
 
 
 def read(server: Server, messages: JSON, model: str = "llama3") -> tuple[Message, ...]:
-    ask = server.call({**BASE, "model": model, "messages": messages}).ask
+    ask = server.call({**BASE, "model": model, "messages": messages}).request
     assert isinstance(ask, ChatRequest)
     return ask.messages
 

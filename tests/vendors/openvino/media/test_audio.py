@@ -187,7 +187,7 @@ def test_words_have_to_be_built_for_and_forms_to_be_forms() -> None:
 
 
 def test_other_sounds_are_other_texts() -> None:
-    asks = {listen(path=path).ask for path in (_WRITE, _ENGLISH)}
+    asks = {listen(path=path).request for path in (_WRITE, _ENGLISH)}
     assert len(asks) == 2
     for ask in asks:
         assert isinstance(ask, CompletionRequest)

@@ -110,6 +110,6 @@ def test_turns() -> None:
         {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c1", "output": "7"},
     ]
-    ask = LATEST.call({**BODY, "input": turns}, PATH).ask
+    ask = LATEST.call({**BODY, "input": turns}, PATH).request
     assert isinstance(ask, ChatRequest)
     assert [(m.role, m.text) for m in ask.messages] == [("user", "a\nb"), ("assistant", ""), ("tool", "7")]

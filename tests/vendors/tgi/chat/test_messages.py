@@ -31,5 +31,5 @@ def test_messages(path: str, message: JSON, text: str) -> None:
 def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
     call = accepted("/v1/chat/completions", {"model": "tgi", "messages": [message]})
-    assert isinstance(call.ask, ChatRequest)
-    assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())
+    assert isinstance(call.request, ChatRequest)
+    assert (call.request.prompt, call.request.messages[0].tool_calls) == ("x", ())

@@ -15,6 +15,6 @@ def test_validation_error_in_a_stream() -> None:
 
 def test_only_temperature_zero_is_greedy() -> None:
     for temperature, greedy in ((0, True), (None, False), (0.5, False)):
-        ask = accepted(CHAT, {"messages": HELLO, "temperature": temperature}).ask
+        ask = accepted(CHAT, {"messages": HELLO, "temperature": temperature}).request
         assert isinstance(ask, ChatRequest)
         assert ask.sampling.greedy is greedy
