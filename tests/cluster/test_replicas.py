@@ -114,7 +114,7 @@ async def test_a_limit_in_a_store_changes_no_byte(kind: str, tmp_path: Path, ven
     with running(kind, tmp_path) as url:
         async with AsyncExitStack() as stack:
             near, far = [await open_replica(stack, at, scenario, served) for at in ("memory://", url)]
-            for path in sorted((Path(__file__).parent.parent.parent / "vendors" / vendor / "golden").glob("*.http")):
+            for path in sorted((Path(__file__).parent.parent / "vendors" / vendor / "golden").glob("*.http")):
                 head, body = read_request(path)
                 for _ in range(2 if body else 1):
                     one, other = [await each.send(vendor, as_head(head), body) for each in (near, far)]

@@ -16,7 +16,7 @@ from tests.conftest import Start
 from tests.golden import read_request
 from tests.wire import Answer, Running, read_answer
 
-VENDORS = Path(__file__).parent.parent.parent / "vendors"
+VENDORS = Path(__file__).parent.parent / "vendors"
 CHAT = "/serving-endpoints/chat/completions"
 HEAD = f"POST {CHAT} HTTP/1.1\r\nAuthorization: Bearer key-of-mine\r\n"
 MODEL = "databricks-meta-llama-3-3-70b-instruct"

@@ -27,7 +27,7 @@ from tests.storage.servers import running as running_store
 CALL = "/databricks/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 SAID = b"version: 1\nrules: [{name: said, reply: {text: put}}]\n"
 LIMITED = "version: 1\nlimits: [{unit: requests, amount: 6, window: 1h, strategy: sliding}]\n"
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 _STARTS = r"subprocess\.\w+|asyncio\.create_subprocess_\w+|os\.(system|popen|exec\w+|spawn\w+|posix_spawnp?)"
 _PATIENCE = 60.0  # real seconds
 

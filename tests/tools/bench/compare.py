@@ -20,7 +20,7 @@ from tests.tools.bench.rows import ROWS, Row, Work, works_of
 from tests.tools.bench.run import emulator, repeat
 from tests.tools.bench.servers import Side
 
-_HERE = Path(__file__).parent.parent.parent
+_HERE = Path(__file__).parent.parent.parent.parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from tests.tools.bench.load import NUMBER, Figures, Load, Loader
 from tests.tools.bench.rows import EMBED, OURS, PREFIX, TOKENS, WORKS, Work, chat
 from tests.tools.bench.servers import Running, Side, serving
 
-HERE = Path(__file__).parent.parent.parent
+HERE = Path(__file__).parent.parent.parent.parent
 _SETTLE = 1.0  # seconds until what is made ready in the background is
 _SAMPLES = 21  # streams, of which the one of middle length is taken
 _FIRST, _MORE = 100, 1000  # streams that are open before memory is looked at, and after

@@ -13,7 +13,7 @@ from tests.tools.bench.features import FEATURES, read_profile
 from tests.tools.bench.report import Results, word, word_json, word_notes, word_table
 from tests.tools.bench.rows import NUMBERS, OURS, ROWS, WORKS, Row, works_of
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "performance.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent.parent / "docs" / "performance.md").read_text(encoding="utf-8")
 FAST = Row(number="1", name="chat", work="chat", figure="rate", against="bare", must=0.5, aim=0.8, at_least=True)
 LATE = Row(number="2", name="late by", work="chat", figure="late", must=1.0, aim=0.3, unit="ms")
 

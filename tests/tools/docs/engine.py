@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 CI = ROOT / "docs" / "ci"
 IMAGE = yaml.safe_load((CI / "compose.yaml").read_text(encoding="utf-8"))["services"]["emulator"]["image"]
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = Path(__file__).parent.parent.parent.parent / "docs"
 _SHOWN = re.compile(r"^(\[`(?P<file>[\w./-]+)`\]\((?P=file)\)\n\n```\w*\n).*?^```$", re.MULTILINE | re.DOTALL)
 PAGES = (DOCS / "ci.md",)
 

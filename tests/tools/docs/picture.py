@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 from emulator import start
 from emulator.client import EmulatorClient
 
-FILE = Path(__file__).parent.parent.parent / "docs" / "images" / "console.png"
+FILE = Path(__file__).parent.parent.parent.parent / "docs" / "images" / "console.png"
 PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 SCENARIO = """
 version: 1

@@ -9,7 +9,7 @@ from tests.tools.docs.sections import CONTENTS, POSITION, Chapter, Section
 from tests.tools.docs.vendors import tell_vendors
 from tests.tools.docs.words import default, definitions, plain, takes
 
-FILE = Path(__file__).parent.parent.parent / "docs" / "reference.md"
+FILE = Path(__file__).parent.parent.parent.parent / "docs" / "reference.md"
 _HEAD = """\
 <!-- Made by `python -m tests.tools.docs`; a test compares it with the models. -->
 

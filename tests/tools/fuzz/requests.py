@@ -14,7 +14,7 @@ from tests.test_fuzz import CORPUS, mutate
 from tests.tools.fuzz.seeds import list_more
 from tests.tools.fuzz.worlds import ERROR_HEADERS, FAULT_HEADERS
 
-_VENDORS = Path(__file__).parent.parent / "vendors"
+_VENDORS = Path(__file__).parent.parent.parent / "vendors"
 _LONG = 300
 _HEADERS = [
     "Content-Type: text/plain", "Content-Type:", "Authorization: Basic dG9rZW46eA==", "Authorization: Bearer", "Cookie: a=b",
