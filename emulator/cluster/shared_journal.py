@@ -33,6 +33,7 @@ _FIGURES = (  # fields of an entry that are JSON as they are
     *("planned_ttft", "ttft", "planned_end", "duration", "whole", "client_left", "hint", "events"),
     *("bytes_in", "bytes_out", "traceparent"),
 )
+_ATTRIBUTES = {"arrival": "start_seq"}  # where the name in the store is not that of the attribute
 AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # what may become known later
 
 
@@ -46,7 +47,7 @@ class KnownScenario:
 
 def write_entry(entry: JournalEntry, identity: bytes) -> str:
     """All that is known of a call; ``identity``: what makes it the same as another."""
-    document: Object = {name: getattr(entry, name) for name in _FIGURES}
+    document: Object = {name: getattr(entry, _ATTRIBUTES.get(name, name)) for name in _FIGURES}
     document["faults"] = entry.faults
     document["lateness"] = list(entry.lateness)
     document["limits"] = [asdict(limit) for limit in entry.limits]
@@ -94,7 +95,7 @@ def _write_evidence(evidence: MatchEvidence) -> Object:
 def read_entry(text: str, known: KnownScenario | None) -> JournalEntry:
     """What :func:`write_entry` wrote; ``known``: who can explain it."""
     document = as_object(parse_json(text))
-    figures = {name: document[name] for name in _FIGURES}
+    figures = {_ATTRIBUTES.get(name, name): document[name] for name in _FIGURES}
     entry = JournalEntry(**figures, attempts=Attempts())  # type: ignore[arg-type]  # each is what it was written from
     entry.faults = tuple([as_text(fault) for fault in as_array(document["faults"])])
     entry.lateness = tuple(as_array(document["lateness"]))  # type: ignore[arg-type]  # they are numbers

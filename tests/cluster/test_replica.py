@@ -259,7 +259,7 @@ class Shaky:
     def now(self) -> float:
         return 0.0
 
-    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
+    async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
         self._ask("enter")
         return str(self._birth), {}
 
@@ -268,7 +268,7 @@ class Shaky:
         self._told.append(change)
         return PendingChange(1, frozenset({"me"}))
 
-    async def hear(self) -> tuple[int, JSON] | None:
+    async def receive(self) -> tuple[int, JSON] | None:
         self._ask("hear")
         if self._told:
             return 1, self._told.pop()
@@ -317,7 +317,9 @@ class Slow:
         self.late: frozenset[str] = frozenset()
         self.hoped: list[frozenset[str]] = []
 
-    async def collect(self, posted: PendingChange, patience: float, silent: frozenset[str]) -> Mapping[str, JSON]:
+    async def gather_replies(
+        self, posted: PendingChange, patience: float, silent: frozenset[str]
+    ) -> Mapping[str, JSON]:
         self.hoped.append(silent)
         return {name: {"told": name} for name in posted.replicas - self.late}
 

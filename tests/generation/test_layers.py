@@ -6,7 +6,7 @@ from tests.test_layers import ROOT, find_imports
 
 MODULES = {
     ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in (ROOT / "engine").rglob("*.py")
+    for path in (ROOT / "generation").rglob("*.py")
 }
 
 

@@ -73,7 +73,7 @@ def test_openssl_verifies_it_strictly(tmp_path: Path) -> None:
 
 
 def key_of(certificate: Path) -> Path:
-    return certificate.parents[0] / PRIVATE / KEY
+    return certificate.parents[1] / PRIVATE / KEY
 
 
 def write(

@@ -69,7 +69,7 @@ def test_openssl_judges_a_certificate_that_it_signs_with_the_kept_key(
 ) -> None:
     kind = "IP" if ":" in name or name.replace(".", "").isdecimal() else "DNS"
     (tmp_path / "e").write_text(f"subjectAltName={kind}:{name}\n")
-    key = authority.path.parents[0] / "private" / "ca.key"
+    key = authority.path.parents[1] / "private" / "ca.key"
     request = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k -out c -subj /CN=x"
     sign = f"x509 -req -in c -CA {authority.path} -CAkey {key} -set_serial 1 -extfile e -out l"
     for line in (request, sign):

@@ -75,8 +75,8 @@ async def test_events_come_when_they_are_due_and_the_journal_says_so(start: Star
     entry = [*served.built.journal][-1]
     assert (entry.planned_ttft, entry.ttft, entry.planned_end, entry.duration) == (1.0, 1.0, 3.0, 3.0)
     assert (entry.whole, entry.client_left, entry.sent_tokens, [*entry.lateness]) == (True, False, 3, [0.0, 0.0, 0.0])
-    assert entry.kept is not None
-    assert [*entry.kept.writes] == [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
+    assert entry.payload is not None
+    assert [*entry.payload.writes] == [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
     assert in_flight(served) == 0
 
 

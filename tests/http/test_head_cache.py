@@ -60,11 +60,11 @@ async def begin_anew(running: Running, scenario: str) -> None:
 def picture(running: Running) -> dict[str, object]:
     """All that the journal says of the latest call, its place in line aside."""
     entry = [*running.built.journal][-1]
-    assert entry.kept is not None
-    request = entry.kept.request
+    assert entry.payload is not None
+    request = entry.payload.request
     asked = (request.body, dict(request.headers), dict(request.query), request.key, request.principal, request.attempt)
-    figures = {**look(entry, "attempts", "keep", "_shown", "evidence", "seq", "arrival"), "summary": entry.summary}
-    return {**figures, **look(entry.kept, "request", "size"), "request": asked}
+    figures = {**look(entry, "attempts", "keep", "_shown", "evidence", "seq", "start_seq"), "summary": entry.summary}
+    return {**figures, **look(entry.payload, "request", "size"), "request": asked}
 
 
 def look(value: JournalEntry | Payload, *but: str) -> dict[str, object]:
@@ -272,7 +272,16 @@ async def test_heads_that_differ_by_a_letter_are_told_apart_on_one_connection(st
     writer.close()
     latest = [*running.built.journal][-8:]
     assert [entry.principal for entry in latest] == ["ann", "ann", "bob", "ann", "ann", "ann", "bob", "bob"]
-    assert [len(entry.kept.request.headers) for entry in latest if entry.kept is not None] == [3, 3, 3, 4, 3, 4, 3, 3]
+    assert [len(entry.payload.request.headers) for entry in latest if entry.payload is not None] == [
+        3,
+        3,
+        3,
+        4,
+        3,
+        4,
+        3,
+        3,
+    ]
 
 
 async def test_a_body_that_never_comes_whole_is_nobodys_loss(start: Start) -> None:

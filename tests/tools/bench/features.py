@@ -15,10 +15,10 @@ from tests.tools.bench.servers import Side, serving
 
 FEATURES: Mapping[str, tuple[str, ...]] = {
     "rules": ("emulator/scenario/",),
-    "limits": ("emulator/limits/", "emulator/core/quota", "emulator/state/accounts"),
-    "faults": ("emulator/faults/", "emulator/core/delivery"),
+    "limits": ("emulator/ratelimit/", "emulator/core/quota"),
+    "faults": ("emulator/faults/", "emulator/core/faultable"),
     "bodies": ("emulator/journal/record.py:_keep", "emulator/handler/record.py:_keep"),
-    "metrics": ("emulator/server/metrics", "emulator/server/sums", "emulator/control/totals"),
+    "metrics": ("emulator/observability/vendor_metrics", "emulator/observability/totals"),
 }
 _ROADS = ("emulator/http/listeners.py:serve", "emulator/http/head_cache.py:answer")  # where requests come in
 

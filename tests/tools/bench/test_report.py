@@ -86,7 +86,7 @@ def test_figures_have_as_many_digits_as_mean_something(value: float, text: str) 
 
 def test_a_profile_says_what_each_feature_took() -> None:
     profile = cProfile.Profile()
-    code = compile("def serve():\n return sum(range(1000))\nserve()", "/x/emulator/server/wire/listen.py", "exec")
+    code = compile("def serve():\n return sum(range(1000))\nserve()", "/x/emulator/http/listeners.py", "exec")
     profile.enable()
     exec(code, {})
     profile.disable()
