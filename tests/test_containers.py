@@ -33,6 +33,7 @@ def instruction(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.covers("promises/first steps", "both names of the command")
 def test_the_entry_point_is_the_console_script() -> None:
     assert instruction("ENTRYPOINT") == ["emulator"]
     assert PROJECT["scripts"] == {"emulator": "emulator.cli:main", "llm-emulator": "emulator.cli:main"}

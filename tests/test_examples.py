@@ -22,6 +22,7 @@ SHOWN = [
 __all__ = ["suite"]  # a fixture
 
 
+@pytest.mark.covers("promises/plugin", "an application's suite")
 def test_the_suite_of_an_application_needs_no_fixture_of_its_own(suite: pytest.Pytester) -> None:
     pytest.importorskip("openai")
     names = sorted(path.name for path in EXAMPLES.glob("*.py"))

@@ -49,6 +49,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.covers("promises/first steps", "the hook")
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -93,6 +94,7 @@ def act(repository: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run_steps
 
 
+@pytest.mark.covers("promises/first steps", "the action")
 @pytest.mark.parametrize(
     ("inputs", "code", "says"),
     [

@@ -76,6 +76,7 @@ def fronts(suite: pytest.Pytester, name: str) -> list[set[str]]:
     return [set(path.read_text().split()) for path in (suite.path / name).glob("*.fronts")]
 
 
+@pytest.mark.covers("promises/plugin", "one server a worker, or one for all")
 def test_journals_are_those_of_the_serial_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(pytester.path)]))

@@ -38,6 +38,7 @@ def run(suite: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResul
     return suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--strict-markers", *arguments)
 
 
+@pytest.mark.covers("promises/plugin", "a session a test")
 def test_each_test_has_a_session_of_its_own(suite: pytest.Pytester) -> None:
     source = f"""
         @pytest.mark.parametrize("text", ["a b", "c/ä" * 99])
@@ -50,6 +51,7 @@ def test_each_test_has_a_session_of_its_own(suite: pytest.Pytester) -> None:
     run(suite, source).assert_outcomes(passed=2)
 
 
+@pytest.mark.covers("promises/plugin", "one server a process")
 def test_the_server_is_one_and_knows_no_session_of_a_test_that_is_over(suite: pytest.Pytester) -> None:
     source = """
         seen = []
@@ -63,6 +65,7 @@ def test_the_server_is_one_and_knows_no_session_of_a_test_that_is_over(suite: py
     run(suite, source).assert_outcomes(passed=2)
 
 
+@pytest.mark.covers("promises/plugin", "the marker")
 def test_a_marker_gives_the_scenario(suite: pytest.Pytester) -> None:
     (suite.path / "busy.yaml").write_text(f"rules: {RULES}\nseed: 3\n")
     (suite.mkdir("deep") / "beside.yaml").write_text("seed: 8\n")
@@ -89,6 +92,7 @@ def test_a_marker_gives_the_scenario(suite: pytest.Pytester) -> None:
     run(suite, source).assert_outcomes(passed=4)
 
 
+@pytest.mark.covers("promises/plugin", "settings of the suite")
 def test_the_suite_can_have_a_scenario(suite: pytest.Pytester) -> None:
     (suite.path / "busy.yaml").write_text(f"rules: {RULES}\nseed: 3\n")
     suite.makeini("[pytest]\nemulator_scenario = busy.yaml\nemulator_strict = true\n")
@@ -112,6 +116,7 @@ def test_the_suite_can_have_a_scenario(suite: pytest.Pytester) -> None:
         run(suite, source, f"--emulator-url={elsewhere.front}").assert_outcomes(passed=3)
 
 
+@pytest.mark.covers("promises/plugin", "unmatched calls fail the test")
 def test_an_unmatched_call_fails_the_test_itself(suite: pytest.Pytester) -> None:
     source = """
         @pytest.mark.emulator(strict=True, rules=[{"name": "hello", "when": {"prompt": "Hello"}, "pass": True}])
@@ -136,6 +141,7 @@ def test_an_unmatched_call_fails_the_test_itself(suite: pytest.Pytester) -> None
     )
 
 
+@pytest.mark.covers("promises/plugin", "a section and a page of a failure")
 def test_a_test_that_fails_tells_of_its_calls(suite: pytest.Pytester) -> None:
     source = """
         def test_it(emulator):
@@ -188,6 +194,7 @@ def test_a_test_that_passes_leaves_nothing(suite: pytest.Pytester) -> None:
     assert not (suite.path / "pages").exists()
 
 
+@pytest.mark.covers("promises/plugin", "variables for one test")
 def test_variables_are_set_for_one_test(suite: pytest.Pytester) -> None:
     source = """
         import os
@@ -200,6 +207,7 @@ def test_variables_are_set_for_one_test(suite: pytest.Pytester) -> None:
     run(suite, source).assert_outcomes(passed=2)
 
 
+@pytest.mark.covers("promises/plugin", "by path with a server elsewhere")
 def test_an_emulator_elsewhere_is_reached_by_path(suite: pytest.Pytester) -> None:
     source = f"""
         @pytest.mark.emulator(rules={RULES})
@@ -231,11 +239,13 @@ def test_one_that_takes_a_token_is_steered_with_it(
     run(suite, source, url).assert_outcomes(passed=1)
 
 
+@pytest.mark.covers("promises/plugin", "a log")
 def test_the_log_has_every_call(suite: pytest.Pytester) -> None:
     run(suite, "def test_it(emulator): ask(emulator.url('databricks'))", "--emulator-log=calls.log")
     assert "/serving-endpoints/chat/completions" in (suite.path / "calls.log").read_text()
 
 
+@pytest.mark.covers("promises/plugin", "tests that await")
 def test_tests_that_await_have_it_too(suite: pytest.Pytester) -> None:
     source = """
         import asyncio
@@ -249,6 +259,7 @@ def test_tests_that_await_have_it_too(suite: pytest.Pytester) -> None:
     run(suite, source, "-p", "pytest_asyncio.plugin").assert_outcomes(passed=1)
 
 
+@pytest.mark.covers("promises/plugin", "it helps")
 def test_it_says_what_it_offers(suite: pytest.Pytester) -> None:
     text = run(suite, "", "--fixtures", "--markers").stdout.str()
     text += suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--help").stdout.str()
@@ -278,6 +289,7 @@ def installed(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     return suite
 
 
+@pytest.mark.covers("promises/plugin", "begun by the first test; off on demand")
 def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
     installed.makepyfile(
         test_it="""

@@ -30,6 +30,10 @@ async def chat(running: Running, vendor: str, **fields: JSON) -> JSON:
     return [event for event in answer.events() if event != "[DONE]"]
 
 
+@pytest.mark.covers("language/keys of a reply", "text", case="text")
+@pytest.mark.covers("language/keys of a reply", "json", case="json")
+@pytest.mark.covers("language/keys of a reply", "refusal", case="refusal")
+@pytest.mark.covers("language/keys of a reply", "finish_reason", case="finish_reason")
 @everyone
 @pytest.mark.parametrize(
     ("reply", "fields", "text", "reason"),
@@ -54,6 +58,7 @@ async def test_what_an_answer_says(
     assert choice["finish_reason"].removesuffix("_sequence") == reason
 
 
+@pytest.mark.covers("language/keys of a reply", "usage")
 @everyone
 async def test_counts_can_be_fixed(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {text: A, usage: {prompt_tokens: 7, completion_tokens: 9}}}]")
@@ -61,6 +66,7 @@ async def test_counts_can_be_fixed(start: Start, vendor: str) -> None:
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (7, 9, 16)
 
 
+@pytest.mark.covers("language/keys of a reply", "chunks")
 @everyone
 async def test_each_chunk_is_an_event(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {chunks: ['a ', 'b c ', 'd']}}]")
@@ -69,6 +75,7 @@ async def test_each_chunk_is_an_event(start: Start, vendor: str) -> None:
     assert [text for text in deltas if text and text != "</s>"] == ["a ", "b c ", "d"]
 
 
+@pytest.mark.covers("language/keys of a reply", "tool_calls")
 @everyone
 async def test_a_tool_is_called(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}]")
@@ -84,6 +91,7 @@ async def test_a_tool_is_called(start: Start, vendor: str) -> None:
     assert (json.loads(arguments) if isinstance(arguments, str) else arguments) == {"city": "Paris"}
 
 
+@pytest.mark.covers("language/keys of a reply", "reasoning")
 @everyone
 async def test_thoughts_go_with_the_text(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {text: Yes., reasoning: Hmm}}]")
@@ -92,6 +100,12 @@ async def test_thoughts_go_with_the_text(start: Start, vendor: str) -> None:
     assert "Hmm" in json.dumps(answer) or vendor == "tgi"  # which hides what a model thinks
 
 
+@pytest.mark.covers("language/keys of a reply", "generate", case="typical")
+@pytest.mark.covers("language/instances", "typical", case="typical")
+@pytest.mark.covers("language/instances", "minimal", case="minimal")
+@pytest.mark.covers("language/instances", "boundary", case="boundary")
+@pytest.mark.covers("language/instances", "adversarial", case="adversarial")
+@pytest.mark.covers("language/instances", "invalid", case="invalid")
 @pytest.mark.parametrize(
     ("mode", "text"),
     [
@@ -121,6 +135,7 @@ async def test_an_instance_of_the_requests_schema(start: Start, mode: str, text:
     assert text is None or said == text
 
 
+@pytest.mark.covers("language/keys of a reply", "embedding")
 async def test_one_vector_for_every_input(start: Start) -> None:
     running = await start("rules: [{name: r, reply: {embedding: [0.5, -0.25]}}]")
     body: JSON = {"input": ["a", "b"]}
@@ -130,6 +145,13 @@ async def test_one_vector_for_every_input(start: Start) -> None:
     assert [row["embedding"] for row in answer.json()["data"]] == [[0.5, -0.25]] * 2
 
 
+@pytest.mark.covers("language/keys of an error", "limit", case="limit")
+@pytest.mark.covers("language/keys of an error", "status", case="status")
+@pytest.mark.covers("language/keys of an error", "message", case="message")
+@pytest.mark.covers("language/keys of an error", "retry_after", case="retry_after")
+@pytest.mark.covers("language/keys of an error", "body", case="a body of JSON")
+@pytest.mark.covers("language/keys of an error", "headers", case="headers")
+@pytest.mark.covers("language/keys of an error", "after", case="after")
 @pytest.mark.parametrize(
     ("error", "status", "body", "header"),
     [
@@ -155,6 +177,7 @@ async def test_each_key_overrides_a_part_of_the_error(
     assert header is None or answer.header(header[0]) == header[1]
 
 
+@pytest.mark.covers("language/keys of an error", "param")
 async def test_the_parameter_at_fault_is_named(start: Start) -> None:
     running = await start("rules: [{name: r, error: {kind: invalid_parameter, param: temperature}}]")
     path, _ = CHATS["azure"]

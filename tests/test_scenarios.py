@@ -208,6 +208,7 @@ async def test_mindie_over_length(play: Play) -> None:
     assert "length" in refused.body.decode().lower()
 
 
+@pytest.mark.covers("promises/first steps", "the lesson about readiness")
 async def test_ovms_graph_not_loaded(play: Play) -> None:
     running = await play("ovms-graph-not-loaded")
 

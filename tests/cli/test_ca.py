@@ -7,6 +7,8 @@ import pytest
 from emulator.cli import main
 
 
+@pytest.mark.covers("language/commands", "ca")
+@pytest.mark.covers("promises/first steps", "the authority's path")
 def test_it_prints_one_path_and_always_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ca", "--tls-dir", str(tmp_path)]) == 0
     first = capsys.readouterr().out

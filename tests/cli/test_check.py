@@ -14,6 +14,7 @@ BAD = "version: 1\nrules: [{name: a, retry: 1, pass: true}]\n"
 ODD = "version: 1\nrules: [{name: a, when: {vendor: nobody}, pass: true}]\n"
 
 
+@pytest.mark.covers("language/commands", "check")
 @pytest.mark.parametrize(
     ("text", "code", "rows"),
     [
@@ -55,6 +56,7 @@ def test_check_gives_rows(
     assert all(line.startswith(f"{path}:{row[1]}:{row[2]}: {row[3]}: ") for line, row in zip(lines, rows, strict=True))
 
 
+@pytest.mark.covers("promises/first steps", "each file by itself")
 def test_check_takes_each_file_by_itself_and_each_of_a_folder(
     tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,6 +67,7 @@ def test_check_takes_each_file_by_itself_and_each_of_a_folder(
         assert [row["file"] for row in found] == [paths[0], paths[2], paths[3]]
 
 
+@pytest.mark.covers("promises/first steps", "files joined")
 def test_check_joins_files_on_demand(scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
     paths = [scenario(GOOD), scenario(GOOD)]
     assert main(["check", *paths]) == 0
@@ -74,6 +77,7 @@ def test_check_joins_files_on_demand(scenario: Callable[[str], str], capsys: pyt
     )
 
 
+@pytest.mark.covers("promises/first steps", "a strict check")
 @pytest.mark.parametrize(
     ("text", "code", "total"),
     [
@@ -89,6 +93,7 @@ def test_a_strict_check_fails_for_a_warning(
     assert capsys.readouterr().err == f"{total}\n"
 
 
+@pytest.mark.covers("promises/first steps", "warnings beside errors")
 @pytest.mark.parametrize(
     ("text", "rows"),
     [

@@ -83,6 +83,8 @@ def complete(shell: str, line: str, folder: Path) -> list[str]:
     return COMPLETE[shell](line, script)
 
 
+@pytest.mark.covers("language/commands", "completion")
+@pytest.mark.covers("promises/first steps", "completion")
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("line", "offered"),

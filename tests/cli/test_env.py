@@ -6,6 +6,7 @@ from emulator.cli import main
 from emulator.cli.names import VENDOR_NAMES
 
 
+@pytest.mark.covers("language/commands", "env")
 @pytest.mark.parametrize(
     ("vendor", "lines"),
     [

@@ -17,6 +17,7 @@ REQUEST = {
 }
 
 
+@pytest.mark.covers("language/commands", "explain")
 @pytest.mark.parametrize(
     ("rules", "rule", "failed"),
     [
@@ -74,6 +75,7 @@ def test_explain_refuses_what_is_no_request(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.covers("promises/first steps", "explain names the limit")
 @pytest.mark.parametrize(
     ("amount", "says"),
     [

@@ -13,6 +13,7 @@ from emulator.cli import main
 from tests.wire import Running
 
 
+@pytest.mark.covers("language/commands", "health")
 def test_health_of_nothing_is_1(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

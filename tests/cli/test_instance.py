@@ -12,6 +12,7 @@ from emulator.cli import main
 LINES = ['{"type":"integer"}', '{"type":"string","minLength":2,"maxLength":1}', "no", '{"const":"ü"}', "true"]
 
 
+@pytest.mark.covers("language/commands", "instance")
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]], ids=["in order", "the other way round"])
 def test_instance_answers_each_line_by_itself(order: list[int]) -> None:
     command = [sys.executable, "-m", "emulator", "instance", "-", "--seed", "3"]

@@ -25,6 +25,8 @@ def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]
     assert "[EMULATOR_LOG_LEVEL] (default info)" in text
 
 
+@pytest.mark.covers("promises/first steps", "a port out of range", case="a port there is not")
+@pytest.mark.covers("promises/first steps", "TLS files that are not there", case="no certificate")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -13,6 +13,8 @@ OWN = (
 )
 
 
+@pytest.mark.covers("language/commands", "models")
+@pytest.mark.covers("promises/first steps", "models")
 @pytest.mark.parametrize("vendor", VENDOR_NAMES)
 def test_models_lists_names_tasks_and_states(vendor: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", vendor]) == 0

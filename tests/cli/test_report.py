@@ -12,6 +12,7 @@ from emulator.client import EmulatorClient
 from tests.cli.test_serve import serving
 
 
+@pytest.mark.covers("language/commands", "report")
 def test_a_report_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     left = tmp_path / "left.html"
     with serving(tmp_path, "--report", str(left)) as (process, urls):

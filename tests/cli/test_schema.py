@@ -8,6 +8,7 @@ from emulator.cli import main
 from emulator.vendors import VENDORS
 
 
+@pytest.mark.covers("language/commands", "schema")
 def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"

@@ -43,6 +43,9 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
         process.communicate()
 
 
+@pytest.mark.covers("language/control plane", "GET /ready")
+@pytest.mark.covers("language/commands", "serve")
+@pytest.mark.covers("promises/first steps", "roots lead the banner")
 def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
     with serving(tmp_path, "--log-format", "text") as (process, urls):
         assert list(urls) == ["front", *VENDOR_NAMES]
@@ -97,6 +100,7 @@ def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: str) 
     assert not (tmp_path / "ports.json").exists()
 
 
+@pytest.mark.covers("promises/first steps", "one interrupt, and two")
 def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path) -> None:
     with serving(tmp_path, "--ttft", "60s", "--log-format", "text") as (process, urls):
         body = {"model": "llama3", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
@@ -150,6 +154,7 @@ def test_a_port_file_that_was_left_behind_is_never_trusted(tmp_path: Path) -> No
     assert not ports.exists()
 
 
+@pytest.mark.covers("promises/first steps", "a folder that leaves the choice")
 @pytest.mark.parametrize(
     "files",
     [
@@ -166,6 +171,7 @@ def test_a_folder_that_leaves_the_choice_is_one_line_and_2(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.covers("promises/first steps", "a port file that cannot be written")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -185,6 +191,7 @@ def test_what_the_machine_refuses_is_one_clear_line_and_2(arguments: list[str], 
     assert (ended.returncode, ended.stderr) == (2, f"emulator: error: {says}\n")
 
 
+@pytest.mark.covers("promises/first steps", "a port that is taken")
 def test_a_port_in_use_is_one_clear_line_and_2() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

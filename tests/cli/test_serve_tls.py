@@ -38,6 +38,7 @@ def ready(url: str, trusted: Path) -> bool:
         return bool(answer.status == 200)
 
 
+@pytest.mark.covers("promises/first steps", "the authority over HTTP")
 def test_it_is_trusted_by_the_line_the_banner_prints(tmp_path: Path) -> None:
     with serving_tls(tmp_path) as (urls, trusted):
         assert all(url.startswith("https://") for url in urls.values())
@@ -47,6 +48,7 @@ def test_it_is_trusted_by_the_line_the_banner_prints(tmp_path: Path) -> None:
             assert answer.read() == trusted.read_bytes()
 
 
+@pytest.mark.covers("promises/first steps", "one authority, and a restart breaks nobody")
 def test_a_restart_breaks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ca", "--tls-dir", str(tmp_path / "tls")]) == 0
     trusted = Path(capsys.readouterr().out.strip())
@@ -95,6 +97,7 @@ def test_a_client_finds_it_by_the_environment(tmp_path: Path, monkeypatch: pytes
         assert answer.choices[0].message.content
 
 
+@pytest.mark.covers("promises/first steps", "names that are asked for")
 def test_it_has_the_names_that_are_asked_for(tmp_path: Path) -> None:
     with serving_tls(tmp_path, "--tls-name", "emulator", "--tls-name", "llm.test,other") as (urls, trusted):
         port = urlsplit(urls["front"]).port

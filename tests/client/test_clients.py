@@ -21,6 +21,7 @@ def methods(kind: type) -> dict[str, inspect.Signature]:
     return {name: inspect.signature(method) for name, method in found if not name.startswith("_")}
 
 
+@pytest.mark.covers("promises/clients", "both have the same methods")
 def test_both_have_the_same_methods() -> None:
     blocking, awaiting = methods(EmulatorClient), methods(AsyncEmulatorClient)
     assert blocking.keys() == awaiting.keys()
@@ -53,6 +54,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.covers("promises/clients", "what each method takes")
 @pytest.mark.parametrize("kind", [EmulatorClient, AsyncEmulatorClient])
 @pytest.mark.parametrize(("method", "words"), WORDS)
 def test_a_method_takes_what_it_has_always_taken(kind: type, method: str, words: str) -> None:
@@ -62,6 +64,7 @@ def test_a_method_takes_what_it_has_always_taken(kind: type, method: str, words:
     assert str(plain).strip("()").replace("/, ", "") == words
 
 
+@pytest.mark.covers("promises/clients", "answers are models")
 def test_answers_are_models(client: EmulatorClient) -> None:
     ask(client.url("databricks"))
     answers = (client.last(), client.clock(), client.scenario(), client.assert_called(), *client.requests())
@@ -73,6 +76,7 @@ def test_every_method_says_what_it_does() -> None:
     assert [name for name in methods(EmulatorClient) if not getattr(EmulatorClient, name).__doc__] == []
 
 
+@pytest.mark.covers("promises/clients", "url by port")
 def test_a_session_has_a_port_of_its_own(client: EmulatorClient) -> None:
     url = client.url("databricks")
     assert url == client.url("databricks", via="port")
@@ -80,6 +84,7 @@ def test_a_session_has_a_port_of_its_own(client: EmulatorClient) -> None:
     assert client.last().session == client.session_name
 
 
+@pytest.mark.covers("promises/clients", "url by path")
 def test_a_path_names_the_session(client: EmulatorClient) -> None:
     url = client.url("databricks", via="path")
     assert url == f"{client.front}/_s/{client.session_name}/databricks"
@@ -87,11 +92,13 @@ def test_a_path_names_the_session(client: EmulatorClient) -> None:
     client.assert_called(times=1, vendor="databricks")
 
 
+@pytest.mark.covers("promises/clients", "url by root")
 def test_a_root_names_no_session(client: EmulatorClient) -> None:
     assert client.url("tgi", via="root") != client.url("tgi")
     assert "/_s/" not in client.url("tgi", via="root")
 
 
+@pytest.mark.covers("promises/clients", "url without a session")
 def test_without_a_session_it_is_the_root(server: EmulatorClient) -> None:
     assert server.url("tgi") == server.url("tgi", via="port") == server.url("tgi", via="root")
     assert server.url("tgi", via="path") == f"{server.front}/tgi"
@@ -103,10 +110,12 @@ def test_a_vendor_that_is_not_served_is_named(client: EmulatorClient, via: str) 
         client.url("databrick", via=via)  # type: ignore[arg-type]  # one of them
 
 
+@pytest.mark.covers("promises/clients", "env")
 def test_variables_are_those_of_the_vendor(client: EmulatorClient) -> None:
     assert client.env("databricks")["DATABRICKS_HOST"] == client.url("databricks")
 
 
+@pytest.mark.covers("promises/clients", "load, version and name filled in")
 def test_a_scenario_needs_neither_version_nor_name(client: EmulatorClient) -> None:
     assert client.load({"rules": [BUSY]}).rules == ["busy"]
     assert client.load("seed: 9\nrules: []\n").seed == 9
@@ -139,6 +148,7 @@ def test_a_mistake_that_nothing_better_is_known_for_is_told_as_any_other(
         client.add_rule({"name": "x"})
 
 
+@pytest.mark.covers("promises/clients", "add_rule")
 def test_a_rule_is_added_before_the_others_or_behind(client: EmulatorClient) -> None:
     client.load({"seed": 3, "rules": [BUSY]})
     client.add_rule({"name": "first", "error": {"kind": "overloaded"}})
@@ -146,6 +156,7 @@ def test_a_rule_is_added_before_the_others_or_behind(client: EmulatorClient) -> 
     assert (state.rules, state.seed) == (["first", "busy", "last"], 3)
 
 
+@pytest.mark.covers("promises/clients", "reset")
 def test_a_reset_begins_again(client: EmulatorClient) -> None:
     client.load({"rules": [BUSY]})
     url = client.url("databricks")
@@ -155,12 +166,14 @@ def test_a_reset_begins_again(client: EmulatorClient) -> None:
     assert ask(url) == 429
 
 
+@pytest.mark.covers("promises/clients", "advance, clock")
 def test_the_clock_moves(client: EmulatorClient) -> None:
     client.load({"clock": "frozen"})
     before = client.clock().now
     assert client.advance("90s").now == before + 90 == client.clock().now
 
 
+@pytest.mark.covers("promises/clients", "requests, explain")
 def test_calls_are_shown_whole(client: EmulatorClient) -> None:
     client.load({"rules": [{"name": "tides", "when": {"prompt": "Tides?"}, "reply": {"text": "Twice a day."}}]})
     ask(client.url("databricks"), "Tides?")
@@ -179,6 +192,7 @@ def test_more_calls_are_shown_than_a_page_has(client: EmulatorClient) -> None:
     assert len(client.requests()) == 101
 
 
+@pytest.mark.covers("promises/clients", "last")
 def test_the_last_call_is_had_or_missed_in_words(client: EmulatorClient) -> None:
     ask(client.url("databricks"))
     assert client.last().status == 200
@@ -186,6 +200,7 @@ def test_the_last_call_is_had_or_missed_in_words(client: EmulatorClient) -> None
         client.last(status=429)
 
 
+@pytest.mark.covers("promises/clients", "assertions that hold")
 def test_what_was_expected_passes(client: EmulatorClient) -> None:
     url = client.url("databricks")
     ask(url, "One")
@@ -198,6 +213,7 @@ def test_what_was_expected_passes(client: EmulatorClient) -> None:
     assert len(client.verify(calls={"vendor": "databricks"}, times={"at_least": 2}).ids) == 2
 
 
+@pytest.mark.covers("promises/clients", "assertions that fail, in words")
 @pytest.mark.parametrize(
     ("method", "arguments", "text"),
     [
@@ -222,6 +238,7 @@ def test_a_facet_there_is_not_is_said(client: EmulatorClient) -> None:
         client.assert_called(promt="Hello")
 
 
+@pytest.mark.covers("promises/clients", "wait_for")
 def test_it_waits_for_a_call_that_comes(client: EmulatorClient) -> None:
     url = client.url("databricks")
     later = threading.Timer(0.05, ask, (url, "Late"))
@@ -231,10 +248,12 @@ def test_it_waits_for_a_call_that_comes(client: EmulatorClient) -> None:
     later.join()
 
 
+@pytest.mark.covers("promises/clients", "metrics")
 def test_totals_are_prometheus_text(client: EmulatorClient) -> None:
     assert client.metrics().startswith("# HELP ")
 
 
+@pytest.mark.covers("promises/clients", "close")
 def test_to_close_is_to_end_the_session(server: EmulatorClient) -> None:
     client = server.session("a-short-one")
     url = client.url("databricks")
@@ -246,6 +265,7 @@ def test_to_close_is_to_end_the_session(server: EmulatorClient) -> None:
         ask(url)
 
 
+@pytest.mark.covers("promises/clients", "one that runs elsewhere")
 def test_nobody_at_the_url_is_said(unused_tcp_port: int) -> None:
     with pytest.raises(ConnectionError, match="no emulator answers at http"):
         EmulatorClient(f"http://127.0.0.1:{unused_tcp_port}").scenario()

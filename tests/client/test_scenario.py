@@ -32,6 +32,7 @@ ONE = "version: 1\nname: one\nseed: 4\nrules:\n  - {name: a, pass: true}\n"
 TWO = "rules:\n  - name: b\n    eror: {kind: timeout}\n"
 
 
+@pytest.mark.covers("promises/clients", "load of files")
 def test_sources_join_and_keys_win(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(ONE)
     data = as_object(compose_here([tmp_path / "one.yaml", TWO], {"seed": 7, "rules": [{"name": "c"}]}).data)

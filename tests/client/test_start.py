@@ -23,6 +23,7 @@ def loaded_by(statement: str) -> list[str]:
     return [name for name in _HEAVY if name in imported]
 
 
+@pytest.mark.covers("promises/clients", "to import it is light")
 @pytest.mark.parametrize("module", ["emulator", "emulator.pytest_plugin"])
 def test_to_import_it_imports_nothing_heavy(module: str) -> None:
     bare = loaded_by("import pytest") if module == "emulator.pytest_plugin" else []
@@ -56,6 +57,7 @@ def test_another_one_starts_at_once() -> None:
     assert best < 0.03
 
 
+@pytest.mark.covers("promises/clients", "on a thread, on free ports, and gone")
 def test_nothing_is_left_of_it() -> None:
     with start() as emulator:
         url = emulator.url("databricks")
@@ -82,6 +84,7 @@ def test_an_answer_that_hangs_does_not_delay_the_end() -> None:
     caller.join()
 
 
+@pytest.mark.covers("promises/clients", "seeds, two at once")
 def test_two_do_not_know_each_other() -> None:
     with start(seed=1) as one, start(seed=2) as two:
         ask(one.url("databricks"))
@@ -89,6 +92,7 @@ def test_two_do_not_know_each_other() -> None:
         assert (one.scenario().seed, two.scenario().seed) == (1, 2)
 
 
+@pytest.mark.covers("promises/clients", "files and keys")
 def test_a_scenario_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "busy.yaml"
     file.write_text("rules:\n  - {name: busy, times: {first: 1}, error: {kind: rate_limited}}\n")

@@ -109,6 +109,7 @@ async def test_a_session_ends_on_all_wherever_it_was_used(three: list[Running]) 
     assert await rule_of(three[1], **{"x-emulator-session": "a"}) is None
 
 
+@pytest.mark.covers("language/control plane", "GET /replicas/metrics")
 async def test_metrics_are_told_by_replica(three: list[Running]) -> None:
     await steer(three[0], "GET", "/metrics")  # what makes them is loaded: a reply is waited for 2 s
     for number, replica in enumerate(three):

@@ -37,6 +37,7 @@ def test_invoke_and_stream(live: Running) -> None:
     assert "".join(chunk.content for chunk in model.stream("Hello")) == whole.content
 
 
+@pytest.mark.covers("azure/traps", "no model named")
 def test_the_model_is_asked_for_where_none_is_named(live: Running) -> None:
     assert chat(live, max_tokens=5).invoke("Hello").content
 
@@ -52,6 +53,7 @@ def test_tools(live: Running) -> None:
     assert answered.content
 
 
+@pytest.mark.covers("azure/traps", "index of a call")
 def test_streamed_tool_calls_are_not_lost(live: Running) -> None:
     model = chat(live, model="mistral-large-2411").bind_tools([tools.tool(get_weather)])
     whole = None

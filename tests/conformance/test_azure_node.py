@@ -140,6 +140,7 @@ def test_inference_chat(live: Running) -> None:
     assert (unexpected, status, bool(body["choices"][0]["message"]["content"])) == (False, "200", True)
 
 
+@pytest.mark.covers("azure/traps", "Node's stream")
 def test_inference_stream(live: Running) -> None:
     script = """
     const answer = await client.path('/chat/completions').post({ body: { messages, stream: true } }).asNodeStream();
@@ -165,6 +166,7 @@ def test_inference_embeddings(live: Running) -> None:
     assert (length > 100, kind) == (True, "embedding")
 
 
+@pytest.mark.covers("azure/traps", "Node's statuses")
 def test_inference_errors(live: Running) -> None:
     script = """
     const answer = await client.path('/chat/completions').post({ body: { messages, top_p: 5 } });

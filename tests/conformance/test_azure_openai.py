@@ -56,6 +56,7 @@ def test_tools(client: JSON) -> None:
     assert (streamed.function.name, streamed.function.arguments) == (call.function.name, call.function.arguments)
 
 
+@pytest.mark.covers("azure/traps", "base64")
 def test_embeddings_come_as_base64(client: JSON) -> None:
     vector = client.embeddings.create(model="text-embedding-3-large", input="Hi").data[0].embedding
     plain = client.embeddings.create(model="text-embedding-3-large", input="Hi", encoding_format="float")

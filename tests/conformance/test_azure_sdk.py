@@ -66,6 +66,7 @@ def client(live: Running) -> Iterator[JSON]:
         yield value
 
 
+@pytest.mark.covers("azure/traps", "200 alone is success")
 def test_complete(live: Running, endpoint: str) -> None:
     with inference.ChatCompletionsClient(endpoint, credential(live)) as client:
         response = client.complete(messages=[models.SystemMessage(content="Be brief."), *HELLO], max_tokens=20, seed=1)
@@ -76,6 +77,7 @@ def test_complete(live: Running, endpoint: str) -> None:
     assert response.id
 
 
+@pytest.mark.covers("azure/traps", "what the Python client sends")
 def test_every_parameter(client: JSON) -> None:
     response = client.complete(
         messages=HELLO,
@@ -105,6 +107,7 @@ def test_raw_bodies(client: JSON) -> None:
     assert client.complete(body).usage.completion_tokens == 4
 
 
+@pytest.mark.covers("azure/traps", "the strict parser")
 def test_stream(live: Running, endpoint: str) -> None:
     with inference.ChatCompletionsClient(endpoint, credential(live)) as client:
         whole = client.complete(messages=HELLO, max_tokens=30, temperature=0)
@@ -193,6 +196,7 @@ def test_embeddings(live: Running, prefix: str) -> None:
     assert vector[-1] != 0.0
 
 
+@pytest.mark.covers("azure/traps", "a key without TLS")
 def test_model_info(live: Running) -> None:
     with inference.ChatCompletionsClient(live.urls["azure"], credential(live)) as client:
         assert client.get_model_info().model_type == "chat-completion"
@@ -203,6 +207,7 @@ def test_model_info(live: Running) -> None:
     assert (info.model_type, info.model_provider_name) == ("embedding", "Cohere")
 
 
+@pytest.mark.covers("azure/info", "chat-completion, as the client reads it")
 def test_load_client(live: Running) -> None:
     base = live.urls["azure"]
     for name, kind in {
@@ -213,6 +218,7 @@ def test_load_client(live: Running) -> None:
             assert isinstance(client, kind)
 
 
+@pytest.mark.covers("azure/traps", "a token over TLS")
 def test_a_token_over_tls(live_tls: Running) -> None:
     options = {"connection_verify": str(live_tls.certificate)}
     with inference.ChatCompletionsClient(live_tls.urls["azure"], Token(), **options) as client:
@@ -221,6 +227,7 @@ def test_a_token_over_tls(live_tls: Running) -> None:
         assert list(client.complete(messages=HELLO, max_tokens=3, stream=True))
 
 
+@pytest.mark.covers("azure/traps", "a token without TLS")
 def test_a_token_without_tls(live: Running) -> None:
     with inference.ChatCompletionsClient(live.urls["azure"], Token(live.key("eyJ.some.token"))) as client:
         assert client.complete(messages=HELLO, max_tokens=3, enforce_https=False).usage.completion_tokens == 3
@@ -260,6 +267,7 @@ def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None
     assert "not found" in caught.value.message.lower()
 
 
+@pytest.mark.covers("azure/traps", "what is read of a refusal")
 @pytest.mark.parametrize(
     ("profile", "readable"),
     [
@@ -283,6 +291,7 @@ def test_what_the_client_reads_of_a_refusal(live_with: Callable[[str], Running],
     assert (caught.value.error is not None) is readable
 
 
+@pytest.mark.covers("azure/traps", "tries")
 def test_throttling_is_retried_as_told(live_with: Callable[[str], Running]) -> None:
     running = live_with(
         "rules:\n"
@@ -307,6 +316,7 @@ def test_throttling_without_retries(live_with: Callable[[str], Running]) -> None
     assert caught.value.response.headers["Retry-After"] == "1"
 
 
+@pytest.mark.covers("azure/extra-parameters", "by the Python client")
 def test_extra_parameters(client: JSON) -> None:
     body = {"messages": [{"role": "user", "content": "Hi"}], "foo": 1, "max_tokens": 2}
     for value in ("ignore", "drop", "pass-through"):

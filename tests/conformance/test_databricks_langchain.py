@@ -66,6 +66,7 @@ def test_structured_output(langchain: JSON) -> None:
         assert isinstance(found, City)
 
 
+@pytest.mark.covers("databricks/traps", "17 LangChain")
 def test_stream_with_usage(langchain: JSON) -> None:
     for endpoint in (CHAT, "databricks-claude-sonnet-4-5", "databricks-gpt-5", "databricks-gemini-2-5-flash"):
         chunks = langchain.ChatDatabricks(endpoint=endpoint, max_tokens=80).stream("Hello")

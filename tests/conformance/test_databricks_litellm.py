@@ -30,6 +30,7 @@ def litellm(live: Running, monkeypatch: pytest.MonkeyPatch) -> JSON:
     return pytest.importorskip("litellm")
 
 
+@pytest.mark.covers("databricks/traps", "12 LiteLLM reads usage")
 def test_chat_and_stream_usage(litellm: JSON) -> None:
     ask = {"model": f"databricks/{CHAT}", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 5}
     answer = litellm.completion(**ask)
@@ -68,6 +69,7 @@ def test_tools(litellm: JSON, model: str, streamed: bool) -> None:
     assert (call.function.name, json.loads(call.function.arguments)) == ("get_weather", {"city": "Paris"})
 
 
+@pytest.mark.covers("databricks/traps", "13 formats in a stream")
 def test_structured_output(litellm: JSON) -> None:
     schema = {
         "type": "object",
@@ -89,6 +91,7 @@ def test_responses(litellm: JSON, streamed: bool) -> None:
     assert answer.output[-1].content[0].text
 
 
+@pytest.mark.covers("databricks/traps", "14 LiteLLM logs in")
 @pytest.mark.parametrize("session_by", ["plain", "key", "own port"])  # it asks the host for a token, without its path
 def test_it_logs_in_as_an_application(live: Running, litellm: JSON, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABRICKS_API_KEY")

@@ -55,6 +55,7 @@ def ask(endpoints: JSON, name: str = "mine") -> JSON:
     return endpoints.query(name, messages=[message], max_tokens=5)
 
 
+@pytest.mark.covers("databricks/management routes", "each with the SDK")
 def test_an_endpoint_is_made_and_answers(endpoints: JSON) -> None:
     made = endpoints.create_and_wait(
         "mine",

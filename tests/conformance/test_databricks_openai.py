@@ -112,6 +112,7 @@ def test_completions_answer_each_prompt(live: Running) -> None:
     assert all(c.text.endswith(".") for c in answer.choices)
 
 
+@pytest.mark.covers("databricks/traps", "11 base64")
 @pytest.mark.parametrize("encoding", ["float", "base64", None])
 def test_embeddings_have_unit_length(live: Running, encoding: str | None) -> None:
     with make(live) as client:

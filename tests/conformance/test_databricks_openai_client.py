@@ -34,6 +34,7 @@ def options(request: pytest.FixtureRequest, live: Running, monkeypatch: pytest.M
     return {"use_ai_gateway": True} if request.param == "gateway" else {}
 
 
+@pytest.mark.covers("databricks/traps", "16 any key")
 @pytest.mark.parametrize("model", [CHAT, GPT, CLAUDE])
 def test_chat(options: JSON, model: str) -> None:
     answer = client.DatabricksOpenAI(**options).chat.completions.create(model=model, messages=USER, max_tokens=90)
@@ -49,6 +50,7 @@ def test_stream(options: JSON) -> None:
     assert chunks[-1].usage.completion_tokens == 6
 
 
+@pytest.mark.covers("databricks/traps", "15 strict is stripped")
 @pytest.mark.parametrize("model", [CHAT, GPT, CLAUDE])
 def test_tools_go_there_and_back(options: JSON, model: str) -> None:
     chat = client.DatabricksOpenAI(**options).chat.completions

@@ -46,6 +46,7 @@ def test_one_endpoint_is_got(workspace: JSON) -> None:
     assert endpoint.config.served_entities[0].foundation_model.name == "system.ai.llama_v3_3_70b_instruct"
 
 
+@pytest.mark.covers("databricks/traps", "4 finishReason", "5 the object's enum")
 def test_chat_is_queried(workspace: JSON) -> None:
     answer = workspace.serving_endpoints.query(CHAT, messages=[message("Hello")], max_tokens=6, temperature=0.0)
     assert answer.choices[0].message.content

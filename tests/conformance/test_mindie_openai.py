@@ -38,6 +38,7 @@ def test_chat(spoken: tuple[JSON, str]) -> None:
     assert answer.choices[0].message.content
 
 
+@pytest.mark.covers("mindie/programs", "OpenAI's client")
 def test_chat_stream(spoken: tuple[JSON, str]) -> None:
     client, model = spoken
     whole = client.chat.completions.create(model=model, messages=HELLO, max_tokens=5).choices[0].message.content

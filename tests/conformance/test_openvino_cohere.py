@@ -13,6 +13,7 @@ CLIENT = "cohere"
 DOCUMENTS = ["a blue car", "the red apple", "an apple"]
 
 
+@pytest.mark.covers("openvino/traps", "16 the path hardly matters", "19 rerank")
 @pytest.mark.parametrize("name", ["Client", "ClientV2"])
 @pytest.mark.parametrize("way", ["port", "front"])
 def test_rerank(live: Running, name: str, way: str) -> None:

@@ -54,6 +54,7 @@ def latest(request: pytest.FixtureRequest, newest: Running) -> Iterator[JSON]:
         yield value
 
 
+@pytest.mark.covers("openvino/traps", "4 no id")
 def test_chat(client: JSON) -> None:
     answer = client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=9)
     assert (answer.id, answer.model, answer.object) == (None, "llama3", "chat.completion")
@@ -61,17 +62,20 @@ def test_chat(client: JSON) -> None:
     assert answer.choices[0].message.role == "assistant"
 
 
+@pytest.mark.covers("openvino/traps", "3 the base URL")
 def test_the_alias_works_as_base_url(live: Running) -> None:
     with openai.OpenAI(base_url=base_url(live, "port", "/v3/v1"), api_key=live.key("unused")) as client:
         assert client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=1).choices
 
 
+@pytest.mark.covers("openvino/traps", "2 extra_body")
 def test_fields_of_the_server_go_in_the_extra_body(client: JSON) -> None:
     extra = {"best_of": 4, "top_k": 1}
     answer = client.chat.completions.create(model="llama3", messages=HELLO, n=2, max_tokens=3, extra_body=extra)
     assert [choice.index for choice in answer.choices] == [0, 1]
 
 
+@pytest.mark.covers("openvino/traps", "8 no role")
 def test_stream(client: JSON) -> None:
     whole = client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=30)
     options = {"include_usage": True}
@@ -102,6 +106,7 @@ def test_completions(client: JSON) -> None:
     assert "Once" + "".join(part.choices[0].text for part in parts) == answer.choices[0].text
 
 
+@pytest.mark.covers("openvino/traps", "18 base64")
 def test_embeddings(client: JSON) -> None:
     coded = client.embeddings.create(model="embeddings", input=["one", "two"])
     plain = client.embeddings.create(model="embeddings", input=["one", "two"], encoding_format="float")
@@ -112,6 +117,7 @@ def test_embeddings(client: JSON) -> None:
     assert coded.usage == plain.usage
 
 
+@pytest.mark.covers("openvino/traps", "5 errors that are texts", "11 max_tokens null")
 @pytest.mark.parametrize(
     ("fields", "kind", "status", "text"),
     [
@@ -131,11 +137,13 @@ def test_errors(client: JSON, fields: JSON, kind: str, status: int, text: str) -
     assert text in caught.value.body
 
 
+@pytest.mark.covers("openvino/traps", "9 no list")
 def test_the_list_of_models_is_unknown_to_2025_0(client: JSON) -> None:
     with pytest.raises(openai.BadRequestError):
         client.models.list()
 
 
+@pytest.mark.covers("openvino/traps", "7 silence")
 def test_an_error_in_a_stream_of_2025_0_is_silence(client: JSON) -> None:
     extra = {"best_of": 2}
     assert not list(client.chat.completions.create(model="llama3", messages=HELLO, stream=True, extra_body=extra))
@@ -170,6 +178,7 @@ def test_the_newest_alias(newest: Running) -> None:
         assert client.models.list().data
 
 
+@pytest.mark.covers("openvino/traps", "6 what is tried again")
 def test_a_wrong_key_is_a_server_error(newest: Running) -> None:
     with (
         openai.OpenAI(base_url=base_url(newest, "front"), api_key=newest.key("wrong"), max_retries=0) as client,
@@ -191,6 +200,7 @@ async def test_async(live: Running, way: str) -> None:
             await client.completions.create(model="none", prompt="x")
 
 
+@pytest.mark.covers("openvino/traps", "25 no event lines")
 def test_responses(latest: JSON) -> None:
     if not hasattr(latest, "responses"):
         pytest.skip("a client without the Responses API")

@@ -160,6 +160,7 @@ def test_databricks_knows_each_error(live_with: LiveWith, kind: str, error: str)
         query(databricks(live_with(KINDS), 1), kind)
 
 
+@pytest.mark.covers("databricks/traps", "7 retried for five minutes")
 @HOST_ONLY
 @pytest.mark.parametrize("kind", ["rate_limited", "overloaded"])
 def test_databricks_gives_up_after_its_own_patience(live_with: LiveWith, kind: str) -> None:

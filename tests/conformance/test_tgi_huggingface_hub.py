@@ -26,10 +26,12 @@ def client(live: Running, url: str) -> JSON:
     return hub.InferenceClient(model=url, token=live.key("hf-x"))
 
 
+@pytest.mark.covers("mindie/programs", "huggingface-hub")
 def test_text(client: JSON) -> None:
     assert client.text_generation(PROMPT, max_new_tokens=5)
 
 
+@pytest.mark.covers("mindie/what clients accept", "huggingface-hub")
 def test_details(client: JSON) -> None:
     answer = client.text_generation(PROMPT, max_new_tokens=5, details=True)
     assert answer.details.generated_tokens == len(answer.details.tokens) == 5
@@ -74,6 +76,8 @@ def test_chat_stream(chat: tuple[JSON, str]) -> None:
     assert "".join(row.choices[0].delta.content or "" for row in rows if row.choices) == whole
 
 
+@pytest.mark.covers("mindie/what clients accept", "LangChain")
+@pytest.mark.covers("mindie/programs", "LangChain")
 def test_langchain(live: Running, session_by: str) -> None:
     langchain = pytest.importorskip("langchain_huggingface")
     if session_by == "key":

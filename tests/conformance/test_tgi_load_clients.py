@@ -46,6 +46,7 @@ async def read_as_vllm_of_tgi(response: aiohttp.ClientResponse) -> Reading:
     return reading
 
 
+@pytest.mark.covers("mindie/programs", "vLLM's benchmark")
 async def test_vllms_benchmark_reads_generate_stream(live: Running, vendor: str) -> None:
     parameters = {"best_of": 1, "max_new_tokens": MOST, "do_sample": True, "temperature": 0.01, "top_p": 0.99}
     body = {"inputs": PROMPT, "parameters": {**parameters, "truncate": 9, "ignore_eos_token": True}}
@@ -82,6 +83,7 @@ async def test_openai_streams_are_read(
         assert reading.completion_tokens == whole["usage"]["completion_tokens"]
 
 
+@pytest.mark.covers("mindie/programs", "AIPerf")
 @pytest.mark.parametrize("path", ["/generate", "/generate_stream"])
 async def test_aiperf_joins_the_tokens(live: Running, vendor: str, path: str) -> None:
     """``huggingface_generate``: an object, or a list of one; of a stream the texts of all tokens."""
@@ -97,6 +99,7 @@ async def test_aiperf_joins_the_tokens(live: Running, vendor: str, path: str) ->
     assert "".join(texts).removesuffix("</s>") == whole["generated_text"]
 
 
+@pytest.mark.covers("mindie/programs", "AISBench")
 async def test_aisbench_reads_text_and_stream(live: Running) -> None:
     """The text call wants an object; the stream call the text of the last event, and JSON in every other."""
     body = {"inputs": PROMPT, "parameters": {"max_new_tokens": MOST, "ignore_eos": True}}

@@ -54,6 +54,7 @@ def client(server: Running, url: str) -> JSON:
     return text_generation.Client(url, headers(server))
 
 
+@pytest.mark.covers("mindie/programs", "text-generation")
 def test_generate(client: JSON) -> None:
     answer = client.generate(PROMPT, max_new_tokens=7)
     assert answer.details.generated_tokens == len(answer.details.tokens) <= 7
@@ -196,6 +197,7 @@ SHAPES = {
 """What MindIE sends, and whether the client reads its answers in one piece and its streams."""
 
 
+@pytest.mark.covers("mindie/what clients accept", "generate", "its details", "generate_stream")
 @pytest.mark.parametrize(("section", "whole", "streams"), SHAPES.values(), ids=SHAPES)
 async def test_what_the_client_reads_of_mindie(
     live_with: Callable[[str], Running], section: str, whole: bool, streams: bool

@@ -85,6 +85,7 @@ async def test_what_cannot_be_done_is_a_problem(
 # Scenario
 
 
+@pytest.mark.covers("language/control plane", "GET /health", "PUT /scenario")
 async def test_another_scenario_takes_over_with_fresh_counters(toy: Running) -> None:
     assert [(await ask(toy)).status for _ in range(2)] == [200, 400]
     answer = await control(toy, "PUT", "/scenario", FROZEN + THROTTLED)
@@ -93,6 +94,8 @@ async def test_another_scenario_takes_over_with_fresh_counters(toy: Running) -> 
     assert [(await ask(toy)).status for _ in range(3)] == [200, 400, 200]
 
 
+@pytest.mark.covers("language/sections", "name", "description")
+@pytest.mark.covers("language/control plane", "GET /scenario")
 async def test_the_scenario_at_work_is_shown_as_written(toy: Running) -> None:
     text = "version: 1\nname: other\ndescription: What it teaches\nseed: 5\nrules: [{name: a, pass: true}]\n"
     put = (await control(toy, "PUT", "/scenario", text)).json()
@@ -177,6 +180,7 @@ async def test_answers_that_have_begun_end_as_they_began(start: Start) -> None:
     assert (await ask(running)).status == 400
 
 
+@pytest.mark.covers("language/sections", "vendors")
 async def test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back(toy: Running) -> None:
     await control(toy, "PUT", "/scenario", "version: 1\nvendors: {toy: false}\n")
     gone = await ask(toy)
@@ -218,6 +222,7 @@ async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -
     assert (await control(running, "GET", "/requests")).json()["total"] == 0
 
 
+@pytest.mark.covers("language/control plane", "POST /reset")
 async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
     assert [(await ask(toy, session=name)).status for name in ("a", "b", "a", "b")] == [200, 200, 400, 400]
     await control(toy, "POST", "/reset?session=a")
@@ -234,6 +239,7 @@ async def test_control_requests_are_in_no_journal(toy: Running) -> None:
     assert (await control(toy, "GET", "/requests")).json()["total"] == 0
 
 
+@pytest.mark.covers("language/control plane", "GET /requests/{id}")
 async def test_a_request_explains_itself(start: Start) -> None:
     running = await start(
         """
@@ -300,6 +306,12 @@ async def test_what_the_explanation_says_stays_true_after_the_scenario_is_gone(t
 # Clock
 
 
+@pytest.mark.covers("language/sections", "clock")
+@pytest.mark.covers("language/clocks", "real", case="real")
+@pytest.mark.covers("language/clocks", "scale", case="scaled")
+@pytest.mark.covers("language/clocks", "instant", case="instant")
+@pytest.mark.covers("language/clocks", "frozen", case="frozen")
+@pytest.mark.covers("language/control plane", "GET /clock", "POST /clock")
 @pytest.mark.parametrize(
     ("clock", "kind", "scale"),
     [
@@ -343,6 +355,7 @@ async def test_a_client_is_told_to_wait_in_its_own_seconds(
 # Strict
 
 
+@pytest.mark.covers("language/sections", "strict")
 async def test_a_strict_scenario_refuses_what_no_rule_takes(start: Start) -> None:
     rules = "rules: [{name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}]\n"
     running = await start("strict: true\n" + rules, vendors=[TOY])
@@ -365,6 +378,7 @@ async def test_strict_without_rules_says_so(start: Start) -> None:
 # Metrics and OpenAPI
 
 
+@pytest.mark.covers("language/control plane", "GET /metrics")
 async def test_metrics_count_what_was_answered(toy: Running) -> None:
     for _ in range(2):
         await ask(toy)
@@ -375,6 +389,7 @@ async def test_metrics_count_what_was_answered(toy: Running) -> None:
     assert 'emulator_completion_tokens_total{model="toy",vendor="toy"} 3.0' in lines
 
 
+@pytest.mark.covers("language/control plane", "GET /ca.pem")
 async def test_the_authority_is_given_to_whoever_asks_where_there_is_one(toy: Running) -> None:
     refused = await control(toy, "GET", "/ca.pem")
     assert (refused.status, refused.header("Content-Type")) == (404, "application/problem+json")
@@ -385,6 +400,7 @@ async def test_the_authority_is_given_to_whoever_asks_where_there_is_one(toy: Ru
     assert given.body == b"-----BEGIN CERTIFICATE-----\n"
 
 
+@pytest.mark.covers("language/control plane", "GET /scenarios", "GET /openapi.json")
 async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
     document = (await control(toy, "GET", "/openapi.json")).json()
     assert document["openapi"] == "3.1.0"

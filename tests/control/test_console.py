@@ -19,6 +19,7 @@ async def toy(start: Start) -> Running:
     return await start("", vendors=[TOY])
 
 
+@pytest.mark.covers("language/control plane", "GET ")
 @pytest.mark.parametrize("port", ["front", "toy"])
 async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running, port: str) -> None:
     answer = await toy.ask(port, "/_emulator/")
@@ -32,6 +33,7 @@ async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running,
     assert not re.search(r"(src|href)=[\"'](?!data:|#)|@import|https?://(?!www\.w3\.org|127\.0\.0\.1:4010/)", page)
 
 
+@pytest.mark.covers("language/control plane", "POST /report")
 async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "Goodbye", session="a")

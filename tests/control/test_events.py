@@ -68,6 +68,8 @@ async def toy(start: Start) -> Running:
     return await start(RULES, vendors=[TOY])
 
 
+@pytest.mark.covers("language/control plane", "GET /events")
+@pytest.mark.covers("promises/journal", "the same as events")
 async def test_what_comes_is_told(toy: Running) -> None:
     await ask(toy, "before")
     async with Viewer(toy) as viewer:

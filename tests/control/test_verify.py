@@ -66,6 +66,18 @@ async def test_that_a_client_sent_a_trace_can_be_asked_for(toy: Running, tracepa
     assert f"traced ✗ {str(not traced).lower()}" in line
 
 
+@pytest.mark.covers("language/control plane", "POST /verify")
+@pytest.mark.covers("promises/verification", "facets of the request", case="what was sent")
+@pytest.mark.covers("promises/verification", "groups of facets", case="any of two groups")
+@pytest.mark.covers("promises/verification", "status", case="a bound")
+@pytest.mark.covers("promises/verification", "error", case="an error")
+@pytest.mark.covers("promises/verification", "rule", case="a glob")
+@pytest.mark.covers("promises/verification", "fault", case="a fault")
+@pytest.mark.covers("promises/verification", "attempt", case="a retry")
+@pytest.mark.covers("promises/verification", "whole, client_left", case="how it ended")
+@pytest.mark.covers("promises/verification", "finish_reason", case="why it ended")
+@pytest.mark.covers("promises/verification", "completion_tokens", case="tokens")
+@pytest.mark.covers("promises/verification", "retries", case="a call that was made again")
 @pytest.mark.parametrize(
     ("calls", "count"),
     [
@@ -98,6 +110,10 @@ async def test_what_was_asked_for_holds(toy: Running, calls: Object, count: int)
     assert [each for each in ids if each in found["ids"]] == found["ids"]
 
 
+@pytest.mark.covers("promises/verification", "at least one where nothing is said", case="without a word at least one")
+@pytest.mark.covers("promises/verification", "exactly", case="fewer than exactly")
+@pytest.mark.covers("promises/verification", "at_least", case="fewer than at least")
+@pytest.mark.covers("promises/verification", "at_most", case="more than at most")
 @pytest.mark.parametrize(
     ("times", "holds"),
     [
@@ -121,6 +137,7 @@ async def test_how_many_there_must_be(toy: Running, times: Object | None, holds:
     assert (await verify(toy, **body)).status == (200 if holds else 406)
 
 
+@pytest.mark.covers("promises/verification", "an order, others between", case="others between")
 @pytest.mark.parametrize(
     ("prompts", "reached"),
     [
@@ -157,6 +174,7 @@ async def test_an_order_is_that_in_which_calls_began(start: Start) -> None:
     assert (await verify(running, order=[{"prompt": "quick"}, {"prompt": "slow"}])).status == 406
 
 
+@pytest.mark.covers("promises/sessions", "held against alone")
 @pytest.mark.parametrize("way", ["body", "query", "both"])
 async def test_one_session_is_held_against_alone(toy: Running, way: str) -> None:
     await ask(toy, "Hello", "a")
@@ -177,6 +195,7 @@ async def test_calls_of_a_world_that_is_gone_are_read_as_they_were(toy: Running)
 # What is refused
 
 
+@pytest.mark.covers("promises/verification", "a mistake in the question")
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -209,6 +228,7 @@ async def test_what_makes_no_sense_is_refused(toy: Running, body: Object, says: 
 # Waiting
 
 
+@pytest.mark.covers("promises/verification", "within")
 async def test_what_holds_later_is_waited_for(toy: Running) -> None:
     waiting = asyncio.create_task(verify(toy, calls={"rule": "greets"}, times={"exactly": 2}, within="60s"))
     await until_waiting(toy)
@@ -239,6 +259,7 @@ async def test_a_client_that_leaves_is_waited_for(toy: Running) -> None:
     assert (await waiting).json()["count"] == 1
 
 
+@pytest.mark.covers("promises/verification", "never, until the time is over")
 async def test_never_is_known_only_once_the_time_is_over(toy: Running) -> None:
     started = time.monotonic()
     assert (await verify(toy, calls={"rule": "greets"}, times={"exactly": 0}, within="50ms")).status == 200
@@ -274,6 +295,7 @@ async def test_nobody_waits_once_the_server_closes(toy: Running) -> None:
 # The text
 
 
+@pytest.mark.covers("promises/verification", "the text of what does not hold")
 async def test_the_text_of_the_contract(toy: Running) -> None:
     await ask(toy, RIVERS, "a")
     await ask(toy, "Hello refuse", "a")
@@ -374,6 +396,7 @@ SEEDED = [
 ]
 
 
+@pytest.mark.covers("promises/verification", "the facet that is wrong")
 @pytest.mark.parametrize(("facet", "wanted", "mark", "found"), SEEDED)
 async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON, mark: str, found: str) -> None:
     headers = {**KEY, "Authorization": "Bearer dapi-search-1"}
@@ -387,6 +410,7 @@ async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON
     assert marks == [f"{facet} {mark}"]
 
 
+@pytest.mark.covers("promises/verification", "forty lines of ten thousand calls")
 async def test_a_mismatch_stays_short_in_a_full_journal(toy: Running) -> None:
     text = "a\nlong prompt " * 3000
     await ask(toy, text + "A" + text[:1000])

@@ -34,6 +34,7 @@ def _chat(**sampling: int | bool) -> ChatRequest:
     return ChatRequest(messages=(_TURN,), sampling=Sampling(**sampling))  # type: ignore[arg-type]  # numbers and flags
 
 
+@pytest.mark.covers("language/sections", "bounds")
 @pytest.mark.parametrize(
     ("ask", "param"),
     [

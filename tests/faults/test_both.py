@@ -88,6 +88,7 @@ def name(fields: dict[str, JSON]) -> str:
     return " ".join(map(str, fields.values()))
 
 
+@pytest.mark.covers("promises/first steps", "every fault, streamed and not")
 @pytest.mark.parametrize(("fields", "streamed", "whole"), TABLE, ids=[name(fields) for fields, *_ in TABLE])
 def test_effect(fields: dict[str, JSON], streamed: str, whole: str) -> None:
     fault = make_fault(**fields)
@@ -106,6 +107,7 @@ def test_a_late_error_leaves_a_refusal_alone() -> None:
     assert make_fault(type="late_error").apply(refused) is refused
 
 
+@pytest.mark.covers("promises/first steps", "no fault is left out of that")
 def test_the_tables_have_every_fault() -> None:
     members = get_args(get_args(AnyFault)[0])
     kinds = {get_args(member.model_fields["type"].annotation)[0] for member in members}

@@ -49,6 +49,7 @@ def listen(client: OpenAI, fault: str, heard: list[str]) -> None:
                 heard.extend(filter(None, [choice.delta.content, choice.finish_reason]))
 
 
+@pytest.mark.covers("language/faults", "status", case="a status")
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
@@ -68,6 +69,7 @@ def test_an_answer_that_fails(client: OpenAI, fault: str, error: type[Exception]
         ask(client, fault)
 
 
+@pytest.mark.covers("language/writes", "utf8", case="inside characters")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -86,6 +88,7 @@ def test_an_answer_that_can_be_read(client: OpenAI, fault: str) -> None:
     assert "".join(heard) == TEXT + "stop"
 
 
+@pytest.mark.covers("language/faults", "truncate", case="an end that says nothing")
 @pytest.mark.parametrize(
     ("fault", "said", "error"),
     [

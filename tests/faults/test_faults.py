@@ -97,6 +97,7 @@ def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: CloseM
     assert (bent.body, bent.ending, bent.end, bent.start) == (body, ending, end, start)
 
 
+@pytest.mark.covers("language/faults", "empty_body", case="an empty body has length 0")
 @pytest.mark.parametrize(
     ("fields", "body", "promised"),
     [
@@ -157,6 +158,7 @@ def test_a_drip_never_outruns_the_answer() -> None:
     assert all(due >= EVENTS[tokens][0] for due, tokens in ends.items() if 0 < tokens < 3)
 
 
+@pytest.mark.covers("language/faults", "garbage")
 def test_garbage_breaks_the_event_at_its_position_only() -> None:
     bent = make_fault(type="garbage", after_tokens=1).apply(STREAM)
     events = [bent.body[span.start : span.end] for span in bent.events()]
@@ -250,6 +252,7 @@ def test_drop_in_one_piece(field: JSON, body: str, left: str) -> None:
     assert make_fault(type="drop", field=field).apply(whole).body.decode() == left
 
 
+@pytest.mark.covers("language/faults", "duplicate")
 def test_duplicate_sends_an_event_twice_at_the_same_time() -> None:
     bent = make_fault(type="duplicate", after_tokens=1).apply(STREAM)
     assert writes(bent) == [event(number) for number in (0, 1, 2, 2, 3, 4, 5, 6)]
@@ -260,6 +263,7 @@ def test_duplicate_of_the_one_event_is_the_body_twice() -> None:
     assert make_fault(type="duplicate").apply(WHOLE).body == BODY * 2
 
 
+@pytest.mark.covers("language/faults", "reorder")
 def test_reorder_exchanges_two_events_and_no_times() -> None:
     bent = make_fault(type="reorder", after_tokens=1).apply(STREAM)
     assert writes(bent) == [event(number) for number in (0, 1, 3, 2, 4, 5, 6)]
@@ -296,6 +300,7 @@ def test_wrong_usage_does_not_add_up(usage: str, wrong: str | None) -> None:
     assert make_fault(type="wrong_usage").apply(whole).body == b'{"x":1,"usage":%b}' % (wrong or usage).encode()
 
 
+@pytest.mark.covers("language/faults", "wrong_content_type")
 def test_heads_are_bent_and_bodies_stay() -> None:
     wrong = make_fault(type="wrong_content_type").apply(STREAM)
     assert wrong.headers == (("content-type", "text/html; charset=utf-8"), ("x-a", "b"))
@@ -308,6 +313,7 @@ def test_heads_are_bent_and_bodies_stay() -> None:
     assert (status.status, status.headers, status.body, wrong.body) == (502, (JSON_TYPE,), BODY, STREAMED)
 
 
+@pytest.mark.covers("language/faults", "extra_fields")
 def test_extra_fields_are_in_every_object() -> None:
     bent = make_fault(type="extra_fields").apply(STREAM)
     extra = b'"unexpected_field":"unexpected"'
@@ -320,6 +326,11 @@ def test_extra_fields_are_in_every_object() -> None:
     assert json.loads(own.body)["usage"]["a"] == [1]
 
 
+@pytest.mark.covers("language/faults", "split")
+@pytest.mark.covers("language/writes", "byte", case="byte")
+@pytest.mark.covers("language/writes", "line", case="line")
+@pytest.mark.covers("language/writes", "event", case="event")
+@pytest.mark.covers("language/writes", "across", case="across events")
 @pytest.mark.parametrize(
     ("kind", "ends"),
     [
@@ -384,6 +395,7 @@ def test_fields_are_added_to_what_is_nested_too_deeply_for_the_fast_parser() -> 
     assert bent.body == b'{"a":' * 300 + b'{ "b":1}' + b',"b":1}' * 300
 
 
+@pytest.mark.covers("language/outcomes", "faults")
 def test_faults_compose_in_order() -> None:
     delivery = STREAM
     for fields in (

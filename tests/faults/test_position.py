@@ -22,6 +22,15 @@ def find(delivery: FaultableResponse, **position: JSON) -> int:
     return fault.find(delivery)
 
 
+@pytest.mark.covers("language/positions", "after_bytes", case="bytes are bytes of the body")
+@pytest.mark.covers("language/positions", "at", case="in the middle")
+@pytest.mark.covers("language/positions", "before: first_token", case="before the first token, after the role")
+@pytest.mark.covers("language/positions", "before: usage", case="before the counts")
+@pytest.mark.covers("language/positions", "before: finish", case="before the finish reason's event")
+@pytest.mark.covers("language/positions", "before: done", case="before the mark of the end")
+@pytest.mark.covers("language/positions", "inside: utf8", case="inside the first wide character")
+@pytest.mark.covers("language/positions", "inside: escape", case="between a backslash and its letter")
+@pytest.mark.covers("language/positions", "inside: event", case="inside the event that follows")
 @pytest.mark.parametrize(
     ("position", "offset"),
     [

@@ -85,6 +85,8 @@ def said(body: bytes) -> str:
     return text
 
 
+@pytest.mark.covers("language/faults", "disconnect")
+@pytest.mark.covers("language/positions", "inside")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
 async def test_a_cut_inside_a_character_is_exact(start: Start, case: Case, stream: bool) -> None:
@@ -96,6 +98,7 @@ async def test_a_cut_inside_a_character_is_exact(start: Start, case: Case, strea
     assert bent == plain[: first + 1]
 
 
+@pytest.mark.covers("language/positions", "after_tokens")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("count", [1, 2, 4, 5])
@@ -113,6 +116,7 @@ async def test_a_cut_after_tokens_leaves_just_those(start: Start, case: Case, st
         assert bent.endswith(json.dumps(begun, ensure_ascii=False).encode().removeprefix(b'"').removesuffix(b'"'))
 
 
+@pytest.mark.covers("language/positions", "before")
 @pytest.mark.parametrize("case", CASES)
 async def test_before_finish_all_is_said_but_why_it_ends(start: Start, case: Case) -> None:
     bent, was_reset = await read(await start(SAY), case, stream=True, fault="truncate; before=finish")
@@ -122,6 +126,7 @@ async def test_before_finish_all_is_said_but_why_it_ends(start: Start, case: Cas
     assert TEXT.startswith(said(bent))
 
 
+@pytest.mark.covers("language/faults", "drop")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
 async def test_what_is_dropped_is_gone_and_the_rest_is_as_it_was(start: Start, case: Case, stream: bool) -> None:
@@ -134,6 +139,7 @@ async def test_what_is_dropped_is_gone_and_the_rest_is_as_it_was(start: Start, c
     assert said(bent) == said(plain)
 
 
+@pytest.mark.covers("language/faults", "wrong_usage")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
 async def test_counts_do_not_add_up(start: Start, case: Case, stream: bool) -> None:
@@ -145,6 +151,7 @@ async def test_counts_do_not_add_up(start: Start, case: Case, stream: bool) -> N
     assert [int(count) for count in re.findall(pattern, bent)] == [count + 1 for count in right]
 
 
+@pytest.mark.covers("language/faults", "late_error")
 @pytest.mark.parametrize("case", CASES)
 async def test_a_late_error_follows_what_was_said(start: Start, case: Case) -> None:
     served = await start(SAY)

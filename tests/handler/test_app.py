@@ -104,6 +104,7 @@ async def test_an_open_route_asks_for_no_key(toy: Running) -> None:
     assert (await toy.ask("toy", "/open")).status == 200
 
 
+@pytest.mark.covers("language/sections", "keys")
 async def test_keys_name_the_principal(start: Start) -> None:
     running = await start("keys: [{token: secret, principal: search}]\n", vendors=[TOY])
     assert (await ask(running, "/echo")).status == 401
@@ -230,6 +231,7 @@ async def test_tokens_wait_for_their_time(start: Start) -> None:
     writer.close()
 
 
+@pytest.mark.covers("promises/journal", "of a client that left")
 async def test_a_client_that_leaves_is_recorded(start: Start) -> None:
     running = await start("latency: {ttft: 1h}\n", vendors=[TOY])
     clock = running.built.clock
@@ -263,6 +265,7 @@ rules:
 """
 
 
+@pytest.mark.covers("language/outcomes", "error")
 async def test_a_rule_refuses(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     answer = await ask(running, "/chat", {"prompt": "Hi there"})
@@ -271,6 +274,7 @@ async def test_a_rule_refuses(start: Start) -> None:
     assert b"overloaded: later" in answer.body
 
 
+@pytest.mark.covers("language/outcomes", "reply")
 async def test_a_rule_fixes_the_answer(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     answer = await ask(running, "/chat", {"prompt": "Bye"})
@@ -278,6 +282,7 @@ async def test_a_rule_fixes_the_answer(start: Start) -> None:
     assert answer.header("x-emulator-rule") == "%E5%9B%BA%E5%AE%9A"
 
 
+@pytest.mark.covers("language/keys of a reply", "template")
 async def test_a_reply_says_of_the_request_what_it_is_told_to(start: Start) -> None:
     text = "{session}: {prompt} to {model}, {attempt} by {header.x-key} at {now}"
     running = await start(f"rules: [{{name: r, reply: {{template: true, text: '{text}'}}}}]", vendors=[TOY])
@@ -292,6 +297,7 @@ async def test_a_rule_reaches_catalogue_routes(start: Start) -> None:
     assert (await ask(running, "/echo")).status == 404
 
 
+@pytest.mark.covers("promises/journal", "an entry for each call")
 async def test_every_call_is_recorded(toy: Running) -> None:
     await ask(toy, "/chat", {"prompt": "Hi", "max": 5})
     await ask(toy, "/nowhere")

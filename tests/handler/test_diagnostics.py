@@ -63,6 +63,7 @@ def port_of(running: Running, vendor: str) -> str:
     return running.urls[vendor].rpartition(":")[2]
 
 
+@pytest.mark.covers("promises/journal", "a path of another vendor", case="another")
 @pytest.mark.parametrize(
     ("port", "target", "says"),
     [
@@ -113,6 +114,7 @@ async def test_several_may_have_a_path(start: Start) -> None:
     assert says in await hint(running, "toy", "/v1/chat/completions")
 
 
+@pytest.mark.covers("promises/journal", "a deployment spelled alike", case="a typo in the body")
 @pytest.mark.parametrize(
     ("target", "body", "says"),
     [
@@ -144,6 +146,8 @@ async def test_a_deployment_that_is_not_there(start: Start, target: str, body: J
     assert await hint(running, "other", target, body) == says
 
 
+@pytest.mark.covers("promises/journal", "which limit, asked, left, wait", case="tokens")
+@pytest.mark.covers("promises/journal", "a limit that can never be met", case="never")
 @pytest.mark.parametrize(
     ("limit", "tokens", "says"),
     [
@@ -186,6 +190,7 @@ async def test_every_limit_that_refuses_is_named(start: Start) -> None:
     assert [(limit.limit, limit.wait) for limit in entry.limits] == [("limits[0]", 60.0), ("limits[1]", None)]
 
 
+@pytest.mark.covers("promises/journal", "for what was refused")
 async def test_other_refusals(start: Start) -> None:
     running = await start("keys: [{token: t, principal: p}]\n", vendors=[TOY])
     assert await hint(running, "toy", "/chat", {}) == "no key of the scenario came with it"
@@ -202,6 +207,7 @@ async def test_an_injected_error_is_no_mistake(start: Start) -> None:
 # Headers of our own
 
 
+@pytest.mark.covers("promises/first steps", "a typo in a header of ours")
 @pytest.mark.parametrize(
     ("header", "says"),
     [

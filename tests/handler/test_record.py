@@ -39,6 +39,7 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
     assert entry.bytes_in == len(entry.payload.request.body)
 
 
+@pytest.mark.covers("promises/journal", "complete before the last byte")
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
 @pytest.mark.parametrize("road", ["long", "short"])
 async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start, road: str, stream: bool) -> None:
@@ -75,6 +76,7 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start
     assert len(come) < len(received)
 
 
+@pytest.mark.covers("promises/journal", "for what was malformed")
 @pytest.mark.parametrize(
     ("body", "shown"),
     [
@@ -94,6 +96,7 @@ async def test_a_malformed_call_is_entered_as_it_came(start: Start, body: bytes,
     assert row["id"] == answer.header("x-emulator-request-id")
 
 
+@pytest.mark.covers("promises/journal", "the terminator is an event")
 async def test_events_are_counted_with_the_one_that_ends_them(start: Start) -> None:
     running = await start("rules: [{name: fixed, reply: {text: one two three}}]\n")
     answer = await running.send("databricks", HEAD.encode(), chat(stream=True))
@@ -101,6 +104,7 @@ async def test_events_are_counted_with_the_one_that_ends_them(start: Start) -> N
     assert [entry.events for entry in running.built.journal] == [len(answer.events())]
 
 
+@pytest.mark.covers("promises/journal", "what it is a retry of, and how often it was retried")
 async def test_attempts_are_joined_in_a_session(start: Start) -> None:
     running = await start(vendors=[TOY])
     entries = [await ask(running) for _ in range(3)]
@@ -110,6 +114,7 @@ async def test_attempts_are_joined_in_a_session(start: Start) -> None:
     assert (other.attempt, other.retry_of) == (1, None)
 
 
+@pytest.mark.covers("promises/journal", "no bodies on demand", case="none")
 @pytest.mark.parametrize(
     ("settings", "kept", "cut"),
     [
@@ -133,6 +138,7 @@ async def test_a_session_keeps_so_many_calls(start: Start) -> None:
     assert [entry.seq for entry in running.built.journal] == [2, 3]
 
 
+@pytest.mark.covers("promises/journal", "for what no vendor has")
 async def test_a_call_to_no_vendor_is_entered(start: Start) -> None:
     running = await start(vendors=[TOY])
     await running.ask("front", "/nobody/v1/models")

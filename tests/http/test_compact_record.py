@@ -97,6 +97,9 @@ def compare(entry: Object, answer: Answer, body: bytes) -> None:
     assert SECRET not in json.dumps(entry)
 
 
+@pytest.mark.covers("promises/journal", "a call read after time went by", case="time goes by")
+@pytest.mark.covers("promises/journal", "a call read after its scenario", case="a rule that takes it")
+@pytest.mark.covers("promises/journal", "a call read after its vendor", case="its vendor is gone")
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
 @pytest.mark.parametrize("change", CHANGES)
 async def test_it_says_what_was_sent(start: Start, change: Change, stream: bool) -> None:
@@ -111,6 +114,7 @@ async def test_it_says_what_was_sent(start: Start, change: Change, stream: bool)
         assert (entry["summary"], entry["explanation"], entry["principal"]) == ("No rule was asked.", [], "default")
 
 
+@pytest.mark.covers("promises/verification", "a call of the short road")
 async def test_it_can_be_verified_and_is_among_the_nearest_after_another_scenario(start: Start) -> None:
     running = await start()
     await ask_twice(running, HEAD, chat())
@@ -131,6 +135,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.covers("promises/journal", "a quick call is its session's")
 @pytest.mark.parametrize(("more", "prefix", "suffix"), WAYS)
 async def test_it_is_its_sessions_by_every_way(start: Start, more: str, prefix: str, suffix: str) -> None:
     running = await start()
@@ -157,6 +162,7 @@ async def test_a_port_of_its_own_is_its_sessions(start: Start) -> None:
         compare(await whole(running, answer, "a"), answer, body)
 
 
+@pytest.mark.covers("promises/journal", "a quick call shows no credential")
 async def test_a_report_has_it_whole_and_no_credential(start: Start) -> None:
     running = await start()
     answers = await ask_twice(running, HEAD, chat("Where do tides come from?"))

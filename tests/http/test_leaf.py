@@ -63,6 +63,7 @@ def test_a_restart_breaks_nobody(authority: Authority) -> None:
         shake(make_context(start, ["localhost"]), client, "localhost")
 
 
+@pytest.mark.covers("promises/first steps", "two authorities at once")
 def test_emulators_with_authorities_of_their_own_are_trusted_together(tmp_path: Path, authority: Authority) -> None:
     other = keep_authority(tmp_path)
     client = trusting(authority.path, other.path)

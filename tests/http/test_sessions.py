@@ -12,6 +12,13 @@ def basic(password: str) -> str:
     return "Basic " + b64encode(f"token:{password}".encode()).decode()
 
 
+@pytest.mark.covers("promises/sessions", "by an api-key", case="an api-key")
+@pytest.mark.covers("promises/sessions", "the header before the path", case="the header before the path")
+@pytest.mark.covers("promises/sessions", "the path before the key", case="the path before the key")
+@pytest.mark.covers("promises/sessions", "the key before the host", case="the key before the host")
+@pytest.mark.covers("promises/sessions", "the host before baggage", case="then the host")
+@pytest.mark.covers("promises/sessions", "after the last tilde of a key", case="the last of two tildes")
+@pytest.mark.covers("promises/sessions", "what is no name stays in the key", case="no such name in a key")
 @pytest.mark.parametrize(
     ("path", "headers", "session", "left"),
     [
@@ -39,11 +46,13 @@ def test_the_first_way_that_names_a_session_wins(path: str, headers: dict[str, s
     assert (found.session, found.path) == (session, left)
 
 
+@pytest.mark.covers("promises/sessions", "its own port last")
 def test_a_port_of_ones_own_comes_last() -> None:
     assert route_session("/v1", CIMultiDict(), default="own").session == "own"
     assert route_session("/v1", CIMultiDict({"baggage": "emulator.session=a"}), default="own").session == "a"
 
 
+@pytest.mark.covers("promises/sessions", "credentials are cut before anybody sees them")
 @pytest.mark.parametrize(
     ("headers", "left"),
     [
@@ -69,6 +78,7 @@ def test_basic_credentials_that_are_none_are_left_as_they_are(token: str) -> Non
     assert (found.session, dict(found.headers)) == ("", headers)
 
 
+@pytest.mark.covers("promises/sessions", "a listed key is whole")
 def test_a_key_that_is_listed_is_whole() -> None:
     found = route_session("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
     assert (found.session, found.headers["api-key"]) == ("", "k~a")
@@ -94,6 +104,7 @@ def test_the_path_is_kept_for_links() -> None:
     assert route_session("/v1", CIMultiDict()).prefix == ""
 
 
+@pytest.mark.covers("promises/sessions", "names that are refused")
 @pytest.mark.parametrize(
     ("path", "headers"),
     [

@@ -165,6 +165,7 @@ async def test_a_truncated_stream_ends_as_http_says_and_the_connection_goes_on(s
         assert (await read_answer(connection.reader)).status == 200
 
 
+@pytest.mark.covers("language/faults", "stall")
 async def test_a_stall_follows_the_clock(start: Start) -> None:
     served = await start(SAY.format("{type: stall, after_tokens: 2, for: 1h}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
@@ -193,6 +194,7 @@ async def test_a_stall_adds_to_the_pace(start: Start) -> None:
     assert (entry.duration, entry.ttft, entry.whole) == (64.0, 1.0, True)
 
 
+@pytest.mark.covers("language/faults", "hang")
 async def test_a_hang_ends_when_the_client_leaves(start: Start) -> None:
     served = await start(SAY.format("{type: hang}"), vendors=[TOY])
     async with connect(served, {}) as connection:
@@ -232,6 +234,7 @@ async def test_a_hang_holds_no_process_up() -> None:
     assert entry.status == 0
 
 
+@pytest.mark.covers("language/faults", "drip")
 async def test_a_drip_comes_byte_by_byte_by_the_clock(start: Start) -> None:
     served = await start(SAY.format("{type: drip, bytes_per_second: 2}"), vendors=[TOY])
     async with connect(served, {}) as connection:
@@ -308,6 +311,7 @@ async def ask(served: Running, target: str, body: JSON = None, **headers: str) -
 ALWAYS = "rules:\n- {name: r, error: {kind: overloaded}, faults: [{type: status, status: 222}]}\n"
 
 
+@pytest.mark.covers("language/headers", "x-emulator-error", "x-emulator-fault")
 async def test_headers_win_over_rules(start: Start) -> None:
     served = await start(ALWAYS, vendors=[TOY])
     prompt: JSON = {"prompt": "Hi", "max": 3}
@@ -320,6 +324,7 @@ async def test_headers_win_over_rules(start: Start) -> None:
     assert [entry.faults for entry in served.built.journal] == [("status",), ("wrong_content_type", "status"), ()]
 
 
+@pytest.mark.covers("language/headers", "x-emulator-ttft")
 async def test_a_header_sets_the_time_to_first_token(start: Start) -> None:
     served = await start("version: 1\nclock: instant\n" + SLOW, vendors=[TOY])
     await ask(served, "/chat", {"prompt": "Hi", "max": 3}, x_emulator_ttft="7s")

@@ -120,6 +120,7 @@ def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
     assert (large.explain(), bool(small.explain())) == ((), True)
 
 
+@pytest.mark.covers("promises/journal", "how much in all")
 def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
     journal = Journal()
     calls = [Call(str(number), 2**20) for number in range(33)]
@@ -161,6 +162,7 @@ def test_scenarios_are_let_go_before_there_are_too_many() -> None:
     assert len(journal) == 3_000
 
 
+@pytest.mark.covers("promises/sessions", "a journal of its own")
 def test_one_session_is_forgotten_alone() -> None:
     journal = Journal(most_kept=100)
     for name, session in (("1", "a"), ("2", "b"), ("3", "a")):

@@ -48,6 +48,14 @@ def quantile(draws: list[float], p: float) -> float:
     return sorted(draws)[min(int(p * len(draws)), len(draws) - 1)]
 
 
+@pytest.mark.covers("language/latency types", "constant", case="a constant is low")
+@pytest.mark.covers("language/latency types", "uniform", case="uniform, first quarter")
+@pytest.mark.covers("language/latency types", "normal", case="normal, one deviation")
+@pytest.mark.covers("language/latency types", "lognormal", case="lognormal, p99")
+@pytest.mark.covers("language/latency types", "gamma", case="gamma of shape two, p90")
+@pytest.mark.covers("language/latency types", "pareto", case="pareto, heavy tail")
+@pytest.mark.covers("language/latency types", "empirical", case="empirical, between two quantiles")
+@pytest.mark.covers("language/latency types", "histogram", case="histogram with an empty bin")
 @pytest.mark.parametrize(
     ("spec", "p", "seconds"),
     [
@@ -111,6 +119,7 @@ def test_gamma_varies_as_much_as_its_cv_says() -> None:
     assert deviation / mean == pytest.approx(0.4, rel=0.05)
 
 
+@pytest.mark.covers("language/latency types", "mixture")
 def test_a_mixture_draws_its_parts_by_weight() -> None:
     parts: JSON = [{"weight": 3, "type": "constant", "value": "1s"}, {"weight": 1, "type": "constant", "value": "2s"}]
     draws = sample({"type": "mixture", "parts": parts})
@@ -133,6 +142,7 @@ def test_empirical_ends_at_its_outermost_quantiles() -> None:
     assert (min(draws), max(draws)) == (0.2, 2.0)
 
 
+@pytest.mark.covers("language/keys of latency", "max")
 @pytest.mark.parametrize("spec", ALL)
 def test_max_clamps_what_exceeds_it(spec: JSON) -> None:
     whole = as_object({"type": "constant", "value": spec} if isinstance(spec, str) else spec)

@@ -20,6 +20,10 @@ def pace(spec: JSON, count: int = 4, prompt_tokens: int = 0, running: int = 1, k
 LOAD: Object = {"itl": "10ms", "load": {"capacity": 5, "factor": 3.0}}
 
 
+@pytest.mark.covers("language/keys of latency", "ttft", case="ttft moves all tokens")
+@pytest.mark.covers("language/keys of latency", "itl", case="itl parts them")
+@pytest.mark.covers("language/keys of latency", "prefill", case="prefill counts prompt tokens")
+@pytest.mark.covers("language/keys of latency", "factor", case="half way to capacity")
 @pytest.mark.parametrize(
     ("spec", "prompt_tokens", "running", "due"),
     [
@@ -69,6 +73,8 @@ def test_long_constant_answers_are_paced_as_short_ones() -> None:
     assert due[-1] == pytest.approx(1 + 49.99)
 
 
+@pytest.mark.covers("language/sections", "latency")
+@pytest.mark.covers("language/outcomes", "latency")
 @pytest.mark.parametrize(
     ("default", "rule", "merged"),
     [

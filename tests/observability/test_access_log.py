@@ -83,6 +83,7 @@ async def test_calls_alike_are_explained_once(start: Start) -> None:
     assert [("no rule matched" in line) for line in lines] == [False, True, False, False]
 
 
+@pytest.mark.covers("promises/first steps", "session, principal and stream in the log")
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
@@ -144,6 +145,7 @@ def test_messages_cannot_be_forged(form: str, letter: str) -> None:
         assert [line[:5] for line in lines] == ["INFO ", "  09:", "ERROR", "  lin"]
 
 
+@pytest.mark.covers("promises/journal", "the same in the log")
 async def test_why_it_was_refused_stands_below() -> None:
     hint = "limits[0] refuses: 400 output tokens asked, 60 of 4000 left, enough in 12.5 s"
     line, below = await write(make_entry(status=429, error="rate_limited", hint=hint))
@@ -157,6 +159,7 @@ async def test_a_name_with_hyphens_stays_whole() -> None:
     assert {word for line in below for word in line.split()} == {"there", "are", "x-emulator-session"}
 
 
+@pytest.mark.covers("promises/first steps", "120 columns")
 async def test_lines_fit_120_columns() -> None:
     entry = make_entry(
         path="/long" * 50,
@@ -189,6 +192,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.covers("promises/first steps", "colours on a terminal")
 @pytest.mark.parametrize(
     ("stream", "environment", "colour"),
     [

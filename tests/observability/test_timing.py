@@ -39,6 +39,7 @@ async def test_answers_are_counted_by_their_errors(start: Start) -> None:
     assert value["overall"]["ttft"]["worst"] >= value["overall"]["ttft"]["p50"] >= 0.0
 
 
+@pytest.mark.covers("promises/journal", "times as planned and as they were")
 @pytest.mark.parametrize("stream", [True, False])
 async def test_the_journal_has_planned_and_actual_times(start: Start, stream: bool) -> None:
     running = await start(REAL, vendors=[TOY])
@@ -115,6 +116,7 @@ async def read_all(running: Running, head: bytes, body: bytes) -> bytes:
     return data
 
 
+@pytest.mark.covers("language/control plane", "GET /timing")
 async def test_a_run_that_is_late_is_invalid(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     running = await start(REAL + "timing: {invalid_above: 1us}\n", vendors=[TOY])
     for _ in range(3):

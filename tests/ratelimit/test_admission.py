@@ -87,6 +87,11 @@ def test_output_is_reserved(
     assert reserve_output(make_call(ask, deployment, prompt_tokens)) == reserved
 
 
+@pytest.mark.covers("language/sections", "limits")
+@pytest.mark.covers("language/units", "input_tokens", case="prompt tokens are counted exactly")
+@pytest.mark.covers("language/units", "output_tokens", case="an answer is settled with what was sent")
+@pytest.mark.covers("language/units", "tokens", case="both together")
+@pytest.mark.covers("language/keys of a limit", "unit")
 @pytest.mark.parametrize(
     ("unit", "left", "settled", "refused"),
     [
@@ -108,6 +113,13 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
         assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
 
 
+@pytest.mark.covers("language/keys of a limit", "vendor", case="one vendor's")
+@pytest.mark.covers("language/keys of a limit", "deployment", case="one name's")
+@pytest.mark.covers("language/keys of a limit", "principal", case="one caller's own")
+@pytest.mark.covers("language/keys of a limit", "per", case="one for all")
+@pytest.mark.covers("language/keys of a limit", "per: principal", case="each caller")
+@pytest.mark.covers("language/keys of a limit", "per: deployment", case="each deployment")
+@pytest.mark.covers("promises/first steps", "a limit of one principal", case="one caller's own")
 @pytest.mark.parametrize(
     ("limit", "shared"),
     [
@@ -144,6 +156,7 @@ async def test_who_shares_a_quota(limit: str, shared: dict[str, bool]) -> None:
             await admit(gate, *calls[name], 0.0)
 
 
+@pytest.mark.covers("databricks/rate limits", "the tightest wins")
 async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
     gate = open_gate(
         "{unit: requests, amount: 1, window: 10s, strategy: fixed}",

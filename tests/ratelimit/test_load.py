@@ -10,6 +10,7 @@ from tests.handler.toy import TOY
 from tests.ratelimit.clients import AZURE, DATABRICKS, move, toy_stream, until_busy, wait_for
 
 
+@pytest.mark.covers("language/keys of latency", "capacity", "queue")
 async def test_load_lets_so_many_run_and_so_many_wait(start: Start) -> None:
     running = await start("latency: {ttft: 10s, load: {capacity: 2, queue: 1}}\n", vendors=[TOY])
     ask = [
@@ -26,6 +27,7 @@ async def test_load_lets_so_many_run_and_so_many_wait(start: Start) -> None:
     assert last.ttft == pytest.approx(20.0)
 
 
+@pytest.mark.covers("language/keys of latency", "load")
 async def test_load_stretches_the_gaps(start: Start) -> None:
     running = await start("latency: {itl: 1s, load: {capacity: 3, factor: 3.0}}\n", vendors=[TOY])
     streams = [await toy_stream(running, 5) for _ in range(3)]

@@ -27,6 +27,8 @@ everyone = pytest.mark.parametrize(
 two = pytest.mark.parametrize("chat", [pytest.param(c, id=c.vendor) for c in (DATABRICKS, AZURE)])
 
 
+@pytest.mark.covers("language/units", "requests")
+@pytest.mark.covers("language/keys of a limit", "amount", "window", "strategy")
 @everyone
 @pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
 async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat: Chat, strategy: str) -> None:
@@ -43,6 +45,7 @@ async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat:
     assert (await chat.ask(running)).status == 200
 
 
+@pytest.mark.covers("azure/headers of an answer", "UserByModelByMinuteTokens", "UserByModelByMinuteUncachedInputTokens")
 @pytest.mark.parametrize(
     ("chat", "profile", "unit", "text"),
     [
@@ -85,6 +88,7 @@ async def test_a_refusal_has_the_vendors_words(start: Start, chat: Chat, profile
         await asyncio.sleep(0.001)
 
 
+@pytest.mark.covers("language/units", "concurrency")
 @two
 async def test_eight_at_a_time_are_eight(start: Start, chat: Chat) -> None:
     running = await start(
@@ -136,6 +140,7 @@ async def test_what_can_never_be_had_is_told_to_wait_a_window(start: Start) -> N
     assert (refused.status, refused.header("Retry-After")) == (429, "30")
 
 
+@pytest.mark.covers("promises/sessions", "quotas of its own")
 async def test_principals_and_sessions_have_quotas_of_their_own(start: Start) -> None:
     keys = "keys: [{token: search, principal: search}, {token: batch, principal: batch}]\n"
     running = await start(keys + "limits: [{per: principal, unit: requests, amount: 1, window: 60s}]")

@@ -19,6 +19,7 @@ async def now_of(running: Running, session: str) -> float:
     return float(str(clock["now"]))
 
 
+@pytest.mark.covers("promises/sessions", "places of its own")
 async def test_a_session_has_places_of_its_own(start: Start) -> None:
     running = await start("latency: {ttft: 10s, load: {capacity: 1, queue: 0}}\n", vendors=[TOY])
     calls = [asyncio.create_task(ask(running, prompt, session)) for session in ("a", "b", "") for prompt in ("1", "2")]
@@ -29,6 +30,7 @@ async def test_a_session_has_places_of_its_own(start: Start) -> None:
     assert [sorted(call.result().status for call in calls[at : at + 2])[0] for at in (0, 2, 4)] == [200] * 3
 
 
+@pytest.mark.covers("promises/sessions", "running calls of its own")
 async def test_a_session_has_running_calls_of_its_own(start: Start) -> None:
     limit = "latency: {ttft: 10s}\nlimits: [{unit: concurrency, amount: 1}]\n"
     running = await start(limit, vendors=[TOY])
@@ -45,6 +47,7 @@ async def test_a_session_has_running_calls_of_its_own(start: Start) -> None:
     ]
 
 
+@pytest.mark.covers("promises/sessions", "attempts of its own")
 async def test_equal_requests_are_counted_as_attempts_in_their_session_alone(start: Start) -> None:
     running = await start(vendors=[TOY])
     for session in ("a", "b", "a", ""):
@@ -57,6 +60,7 @@ async def test_equal_requests_are_counted_as_attempts_in_their_session_alone(sta
     ]
 
 
+@pytest.mark.covers("promises/sessions", "its clock ends with it")
 async def test_a_clock_of_a_session_ends_with_it(start: Start) -> None:
     running = await start(vendors=[TOY])
     before = await now_of(running, "a")
@@ -66,6 +70,7 @@ async def test_a_clock_of_a_session_ends_with_it(start: Start) -> None:
     assert await now_of(running, "a") == before
 
 
+@pytest.mark.covers("promises/sessions", "its scenario ends with it")
 async def test_a_scenario_of_a_session_ends_with_it(start: Start) -> None:
     running = await start(vendors=[TOY])
     await control(running, "PUT", "/scenario?session=a", "version: 1\nname: own\n")
@@ -74,6 +79,7 @@ async def test_a_scenario_of_a_session_ends_with_it(start: Start) -> None:
     assert (await control(running, "GET", "/scenario?session=a")).json()["name"] == "test"
 
 
+@pytest.mark.covers("promises/sessions", "the list says when it was used")
 async def test_sessions_say_when_they_were_last_used(start: Start) -> None:
     running = await start(vendors=[TOY])
     for session in ("old", "young"):
@@ -85,6 +91,7 @@ async def test_sessions_say_when_they_were_last_used(start: Start) -> None:
     assert rows["young"] >= rows["old"]
 
 
+@pytest.mark.covers("promises/sessions", "names that are taken")
 @pytest.mark.parametrize("name", ["a", "A-Za-z0-9._-", "x" * 64])
 async def test_what_can_be_a_name_is_one(start: Start, name: str) -> None:
     running = await start(vendors=[TOY])
@@ -92,6 +99,7 @@ async def test_what_can_be_a_name_is_one(start: Start, name: str) -> None:
     assert (await control(running, "GET", f"/requests?session={name}")).json()["total"] == 1
 
 
+@pytest.mark.covers("promises/sessions", "how long that is, and how many there are")
 def test_an_hour_and_ten_thousand_sessions() -> None:
     gone: list[str] = []
     now = 0.0

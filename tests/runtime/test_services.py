@@ -40,6 +40,7 @@ deployments:
 """
 
 
+@pytest.mark.covers("promises/first steps", "a state for a time")
 def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
     runtime = create_application(load_text(LOADING), vendors={"toy": TOY}).runtime
     deployments = runtime.active.apps["toy"].service.deployments

@@ -37,11 +37,13 @@ async def toy(start: Start) -> Running:
     return await start(SECOND, vendors=[TOY])
 
 
+@pytest.mark.covers("promises/sessions", "counters of its own, under the server's scenario too")
 async def test_each_session_counts_apart(toy: Running) -> None:
     statuses = [(await ask(toy, session)).status for session in ("a", "b", "", "a", "b", "")]
     assert statuses == [200, 200, 200, 400, 400, 400]
 
 
+@pytest.mark.covers("promises/sessions", "a scenario of its own")
 async def test_a_scenario_of_ones_own_disturbs_nobody(toy: Running) -> None:
     text = b"version: 1\nname: mine\nrules: [{name: never, error: {kind: internal}}]\n"
     put = await control(toy, "PUT", "/scenario?session=a", text)
@@ -51,6 +53,7 @@ async def test_a_scenario_of_ones_own_disturbs_nobody(toy: Running) -> None:
     assert (await control(toy, "GET", "/scenario?session=a")).json()["name"] == "mine"
 
 
+@pytest.mark.covers("promises/sessions", "what it does not set is the server's")
 async def test_what_a_session_does_not_set_is_the_servers(toy: Running) -> None:
     before = (await control(toy, "GET", "/clock")).json()["now"]
     await control(toy, "PUT", "/scenario?session=a", b"version: 1\nname: mine\n")
@@ -59,6 +62,7 @@ async def test_what_a_session_does_not_set_is_the_servers(toy: Running) -> None:
     assert (await control(toy, "GET", "/clock?session=a")).json()["now"] == before + 60
 
 
+@pytest.mark.covers("promises/sessions", "a clock of its own")
 async def test_a_clock_that_a_session_moves_is_its_own(toy: Running) -> None:
     before = (await control(toy, "GET", "/clock")).json()["now"]
     await ask(toy, "a")
@@ -68,6 +72,7 @@ async def test_a_clock_that_a_session_moves_is_its_own(toy: Running) -> None:
     assert (await ask(toy, "a")).status == 400  # its counters went with it
 
 
+@pytest.mark.covers("promises/sessions", "a seed of its own")
 async def test_a_seed_of_ones_own_gives_another_world(toy: Running) -> None:
     await control(toy, "PUT", "/scenario?session=a&seed=7", FROZEN.encode())
     await control(toy, "PUT", "/scenario?session=b&seed=7", FROZEN.encode())
@@ -75,6 +80,7 @@ async def test_a_seed_of_ones_own_gives_another_world(toy: Running) -> None:
     assert texts[1] == texts[2] != texts[0]
 
 
+@pytest.mark.covers("promises/sessions", "its reset")
 async def test_a_reset_begins_one_session_anew(toy: Running) -> None:
     for session in ("a", "b"):
         await ask(toy, session)
@@ -84,6 +90,8 @@ async def test_a_reset_begins_one_session_anew(toy: Running) -> None:
     assert [entry["attempt"] for entry in listed] == [1]
 
 
+@pytest.mark.covers("language/control plane", "GET /sessions", "DELETE /sessions/{name}")
+@pytest.mark.covers("promises/sessions", "from its first use until it is ended", "to end one that is not there is 404")
 async def test_sessions_are_listed_from_their_first_use_and_end(toy: Running) -> None:
     await ask(toy, "a")
     await ask(toy, "a")
@@ -96,6 +104,8 @@ async def test_sessions_are_listed_from_their_first_use_and_end(toy: Running) ->
     assert (await ask(toy, "a")).status == 200
 
 
+@pytest.mark.covers("language/control plane", "POST /sessions/{name}/listen")
+@pytest.mark.covers("promises/sessions", "that port closes with the session")
 async def test_a_port_of_ones_own_lasts_until_the_session_ends(toy: Running) -> None:
     opened = (await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toy"}))).json()["url"]
     assert (await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toy"}))).json()["url"] == opened
@@ -113,6 +123,7 @@ async def test_a_port_for_a_vendor_that_is_not_served_is_refused(toy: Running) -
     assert (answer.status, "there are toy" in answer.json()["detail"]) == (404, True)
 
 
+@pytest.mark.covers("promises/sessions", "links carry its path")
 async def test_the_path_names_a_session_on_both_ports_and_comes_back_in_links(toy: Running) -> None:
     own = await toy.ask("toy", "/_s/a/open", headers=KEY)
     front = await toy.ask("front", "/_s/a/toy/open", headers=KEY)
@@ -132,6 +143,13 @@ HERE = f"rules: [{{name: here, when: {{session: a, endpoint: {CHAT}}}, reply: {{
 BASIC = "Basic " + base64.b64encode(b"token:k~a").decode()
 
 
+@pytest.mark.covers("promises/sessions", "by a header", case="a header")
+@pytest.mark.covers("promises/sessions", "by the path", case="the path")
+@pytest.mark.covers("promises/sessions", "by the path on the front", case="the path on the front")
+@pytest.mark.covers("promises/sessions", "by a bearer key", case="a bearer token")
+@pytest.mark.covers("promises/sessions", "by a basic password", case="a basic password")
+@pytest.mark.covers("promises/sessions", "by baggage", case="baggage")
+@pytest.mark.covers("promises/sessions", "by a port of its own", case="a port of its own")
 @pytest.mark.parametrize(
     ("where", "path", "headers"),
     [
@@ -161,6 +179,7 @@ async def test_no_way_leaves_a_trace_but_in_the_journals_session(
     assert (entry["path"], entry["principal"], entry["attempt"]) == (CHAT, "default", 1)
 
 
+@pytest.mark.covers("promises/sessions", "also one a session's scenario lists")
 async def test_a_key_that_a_sessions_own_scenario_lists_is_whole(start: Start) -> None:
     running = await start()
     own = b"version: 1\nname: own\nkeys: [{token: team~one, principal: search}]\n"
@@ -177,6 +196,7 @@ async def test_a_key_that_a_sessions_own_scenario_lists_is_whole(start: Start) -
     assert [(entry.session, entry.principal) for entry in running.built.journal] == [("a", "search")] * 3
 
 
+@pytest.mark.covers("promises/sessions", "by the host, in lower case")
 async def test_the_host_names_a_session_in_lower_case(start: Start) -> None:
     running = await start()
     body = dump_json(SAID)
@@ -203,6 +223,7 @@ async def test_a_port_that_is_refused_makes_no_session(toy: Running, name: str, 
     assert (await control(toy, "GET", "/sessions")).json()["sessions"] == []
 
 
+@pytest.mark.covers("promises/sessions", "one of the library, with a seed")
 async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start) -> None:
     running = await start()
     listed = (await control(running, "GET", "/scenarios")).json()["scenarios"]
@@ -212,6 +233,7 @@ async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start
     assert (await control(running, "GET", "/scenario")).json()["name"] == "test"
 
 
+@pytest.mark.covers("promises/sessions", "they are refused as a problem")
 async def test_a_name_that_cannot_be_one_is_a_problem(toy: Running) -> None:
     answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "x-emulator-session": "a b"})
     assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
@@ -236,6 +258,7 @@ def test_a_session_nobody_uses_is_forgotten() -> None:
     assert [session.name for session in sessions] == ["young", "new"]
 
 
+@pytest.mark.covers("promises/sessions", "unused for long, it goes")
 def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
     now = 0.0
     gone: list[str] = []

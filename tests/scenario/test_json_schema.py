@@ -125,6 +125,7 @@ def rows_of(text: str) -> list[str]:
 MISTAKES = list(list_mistakes())
 
 
+@pytest.mark.covers("promises/first steps", "the schema of editors")
 @pytest.mark.parametrize(("name", "text"), MISTAKES, ids=[name for name, _ in MISTAKES])
 def test_what_check_refuses_the_schema_refuses(name: str, text: str) -> None:
     assert rows_of(text)

@@ -244,6 +244,7 @@ def test_what_depends_on_the_order_says_so(text: str, warning: str) -> None:
     assert warn(text) == [warning]
 
 
+@pytest.mark.covers("promises/first steps", "order, said once a file")
 def test_each_file_says_once_what_depends_on_the_order(tmp_path: Path) -> None:
     rule = "- {{name: {}, times: {{every: 2}}, pass: true}}\n"
     one, two = (rule.format(f"{name}1") + rule.format(f"{name}2") for name in "ab")
@@ -312,6 +313,7 @@ def test_a_limit_on_a_deployment_that_nobody_serves() -> None:
     assert "limits[0].deployment" in [row.path for row in lint(load_text(text), VENDORS, CATALOGUE)]
 
 
+@pytest.mark.covers("promises/first steps", "a limit nobody can meet")
 @pytest.mark.parametrize(
     ("limit", "reserved"),
     [
@@ -339,6 +341,7 @@ def test_a_limit_of_a_principal_that_is_misspelt() -> None:
     assert "limits[0].principal: the limit is never reached: bach is not among the keys; did you mean batch?" in found
 
 
+@pytest.mark.covers("promises/first steps", "a reply that is not what it looks like")
 @pytest.mark.parametrize(
     ("rule", "warning"),
     [

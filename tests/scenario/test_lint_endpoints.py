@@ -16,6 +16,7 @@ ROUTES = {
 }
 
 
+@pytest.mark.covers("promises/first steps", "an endpoint nobody has")
 @pytest.mark.parametrize(
     ("when", "says"),
     [

@@ -96,6 +96,7 @@ def test_a_library_reports_the_mistakes_of_all_its_files(tmp_path: Path) -> None
     assert [Path(row.file).name for row in caught.value.rows] == ["a.yaml", "b.yml", "c.yaml"]
 
 
+@pytest.mark.covers("promises/first steps", "a folder of one file", case="the only one")
 @pytest.mark.parametrize(
     ("files", "name", "chosen"),
     [
@@ -143,6 +144,7 @@ def test_a_path_that_cannot_be_read_is_a_mistake(tmp_path: Path, path: Path) -> 
             read([tmp_path / path])
 
 
+@pytest.mark.covers("promises/first steps", "a shipped scenario by its name")
 def test_a_name_without_a_folder_is_one_of_the_shipped() -> None:
     loaded, library = load_paths([], "throttled-tenant")
     assert loaded.scenario.name == "throttled-tenant"

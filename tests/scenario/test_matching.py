@@ -30,6 +30,17 @@ B = replace(CHAT, fingerprint=b"b", principal="batch", deployment="llama-70b")
 C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
 
 
+@pytest.mark.covers("language/times", "first", case="first")
+@pytest.mark.covers("language/times", "nth", case="nth of a list")
+@pytest.mark.covers("language/times", "every", case="every")
+@pytest.mark.covers("language/times", "after", case="after")
+@pytest.mark.covers("language/times", "between", case="between is half open")
+@pytest.mark.covers("language/times", "repeat", case="a burst opens each period")
+@pytest.mark.covers("language/times", "per", case="per rule is the default")
+@pytest.mark.covers("language/scopes", "rule", case="per rule")
+@pytest.mark.covers("language/scopes", "request", case="per request, so a retry is attempt two")
+@pytest.mark.covers("language/scopes", "principal", case="per principal")
+@pytest.mark.covers("language/scopes", "deployment", case="per deployment")
 @pytest.mark.parametrize(
     ("times", "calls", "expected"),
     [
@@ -77,6 +88,7 @@ async def names(text: str, calls: Sequence[RequestAttributes]) -> list[str | Non
     return [None if match.rule is None else match.rule.name for match in await play(rules(text), calls)]
 
 
+@pytest.mark.covers("language/sections", "rules")
 async def test_the_first_rule_that_matches_wins() -> None:
     text = "- {name: one, when: {vendor: azure}, pass: true}\n- {name: two, pass: true}\n- {name: three, pass: true}"
     assert await names(text, [CHAT, MODELS]) == ["two", "one"]
@@ -109,6 +121,11 @@ def describe(match: Match) -> str:
     return "pass" if outcome.pass_ else "nothing"
 
 
+@pytest.mark.covers("language/what follows a sequence", "pass", case="then pass is the default")
+@pytest.mark.covers("language/what follows a sequence", "repeat", case="then repeat")
+@pytest.mark.covers("language/what follows a sequence", "last", case="then last")
+@pytest.mark.covers("language/outcomes", "pass", case="then pass")
+@pytest.mark.covers("language/outcomes", "sequence", case="per beside it")
 @pytest.mark.parametrize(
     ("rule", "calls", "expected"),
     [
@@ -136,6 +153,7 @@ def attempts(count: int) -> list[RequestAttributes]:
     return [replace(CHAT, attempt=index) for index in range(count)]
 
 
+@pytest.mark.covers("language/times", "probability")
 async def test_chance_is_as_likely_as_it_says() -> None:
     outcome = await taken("times: {probability: 0.3}", attempts(3000))
     assert outcome.count("x") / 3000 == pytest.approx(0.3, abs=0.03)
@@ -148,6 +166,7 @@ async def test_chance_follows_from_request_and_attempt_in_any_order() -> None:
     assert forwards[::2] != forwards[1::2]
 
 
+@pytest.mark.covers("language/sections", "seed")
 async def test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules() -> None:
     def chance(name: str) -> str:
         return f"- {{name: {name}, when: {{vendor: databricks}}, times: {{probability: 0.5}}, pass: true}}"
@@ -228,6 +247,7 @@ async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
     assert (first.counts, second.counts) == ({"r": 1}, {"r": 2})
 
 
+@pytest.mark.covers("promises/first steps", "the nearest rule")
 @pytest.mark.parametrize(
     ("whens", "nearest", "failed"),
     [

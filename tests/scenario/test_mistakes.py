@@ -178,6 +178,7 @@ rules:
 """
 
 
+@pytest.mark.covers("language/sections", "version")
 def test_twelve_mistakes_are_twelve_rows() -> None:
     with pytest.raises(ScenarioError) as caught:
         load_text(TWELVE, "a.yaml")

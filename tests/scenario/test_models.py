@@ -145,6 +145,7 @@ def test_the_schema_is_json() -> None:
 BUILTIN = Deployment(vendor="azure", name="gpt", task="chat", context=1000, mode="provisioned", dimensions=8)
 
 
+@pytest.mark.covers("language/sections", "deployments")
 @pytest.mark.parametrize(
     ("entry", "builtin", "expected"),
     [
@@ -181,6 +182,7 @@ def test_deployment(entry: JSON, builtin: Deployment | None, expected: Deploymen
     assert DeploymentEntry.model_validate(entry).to_deployment(builtin) == expected
 
 
+@pytest.mark.covers("language/keys of an error", "kind")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 def test_every_error_kind_has_its_name_in_the_language(kind: ErrorKind) -> None:
     assert ErrorOutcome.model_validate({"kind": kind.value}).to_error().kind is kind
@@ -226,11 +228,14 @@ def test_replies_that_go_together(reply: str) -> None:
     assert load_text(f"version: 1\nrules: [{{name: r, reply: {reply}}}]").scenario.rules[0].reply is not None
 
 
+@pytest.mark.covers("language/sections", "timing")
 def test_timing_is_kept() -> None:
     assert load_text("version: 1\ntiming: {invalid_above: 5ms}").scenario.timing.invalid_above == 0.005
     assert load_text("version: 1").scenario.timing.invalid_above is None
 
 
+@pytest.mark.covers("language/sections", "journal")
+@pytest.mark.covers("promises/journal", "how much of a body, and how many calls", case="as a rule")
 @pytest.mark.parametrize(
     ("journal", "bodies", "entries"),
     [

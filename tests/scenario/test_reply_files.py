@@ -38,6 +38,8 @@ def load(tmp_path: Path) -> Callable[..., list[str]]:
     return read
 
 
+@pytest.mark.covers("language/keys of a reply", "file")
+@pytest.mark.covers("promises/first steps", "an answer in a file")
 def test_an_answer_is_read_without_its_last_line_break(load: Callable[..., list[str]]) -> None:
     assert load("name: r, reply: {file: answers/tides.md}") == ["The moon.\nThe sun."]
 

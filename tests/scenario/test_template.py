@@ -14,6 +14,15 @@ HEADERS = {**CHAT.headers, "authorization": "Bearer dapi-secret"}
 CALL = replace(CHAT, headers=HEADERS, attempt=2)
 
 
+@pytest.mark.covers("language/placeholders", "prompt", case="prompt")
+@pytest.mark.covers("language/placeholders", "model", case="model")
+@pytest.mark.covers("language/placeholders", "session", case="session")
+@pytest.mark.covers("language/placeholders", "attempt", case="attempt")
+@pytest.mark.covers("language/placeholders", "header.x", case="header.x")
+@pytest.mark.covers("language/placeholders", "query.x", case="query.x")
+@pytest.mark.covers("language/placeholders", "body.path", case="body.path")
+@pytest.mark.covers("language/placeholders", "now", case="now")
+@pytest.mark.covers("promises/first steps", "placeholders")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -39,6 +48,7 @@ def test_placeholder(text: str, said: str) -> None:
     assert fill(text, CALL, b"key", EPOCH + 1.5) == said
 
 
+@pytest.mark.covers("promises/first steps", "what is filled in is not read again")
 def test_what_is_filled_in_is_not_read_again() -> None:
     call = replace(CALL, query={"q": "{prompt}"})
     assert fill("{query.q}", call, b"", EPOCH) == "{prompt}"
@@ -48,6 +58,7 @@ def test_each_task_has_its_prompt() -> None:
     assert [fill("{prompt}", call, b"", EPOCH) for call in (COMPLETION, TOKENS, MODELS)] == ["a time", "", ""]
 
 
+@pytest.mark.covers("language/placeholders", "uuid")
 def test_a_uuid_follows_from_the_answers_key_and_its_place() -> None:
     first, second = fill("{uuid} {uuid}", CALL, b"key", EPOCH).split()
     assert first != second
@@ -101,6 +112,7 @@ def test_mistake_in_a_template(reply: str, row: str) -> None:
     assert rows_of(f"version: 1\nrules: [{{name: r, reply: {reply}}}]") == [f"a.yaml:{row}"]
 
 
+@pytest.mark.covers("promises/first steps", "no template without its word")
 def test_without_template_braces_are_braces() -> None:
     rule = load_text("version: 1\nrules: [{name: r, reply: {text: '{promt} {{a}}'}}]").scenario.rules[0]
     assert rule.reply is not None

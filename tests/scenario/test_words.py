@@ -15,6 +15,7 @@ from emulator.vendors import VENDORS
 from tests.scenario.texts import rows_of
 
 
+@pytest.mark.covers("promises/first steps", "words people bring")
 @pytest.mark.parametrize(
     ("rule", "meant"),
     [
@@ -66,6 +67,7 @@ def test_a_limit_for_a_time_has_a_window() -> None:
     assert "unknown key; did you mean window?" in rows[0]
 
 
+@pytest.mark.covers("promises/first steps", "short names of vendors")
 @pytest.mark.parametrize(
     ("name", "vendor"),
     [

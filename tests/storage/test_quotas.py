@@ -41,6 +41,7 @@ def till(state: State) -> Till:
     return Till(state)
 
 
+@pytest.mark.covers("language/strategies", "bucket", "fixed", "sliding")
 @pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
 async def test_sixty_a_minute_are_exactly_sixty(till: Till, strategy: Strategy) -> None:
     waits = [await till.wait(1, 0.0, MINUTE[strategy]) for _ in range(61)]

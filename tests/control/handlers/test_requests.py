@@ -54,6 +54,7 @@ async def details(running: Running) -> list[JSON]:
 # In short
 
 
+@pytest.mark.covers("promises/journal", "the short entry's fields, in order")
 async def test_the_short_entry_has_the_fields_of_the_contract_in_order(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = (await control(toy, "GET", "/requests")).json()["requests"]
@@ -62,10 +63,14 @@ async def test_the_short_entry_has_the_fields_of_the_contract_in_order(toy: Runn
     assert (entry["rule"], entry["summary"], entry["whole"]) == ("greets", "'greets' took it.", True)
 
 
+@pytest.mark.covers("promises/journal", "every field filters")
 def test_every_field_of_the_short_entry_is_a_filter() -> None:
     assert set(CONTRACT.split()) == set(RequestEntry.model_fields) == set(Filters.model_fields) - {"fault", "matched"}
 
 
+@pytest.mark.covers("language/control plane", "GET /requests")
+@pytest.mark.covers("promises/journal", "numbers rise over all sessions", "what came since", case="what came since")
+@pytest.mark.covers("promises/journal", "so many", case="the latest two")
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -150,6 +155,7 @@ async def test_a_list_shows_calls_whole_where_it_is_told(toy: Running) -> None:
 # Waiting
 
 
+@pytest.mark.covers("promises/journal", "waiting for what is new")
 async def test_waiting_ends_as_soon_as_something_new_matches(toy: Running) -> None:
     await ask(toy, "Hello")
     waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s&rule=greets"))
@@ -169,6 +175,7 @@ async def test_what_came_since_is_not_waited_for(toy: Running) -> None:
     assert [entry["seq"] for entry in found["requests"]] == [2]
 
 
+@pytest.mark.covers("promises/journal", "waiting in vain is empty")
 async def test_waiting_in_vain_gives_nothing(toy: Running) -> None:
     await ask(toy, "Hello")
     found = (await control(toy, "GET", "/requests?wait=20ms")).json()
@@ -207,6 +214,7 @@ async def test_the_trace_that_a_client_names_is_told_also_without_headers(start:
 # Whole
 
 
+@pytest.mark.covers("promises/journal", "the four that are more in the whole")
 async def test_the_whole_is_the_short_entry_and_four_more(toy: Running) -> None:
     detail = await whole(toy, await ask(toy, "Hello"))
     assert list(detail) == [*CONTRACT.split(), "request", "response", "limits", "explanation"]
@@ -238,6 +246,7 @@ async def test_what_was_answered_is_shown(toy: Running) -> None:
     assert (response["events"], response["bytes"], response["cut"]) == (0, 8, False)
 
 
+@pytest.mark.covers("promises/journal", "of a stream no body, but what was said")
 async def test_of_a_stream_there_is_no_body_but_what_was_said(toy: Running) -> None:
     answer = await ask(toy, "one", stream=True)
     response = as_object((await whole(toy, answer))["response"])
@@ -304,6 +313,9 @@ async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
     ]
 
 
+@pytest.mark.covers("promises/journal", "JSON as JSON", case="JSON")
+@pytest.mark.covers("promises/journal", "text as text", case="text")
+@pytest.mark.covers("promises/journal", "all else as base64", case="bytes")
 @pytest.mark.parametrize(
     ("body", "cut", "shown", "is_base64"),
     [
@@ -345,6 +357,7 @@ rules:
 """
 
 
+@pytest.mark.covers("promises/journal", "no credential is kept")
 async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None:
     toy = await start(GUARDED, vendors=[TOY])
     headers = {**KEY, "Authorization": f"Bearer {SECRET}", "api-key": SECRET, "Cookie": f"a={SECRET}"}
@@ -441,6 +454,7 @@ async def test_a_credential_can_be_asked_for(toy: Running, wanted: JSON, status:
     assert (await control(toy, "POST", "/verify", body)).status == status
 
 
+@pytest.mark.covers("promises/journal", "what was cut says so")
 async def test_a_body_too_long_to_keep_says_so(start: Start) -> None:
     running = await start("journal: {bodies: 16B}\n", vendors=[TOY])
     detail = await whole(running, await ask(running, "a long prompt indeed"))
@@ -449,6 +463,7 @@ async def test_a_body_too_long_to_keep_says_so(start: Start) -> None:
     assert request["bytes"] == len('{"prompt": "a long prompt indeed", "max": 3}')
 
 
+@pytest.mark.covers("promises/journal", "what is gone says so")
 @pytest.mark.parametrize("scenario", ["journal: {bodies: none}\n", ""])
 async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
     running = await start(RULES + scenario, vendors=[TOY])
@@ -465,6 +480,7 @@ async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
     assert detail["summary"] == "No rule takes it; the request is no longer kept."
 
 
+@pytest.mark.covers("promises/sessions", "its calls by id")
 async def test_equal_calls_of_two_sessions_are_told_apart(toy: Running) -> None:
     one, other = await ask(toy, "Hello", "a"), await ask(toy, "Hello", "b")
     name = one.header("x-emulator-request-id")
@@ -475,6 +491,7 @@ async def test_equal_calls_of_two_sessions_are_told_apart(toy: Running) -> None:
     assert (missing.status, missing.json()["detail"]) == (404, f"The journal has no request '{name}' in session 'c'.")
 
 
+@pytest.mark.covers("promises/journal", "the limits of a refusal, whole")
 async def test_a_limit_that_refused_is_shown(start: Start) -> None:
     limits = "limits: [{vendor: toy, unit: output_tokens, amount: 10, window: 60s}]\n"
     running = await start(limits, vendors=[TOY])
@@ -490,6 +507,7 @@ async def test_a_limit_that_refused_is_shown(start: Start) -> None:
 # Deployments
 
 
+@pytest.mark.covers("language/control plane", "GET /deployments")
 async def test_what_can_be_asked_for_is_listed(start: Start) -> None:
     added = "deployments: [{vendor: toy, name: small, task: embeddings, context: 512}]\n"
     running = await start(added, vendors=[TOY])

@@ -61,6 +61,7 @@ async def test_a_limit_nobody_asked_for_is_shown_full(toy: Running) -> None:
     ]
 
 
+@pytest.mark.covers("language/control plane", "GET /limits")
 async def test_a_limit_says_what_is_left_and_when_it_is_full_again(toy: Running) -> None:
     await say(toy, "Hello")
     await say(toy, "Hello", session="a")
@@ -69,6 +70,7 @@ async def test_a_limit_says_what_is_left_and_when_it_is_full_again(toy: Running)
     assert [(row["scope"], row["left"], row["full_in"]) for row in shown] == [("", 9, 4.0), ("search", 3, 58.0)]
 
 
+@pytest.mark.covers("language/control plane", "GET /rules")
 async def test_rules_say_how_often_they_hit_and_what_they_drew(toy: Running) -> None:
     for prompt in ("Hello", "Hello", "Goodbye"):
         await say(toy, prompt)
@@ -80,6 +82,7 @@ async def test_rules_say_how_often_they_hit_and_what_they_drew(toy: Running) -> 
     assert [row["nearest"] for row in shown] == [1, 0, 0]
 
 
+@pytest.mark.covers("language/control plane", "GET /status")
 async def test_the_status_counts_what_the_process_holds(toy: Running) -> None:
     await say(toy, "Hello", session="a")
     await toy.ask("toy", "/chat", {"prompt": 1}, headers=KEY)
@@ -91,6 +94,7 @@ async def test_the_status_counts_what_the_process_holds(toy: Running) -> None:
     assert journal["bytes"] > 0
 
 
+@pytest.mark.covers("language/control plane", "POST /check")
 @pytest.mark.parametrize(
     ("text", "ok", "errors", "warnings"),
     [
@@ -117,6 +121,7 @@ async def test_a_scenario_is_checked_and_put_to_work_nowhere(
     assert (await get(toy, "/scenario"))["name"] == "t"
 
 
+@pytest.mark.covers("language/control plane", "POST /parse")
 @pytest.mark.parametrize(
     ("text", "document", "values", "keys", "errors"),
     [

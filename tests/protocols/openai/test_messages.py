@@ -15,6 +15,7 @@ def long(model: str, **fields: JSON) -> JSON:
     return {"model": model, "messages": [{"role": "user", "content": "word " * 1200}], **fields}
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "cached_tokens")
 @pytest.mark.parametrize(
     ("body", "cached"),
     [

@@ -43,6 +43,7 @@ def test_each_of_twelve_questions_has_a_scenario_and_a_test_that_uses_it() -> No
         assert "def test_" in source
 
 
+@pytest.mark.covers("promises/first steps", "the recipes")
 def test_the_tests_pass(suite: pytest.Pytester, scenarios: Path) -> None:
     pytest.importorskip("openai")
     scenarios.rename(suite.path / "scenarios")

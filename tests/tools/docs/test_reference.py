@@ -42,6 +42,7 @@ def test_every_key_is_told_once() -> None:
     assert max(told.values()) == 1
 
 
+@pytest.mark.covers("promises/first steps", "the reference of the language")
 @pytest.mark.parametrize(
     ("section", "key", "text"), [pytest.param(*row, id=f"{row[0].title}, {row[1]}") for row in EXAMPLES]
 )

@@ -19,6 +19,7 @@ def ask_of(body: JSON, headers: dict[str, str] | None = None) -> CompletionReque
     return ask
 
 
+@pytest.mark.covers("azure/completions", "prompt")
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [
@@ -32,6 +33,7 @@ def test_prompt(prompt: JSON, expected: object) -> None:
     assert ask_of({"prompt": prompt}).prompts == expected
 
 
+@pytest.mark.covers("azure/completions", "sampling")
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -58,6 +60,7 @@ def test_sampling(fields: JSON, expected: Sampling) -> None:
     assert ask_of({"prompt": "Hi", **fields}).sampling == expected
 
 
+@pytest.mark.covers("azure/completions", "misuse")
 @pytest.mark.parametrize(
     ("body", "loc"),
     [
@@ -74,15 +77,18 @@ def test_what_is_unprocessable(body: JSON, loc: list[str]) -> None:
     assert (refused.status, refused.json()["detail"]["loc"]) == (422, ["body", *loc])
 
 
+@pytest.mark.covers("azure/completions", "extras")
 def test_extra_parameters() -> None:
     assert refuse({"prompt": "a", "n": 2}, ROUTE).status == 400
     assert ask_of({"prompt": "a", "n": 2, "logprobs": 3}, PASS).sampling == Sampling(max_tokens=256, n=2, logprobs=3)
 
 
+@pytest.mark.covers("azure/completions", "a chat model")
 def test_a_chat_model_completes_no_text() -> None:
     assert refuse({"prompt": "a", "model": "gpt-4o-mini"}, ROUTE).status == 404
 
 
+@pytest.mark.covers("azure/completions", "answer")
 async def test_answer(start: Start) -> None:
     running = await start("rules:\n  - {name: r, when: {vendor: azure}, reply: {text: one two}}\n")
     answer = (await running.ask("azure", ROUTE, {"prompt": ["a", "b"]}, headers=KEY)).json()
@@ -94,6 +100,7 @@ async def test_answer(start: Start) -> None:
     assert (answer["object"], answer["model"]) == ("text_completion", "llama2-7b")
 
 
+@pytest.mark.covers("azure/completions", "stream")
 @pytest.mark.parametrize("extra", [{}, {"n": 2}, {"logprobs": 2}], ids=["plain", "n", "logprobs"])
 async def test_a_stream_says_what_the_whole_answer_says(start: Start, extra: JSON) -> None:
     running = await start()
@@ -115,6 +122,7 @@ async def test_a_stream_says_what_the_whole_answer_says(start: Start, extra: JSO
             assert offsets == choice["logprobs"]["text_offset"]
 
 
+@pytest.mark.covers("azure/completions", "of Azure OpenAI")
 def test_azure_openai_completes_in_its_own_form() -> None:
     plan = plan_of(say(("text", ["a", "b"])))
     body: JSON = {"prompt": "a", "model": "gpt-35-turbo-instruct", "stream_options": {"include_usage": True}}

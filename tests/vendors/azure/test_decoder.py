@@ -28,6 +28,7 @@ def test_what_is_no_json_is_a_bad_request(body: bytes, profile: str) -> None:
 BRACES = "Expecting property name enclosed in double quotes"
 
 
+@pytest.mark.covers("azure/violations", "json_invalid")
 @pytest.mark.parametrize("profile", ["maas", "managed"])
 @pytest.mark.parametrize(
     ("body", "offset", "words"),
@@ -50,6 +51,7 @@ def test_a_container_says_where_json_breaks(body: bytes, offset: int, words: str
     assert (refused.status, refused.json()) == (422, expected)
 
 
+@pytest.mark.covers("azure/violations", "empty body")
 @pytest.mark.parametrize("profile", ["maas", "managed"])
 def test_a_container_misses_a_body(profile: str) -> None:
     refused = refuse(b"", CHAT, f"profile={profile}")
@@ -63,6 +65,7 @@ def test_a_container_gives_up_on_what_is_no_text(body: bytes) -> None:
     assert (refused.status, refused.json()) == (400, {"detail": "There was an error parsing the body"})
 
 
+@pytest.mark.covers("azure/headers of a request", "Content-Type")
 def test_a_container_reads_what_is_not_labelled_json_as_text() -> None:
     refused = refuse(b"{bad", CHAT, "profile=maas", {"Content-Type": "text/plain"})
     (detail,) = refused.json()["error"]["details"]
@@ -87,6 +90,7 @@ def test_content_type(kind: str, status: int) -> None:
     assert (answer.status if isinstance(answer, Refused) else 200) == status
 
 
+@pytest.mark.covers("azure/fields of a chat", "numbers in strings")
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -21,6 +21,8 @@ def ask_of(body: JSON) -> EmbeddingRequest:
     return ask
 
 
+@pytest.mark.covers("azure/embeddings", "input, a text", case="a text")
+@pytest.mark.covers("azure/embeddings", "input, token ids", case="token ids of one text")
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -36,6 +38,9 @@ def test_input(given: JSON, expected: object) -> None:
     assert ask_of({"input": given}).inputs == expected
 
 
+@pytest.mark.covers("azure/embeddings", "1024 inputs", case="1025 texts")
+@pytest.mark.covers("azure/embeddings", "dimensions, unsupported", case="a model of one size")
+@pytest.mark.covers("azure/embeddings", "packed bits", case="signs that fill no byte")
 @pytest.mark.parametrize(
     ("body", "loc"),
     [
@@ -74,6 +79,7 @@ def test_what_is_unprocessable(body: JSON, loc: list[str]) -> None:
     assert (refused.status, refused.json()["detail"]["loc"]) == (422, ["body", *loc])
 
 
+@pytest.mark.covers("azure/embeddings", "input_type, unknown")
 def test_the_recorded_refusal_of_a_purpose() -> None:
     refused = refuse({"input": ["a"], "input_type": "foo"}, ROUTE, "profile=maas")
     assert refused.response.body == (
@@ -87,11 +93,13 @@ def test_extra_parameters_are_refused() -> None:
     assert refuse({"input": "a", "output_dimension": 5}, ROUTE).status == 400
 
 
+@pytest.mark.covers("azure/embeddings", "dimensions")
 @pytest.mark.parametrize("name", ["text-embedding-3-small", "text-embedding-3-large", "embed-v-4-0"])
 def test_dimensions(name: str) -> None:
     assert ask_of({"input": "a", "model": name, "dimensions": 256}).dimensions == 256
 
 
+@pytest.mark.covers("azure/embeddings", "input_type")
 def test_a_purpose_changes_the_vector_but_not_the_count() -> None:
     calls = [accept({"input": "a", "input_type": kind}, ROUTE) for kind in ("text", "query", "document")]
     assert len({call.prompt_tokens for call in calls}) == 1
@@ -104,6 +112,7 @@ async def embed(start: Start, body: JSON, scenario: str = "") -> JSON:
     return (await running.ask("azure", ROUTE, body, headers=KEY)).json()
 
 
+@pytest.mark.covers("azure/embeddings", "encoding_format")
 async def test_encodings_say_the_same(start: Start) -> None:
     running = await start()
     vectors = {}
@@ -123,6 +132,7 @@ async def test_encodings_say_the_same(start: Start) -> None:
     assert vectors["binary"] == [byte - 128 for byte in vectors["ubinary"]]
 
 
+@pytest.mark.covers("azure/embeddings", "answer")
 async def test_answer(start: Start) -> None:
     answer = await embed(start, {"input": ["a", "b"], "dimensions": 8})
     assert list(answer) == ["id", "object", "data", "model", "usage"]
@@ -141,6 +151,7 @@ async def test_sizes(start: Start, name: str, size: int) -> None:
     assert len(answer["data"][0]["embedding"]) == size
 
 
+@pytest.mark.covers("azure/embeddings", "of Azure OpenAI")
 async def test_openai_has_a_shape_of_its_own(start: Start) -> None:
     body = {"input": "a", "model": "text-embedding-3-small"}
     answer = await embed(start, body, "vendors: {azure: {profile: aoai}}\n")
@@ -148,6 +159,8 @@ async def test_openai_has_a_shape_of_its_own(start: Start) -> None:
     assert list(answer["usage"]) == ["prompt_tokens", "total_tokens"]
 
 
+@pytest.mark.covers("azure/embeddings", "headers")
+@pytest.mark.covers("azure/headers of an answer", "num_chars", "num_tokens")
 async def test_serverless_endpoints_count_in_headers(start: Start) -> None:
     running = await start("vendors: {azure: {profile: maas}}\n")
     answer = await running.ask("azure", ROUTE, {"input": ["abc", "de"]}, headers=KEY)
@@ -160,6 +173,7 @@ async def test_serverless_endpoints_count_in_headers(start: Start) -> None:
     ]
 
 
+@pytest.mark.covers("azure/embeddings", "too long a text")
 def test_a_text_beyond_the_context_is_refused() -> None:
     body = {"input": "word " * 600, "model": "embed-english-v3.0"}
     assert refuse(body, ROUTE).json()["code"] == "context_length_exceeded"
@@ -169,6 +183,8 @@ IMAGES = f"/images/embeddings{VERSION}"
 PIXEL = {"image": "data:image/png;base64,aGk="}
 
 
+@pytest.mark.covers("azure/routes", "POST images/embeddings")
+@pytest.mark.covers("azure/embeddings", "pictures")
 async def test_pictures(start: Start) -> None:
     running = await start()
     body = {"input": [PIXEL, {**PIXEL, "text": "a dot"}], "dimensions": 8}
@@ -180,6 +196,7 @@ async def test_pictures(start: Start) -> None:
     assert answer["usage"] == {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens, "images": 2}
 
 
+@pytest.mark.covers("azure/embeddings", "pictures, refused")
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -197,6 +214,7 @@ def test_pictures_that_are_refused(body: JSON, status: int) -> None:
     assert refuse(body, IMAGES).status == status
 
 
+@pytest.mark.covers("azure/embeddings", "who knows none")
 @pytest.mark.parametrize(("profile", "status"), [("maas", 404), ("managed", 404), ("foundry", 404), ("aoai", 404)])
 def test_who_knows_no_pictures(profile: str, status: int) -> None:
     body = {"input": [PIXEL], "model": "text-embedding-3-small"}

@@ -14,6 +14,20 @@ NOT_SET = (
 TWO = {"foo": 1, "n": 2}
 
 
+@pytest.mark.covers("azure/where page and service differ", "ignore or drop", case="seed: ignore drops")
+@pytest.mark.covers("azure/where page and service differ", "drop alone", case="maas: ignore means nothing")
+@pytest.mark.covers("azure/where page and service differ", "the default", case="seed: absent refuses")
+@pytest.mark.covers("azure/400 or 422", "3 an extra", case="seed: error refuses")
+@pytest.mark.covers("azure/400 or 422", "4 an unknown value of the header", case="seed: another value")
+@pytest.mark.covers("azure/extra-parameters", "absent", case="maas: absent refuses")
+@pytest.mark.covers("azure/extra-parameters", "error", case="maas: error refuses")
+@pytest.mark.covers("azure/extra-parameters", "drop", case="seed: drop drops")
+@pytest.mark.covers("azure/extra-parameters", "ignore", case="seed: ignore drops")
+@pytest.mark.covers("azure/extra-parameters", "pass-through", case="seed: pass-through hands on")
+@pytest.mark.covers("azure/extra-parameters", "allow", case="seed: allow hands on")
+@pytest.mark.covers("azure/extra-parameters", "allow of the wire", case="maas: allow means nothing")
+@pytest.mark.covers("azure/extra-parameters", "case", case="seed: case matters")
+@pytest.mark.covers("azure/extra-parameters", "newest container", case="newest container: only error refuses")
 @pytest.mark.parametrize(
     ("profile", "value", "outcome"),
     [
@@ -62,16 +76,19 @@ def test_extra_parameters(profile: str, value: str | None, outcome: int | str) -
         assert answer.headers["x-ms-error-code"] == error["code"] == "parameter_not_allowed"
 
 
+@pytest.mark.covers("azure/extra-parameters", "top-level keys alone")
 def test_only_keys_at_the_top_are_extra() -> None:
     assert accept({"messages": [{"role": "user", "content": "Hi", "mood": "good"}]})
 
 
+@pytest.mark.covers("azure/400 or 422", "body before header")
 def test_a_wrong_header_is_refused_after_a_wrong_body() -> None:
     headers = {"extra-parameters": "maybe"}
     assert refuse(chat(temperature="hot"), headers=headers).status == 422
     assert refuse(HELLO, headers=headers).status == 400
 
 
+@pytest.mark.covers("azure/fields of a chat", "n, an extra", case="n")
 @pytest.mark.parametrize(
     ("extras", "expected"),
     [
@@ -107,6 +124,8 @@ def test_passed_through_parameters_are_checked(extras: JSON, loc: str) -> None:
     assert refuse(chat(**extras), headers=PASS).json()["detail"]["loc"] == ["body", loc]
 
 
+@pytest.mark.covers("azure/400 or 422", "5 passed through and refused")
+@pytest.mark.covers("azure/errors", "422 C")
 def test_a_model_may_refuse_what_is_passed_through() -> None:
     refused = refuse(chat(model="llama2-70b-chat", foo="bar"), CHAT, "profile=maas", PASS)
     assert refused.status == 422
@@ -118,6 +137,8 @@ def test_a_model_may_refuse_what_is_passed_through() -> None:
     assert refused.headers["x-ms-rai-invoked"] == "true"
 
 
+@pytest.mark.covers("azure/extra-parameters", "refused in the model's words")
+@pytest.mark.covers("azure/errors", "422 D")
 def test_an_older_model_refuses_without_a_wrapping() -> None:
     scenario = (
         "vendors: {azure: {profile: maas}}\ndeployments:\n  - {vendor: azure, name: d, traits: {extras: refuse_bare}}\n"
@@ -126,6 +147,7 @@ def test_an_older_model_refuses_without_a_wrapping() -> None:
     assert refused.json()["detail"][0]["loc"] == ["body", "foo"]
 
 
+@pytest.mark.covers("azure/extra-parameters", "by an OpenAI model")
 @pytest.mark.parametrize("profile", ["aoai", "foundry"])
 def test_openai_models_know_their_own_parameters(profile: str) -> None:
     body = chat(model="gpt-4o-mini", n=2, stream=True, stream_options={"include_usage": True})
@@ -139,6 +161,7 @@ def test_openai_models_refuse_all_others() -> None:
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
+@pytest.mark.covers("azure/routes", "POST v1/chat/completions, v1/completions")
 def test_raw_routes_of_a_managed_endpoint_check_no_extras() -> None:
     assert accept(chat(n=2), "/v1/chat/completions", "profile=managed")
     assert refuse(chat(n=2), "/chat/completions", "profile=managed").status == 400

@@ -20,6 +20,40 @@ rules:
 """
 
 
+@pytest.mark.covers("azure/reference page: answers", "the sample")
+@pytest.mark.covers("azure/profiles", "their bytes")
+@pytest.mark.covers("azure/400 or 422", "6 content filter")
+@pytest.mark.covers("azure/extra-parameters", "in the order of the body")
+@pytest.mark.covers(
+    "azure/answers",
+    "prompt_filter_results",
+    "content_filter_results",
+    "details of usage",
+    "headers of a serverless answer",
+)
+@pytest.mark.covers("azure/streams", "grammar")
+@pytest.mark.covers("azure/errors", "managed, another task", "unknown_model", "no_model_name", "content filter of aoai")
+@pytest.mark.covers(
+    "azure/headers of an answer",
+    "X-Request-ID",
+    "Request-Context",
+    "azureml-model-session",
+    "azureml-model-group",
+    "x-ms-rai-invoked",
+    "prompt_token_len",
+    "sampling_token_len",
+    "Cache-Control",
+    "Expires",
+    "Pragma",
+    "Vary",
+    "x-accel-expires of embeddings",
+    "ms-azureml-model-error-reason",
+    "ms-azureml-model-error-statuscode",
+    "Strict-Transport-Security",
+    "X-Content-Type-Options",
+    "x-accel-buffering",
+    "x-ms-error-reason",
+)
 @pytest.mark.parametrize("path", golden_files(__file__))
 async def test_exchange(path: Path, start: Start, request: pytest.FixtureRequest) -> None:
     profile = path.name.partition("_")[0]

@@ -11,6 +11,7 @@ from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request, refuse, serve
 
 
+@pytest.mark.covers("azure/headers of a request", "x-ms-client-request-id")
 def test_the_clients_request_id_comes_back() -> None:
     headers = {"x-ms-client-request-id": "d9a11e7a"}
     assert refuse({}, headers=headers).headers["x-ms-client-request-id"] == "d9a11e7a"
@@ -43,6 +44,7 @@ def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> N
     assert calls[1].repeatable
 
 
+@pytest.mark.covers("azure/routing", "x-ms-model-mesh-model-name", case="x-ms-model-mesh-model-name")
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -70,6 +72,7 @@ LIMIT = "limits:\n  - {vendor: azure, unit: requests, amount: 2, window: 60s, st
 LEFT = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")
 
 
+@pytest.mark.covers("azure/headers of an answer", "x-ratelimit-remaining-requests", "UserByModelByMinute")
 @pytest.mark.parametrize(
     ("profile", "told"),
     [("seed", True), ("maas", False), ("managed", False), ("foundry", True), ("aoai", True)],
@@ -90,6 +93,12 @@ async def test_the_third_of_two_calls_is_refused(start: Start, profile: str, tol
         )
 
 
+@pytest.mark.covers(
+    "azure/headers of an answer",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-tokens",
+)
 @pytest.mark.parametrize(
     ("target", "scenario", "expected"),
     [
@@ -122,6 +131,7 @@ ONE = "limits: [{vendor: azure, unit: requests, amount: 2, window: 60s, strategy
 RULE = "rules: [{name: r, times: {after: 2}, error: {kind: rate_limited, limit: input_tokens}}]\n"
 
 
+@pytest.mark.covers("azure/headers of an answer", "the same of a 429", "retry-after-ms")
 @pytest.mark.parametrize("target", [CHAT, "/openai/deployments/gpt-4o-mini" + CHAT, "/openai/v1/chat/completions"])
 @pytest.mark.parametrize(
     ("limits", "answered", "refused"),
@@ -143,6 +153,7 @@ async def test_a_refusal_counts_requests_and_tokens_as_an_answer_does(
     assert answers[2].header("retry-after-ms") == f"{answers[2].header('Retry-After')}000"
 
 
+@pytest.mark.covers("azure/headers of an answer", "UserByModelByDay")
 async def test_a_limit_of_a_day_is_named_so(start: Start) -> None:
     limit = "limits: [{vendor: azure, unit: requests, amount: 1, window: 24h, strategy: fixed}]\n"
     running = await start(f"vendors: {{azure: {{profile: foundry}}}}\n{limit}")

@@ -41,6 +41,7 @@ def test_a_picture_is_whole_and_small(size: tuple[int, int]) -> None:
     assert picture == draw_png(b"key", *size) != draw_png(b"other", *size)
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "pictures")
 async def test_pictures_of_azure_openai(start: Start) -> None:
     running = await start()
     body: JSON = {"model": "gpt-image-1", "prompt": "A cat", "n": 2, "size": "1536x1024", "quality": "low"}
@@ -61,6 +62,7 @@ async def test_a_url_leads_to_the_picture(start: Start) -> None:
     assert (await running.ask("azure", "/openai/generated/0x0/00.png")).status == 404
 
 
+@pytest.mark.covers("azure/routes", "POST images/generations")
 async def test_pictures_of_model_inference(start: Start) -> None:
     running = await start()
     body: JSON = {"prompt": "A cat", "size": {"width": 16, "height": 8}, "seed": 5, "model": "FLUX-1.1-pro"}

@@ -14,6 +14,11 @@ def get(target: str, scenario: str = "", headers: dict[str, str] | None = None) 
     return answer.response if isinstance(answer, Refused) else answer  # type: ignore[return-value]
 
 
+@pytest.mark.covers("azure/routes", "GET info")
+@pytest.mark.covers("azure/info", "model_name, model_type, model_provider_name", case="seed")
+@pytest.mark.covers("azure/info", "served_model_name, served_model_type", case="maas, chat")
+@pytest.mark.covers("azure/info", "embedding", case="maas, embeddings")
+@pytest.mark.covers("azure/info", "order and indent of the container", case="managed")
 @pytest.mark.parametrize(
     ("profile", "deployment", "body"),
     [
@@ -52,6 +57,7 @@ def test_info(profile: str, deployment: str, body: bytes) -> None:
         assert get(f"/endpoints/{deployment}/info{VERSION}", f"profile={profile}").body == body
 
 
+@pytest.mark.covers("azure/info", "whose, by header or name")
 def test_info_is_of_whom_header_or_model_name() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: embed-3072, task: embeddings, dimensions: 3072}\n"
     expected = b'{"model_name":"embed-3072","model_type":"embedding","model_provider_name":"Custom"}'
@@ -62,6 +68,9 @@ def test_info_is_of_whom_header_or_model_name() -> None:
     assert with_body.body == expected
 
 
+@pytest.mark.covers("azure/routes", "GET health", case="and healthy")
+@pytest.mark.covers("azure/routes", "GET swagger.json", case="and describes itself")
+@pytest.mark.covers("azure/info", "none of many models", case="foundry has none")
 @pytest.mark.parametrize(
     ("target", "profile", "headers", "status"),
     [
@@ -90,10 +99,12 @@ def test_info_repeats_the_clients_request_id() -> None:
     assert ("x-ms-client-request-id", "d9") in get(f"/info{VERSION}", headers=headers).headers
 
 
+@pytest.mark.covers("azure/routes", "GET /")
 def test_a_container_is_healthy() -> None:
     assert get("/", "profile=managed").body == b'"healthy"'
 
 
+@pytest.mark.covers("azure/routes", "Entra's token")
 @pytest.mark.parametrize(
     ("form", "status", "body"),
     [

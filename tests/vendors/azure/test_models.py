@@ -13,6 +13,7 @@ FAMILIES = ["gpt-", "o3", "DeepSeek-", "Phi-", "grok-", "claude-", "Cohere-comma
 DEPLOYMENTS = list_deployments(AzureSettings())
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "the families")
 @pytest.mark.parametrize("start", FAMILIES)
 def test_the_families_that_users_call_by_name_are_there(start: str) -> None:
     assert any(deployment.name.startswith(start) for deployment in DEPLOYMENTS)
@@ -53,6 +54,7 @@ def test_a_model_has_what_its_family_has(name: str, traits: dict[str, JSON], eff
     assert (efforts[-1] if isinstance(efforts, list) else None) == effort
 
 
+@pytest.mark.covers("azure/routing", "model, whatever its case")
 def test_names_are_told_apart_whatever_their_case() -> None:
     assert len({deployment.name.lower() for deployment in DEPLOYMENTS}) == len(DEPLOYMENTS)
 

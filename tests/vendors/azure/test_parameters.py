@@ -10,6 +10,7 @@ V1 = "/openai/v1/chat/completions"
 UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "by model")
 @pytest.mark.parametrize(
     ("model", "fields", "message", "code"),
     [
@@ -69,6 +70,7 @@ def test_what_a_model_refuses(model: str, fields: JSON, message: str, code: str 
     assert error["message"].startswith(message)
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "what a model takes")
 @pytest.mark.parametrize(
     ("model", "fields"),
     [

@@ -65,6 +65,15 @@ ANSWER: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers(
+    "azure/reference page: answers",
+    "200 OK",
+    "CreateChatCompletionResponse",
+    "Choices finish_reason, index, message",
+    "ChatCompletionResponseMessage content, role, tool_calls",
+    "ChatCompletionFinishReason",
+    "CompletionUsage",
+)
 @pytest.mark.parametrize("field", ANSWER)
 def test_field_of_an_answer(field: str) -> None:
     for request, seen in ANSWER[field]:
@@ -124,6 +133,16 @@ def provoke(injected: ErrorKind | None = None, **request: JSON) -> object:
     return {"status": response.status, "headers": headers_of(response), "answer": parse_json(response.body)}
 
 
+@pytest.mark.covers(
+    "azure/reference page: answers",
+    "401 UnauthorizedError",
+    "404 NotFoundError",
+    "422 UnprocessableContentError",
+    "Detail loc, value",
+    "429 TooManyRequestsError",
+    "other ContentFilterError",
+    "x-ms-error-code",
+)
 @pytest.mark.parametrize("field", ERRORS)
 def test_field_of_an_error(field: str) -> None:
     for request, seen in ERRORS[field]:

@@ -155,6 +155,22 @@ DEFINITIONS: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers(
+    "azure/reference page: definitions of a request",
+    "ChatCompletionMessageToolCall function, ID, type",
+    "ChatCompletionResponseFormat type",
+    "ChatCompletionResponseFormatType json_object, text",
+    "ChatCompletionTool function, type",
+    "ChatMessageRole assistant, system, tool, user",
+    "ChatCompletionRequestMessage content, role, tool_calls",
+    "ChatCompletionMessageContentPart content, detail, type",
+    "ChatCompletionMessageContentPartType text, image, image_url",
+    "ChatCompletionToolChoiceOption",
+    "ImageDetail auto, low, high",
+    "Function arguments, name",
+    "FunctionObject description, name, parameters",
+    "ToolType",
+)
 @pytest.mark.parametrize("field", DEFINITIONS)
 def test_field_of_a_definition(field: str) -> None:
     for fields, seen in DEFINITIONS[field]:

@@ -128,6 +128,21 @@ BODY: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers(
+    "azure/reference page: request",
+    "messages",
+    "frequency_penalty",
+    "max_tokens",
+    "presence_penalty",
+    "response_format",
+    "seed",
+    "stop",
+    "stream",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_p",
+)
 @pytest.mark.parametrize("field", BODY)
 def test_field_of_a_body(field: str) -> None:
     for fields, seen in BODY[field]:
@@ -177,6 +192,13 @@ AROUND: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers("azure/reference page: request", "api-version", case="URI Parameters.api-version")
+@pytest.mark.covers("azure/reference page: request", "extra-parameters", case="Request Header.extra-parameters")
+@pytest.mark.covers(
+    "azure/reference page: request", "azureml-model-deployment", case="Request Header.azureml-model-deployment"
+)
+@pytest.mark.covers("azure/reference page: request", "Authorization", case="Security.Authorization")
+@pytest.mark.covers("azure/reference page: request", "AADToken", case="Security.AADToken")
 @pytest.mark.parametrize("field", AROUND)
 def test_field_around_a_body(field: str) -> None:
     for request, seen in AROUND[field]:

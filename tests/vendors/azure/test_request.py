@@ -7,6 +7,10 @@ from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, FIRST, HELLO, VERSION, accept, chat, make_request, refuse, serve
 
 
+@pytest.mark.covers("azure/headers of a request", "api-key", case="a key")
+@pytest.mark.covers("azure/headers of a request", "Bearer", case="a key as a token")
+@pytest.mark.covers("azure/headers of a request", "one of both", case="one of both is right")
+@pytest.mark.covers("azure/headers of a request", "any case of Bearer", case="a token, any case of its scheme")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -20,6 +24,8 @@ def test_good_credentials(headers: dict[str, str]) -> None:
     assert VENDOR.authenticate(make_request(CHAT, HELLO, headers), serve()) == "default"
 
 
+@pytest.mark.covers("azure/headers of a request", "a colon", case="a colon after the scheme")
+@pytest.mark.covers("azure/headers of a request", "a key of zeros", case="a key of zeros")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -41,6 +47,7 @@ def test_bad_credentials(headers: dict[str, str]) -> None:
     }
 
 
+@pytest.mark.covers("azure/headers of a request", "a list of keys")
 def test_listed_keys_alone_open() -> None:
     scenario = "keys:\n  - {token: t, principal: search}\n"
     for headers in ({"api-key": "t"}, {"api-key": "", "Authorization": "Bearer t"}):
@@ -48,6 +55,7 @@ def test_listed_keys_alone_open() -> None:
     assert refuse(HELLO, CHAT, scenario).status == 401
 
 
+@pytest.mark.covers("azure/api-version", "a date, or one of preview")
 @pytest.mark.parametrize("version", ["2024-04-01", "2024-04-01-preview", "2024-05-01-preview", "2025-01-31"])
 def test_api_versions_are_dates(version: str) -> None:
     assert accept(HELLO, f"/chat/completions?api-version={version}")
@@ -56,6 +64,7 @@ def test_api_versions_are_dates(version: str) -> None:
 BAD_VERSIONS = ["", "?api-version=", "?api-version=2024", "?api-version=2024-04-01-beta", "?api-version=24-04-01"]
 
 
+@pytest.mark.covers("azure/api-version", "none or malformed")
 @pytest.mark.parametrize("query", BAD_VERSIONS)
 def test_no_api_version_is_refused(query: str) -> None:
     refused = refuse(HELLO, f"/chat/completions{query}")
@@ -64,6 +73,7 @@ def test_no_api_version_is_refused(query: str) -> None:
     assert refused.headers["x-ms-error-code"] == "invalid_api_version"
 
 
+@pytest.mark.covers("azure/api-version", "of gateways")
 @pytest.mark.parametrize("profile", ["foundry", "aoai"])
 @pytest.mark.parametrize("query", BAD_VERSIONS)
 def test_gateways_know_no_such_version(profile: str, query: str) -> None:
@@ -71,10 +81,13 @@ def test_gateways_know_no_such_version(profile: str, query: str) -> None:
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
 
 
+@pytest.mark.covers("azure/api-version", "none under v1")
 def test_v1_has_no_dated_versions() -> None:
     assert accept(chat(model=FIRST), "/openai/v1/chat/completions")
 
 
+@pytest.mark.covers("azure/api-version", "of containers", case="a container never reads it")
+@pytest.mark.covers("azure/api-version", "of serverless endpoints", case="nor a serverless endpoint")
 @pytest.mark.parametrize(
     ("scenario", "target"),
     [
@@ -87,12 +100,23 @@ def test_where_no_version_is_asked(scenario: str, target: str) -> None:
     assert accept(HELLO, target, scenario)
 
 
+@pytest.mark.covers("azure/api-version", "only some")
 def test_listed_api_versions_alone_exist() -> None:
     scenario = 'vendors: {azure: {api_versions: ["2024-05-01-preview"]}}\n'
     assert accept(HELLO, "/chat/completions?api-version=2024-05-01-preview", scenario)
     assert refuse(HELLO, CHAT, scenario).json()["message"] == "API version not supported"
 
 
+@pytest.mark.covers(
+    "azure/routes",
+    "POST chat/completions",
+    "POST completions",
+    "POST embeddings",
+    "no prefix",
+    "models",
+    "openai/deployments",
+    "any other",
+)
 @pytest.mark.parametrize(
     "prefix", ["", "/models", "/openai/deployments/gpt-4o-mini", "/some/gateway", "/openai/v1", "/v1"]
 )
@@ -121,6 +145,8 @@ def named(target: str = CHAT, model: JSON = None, header: str = "", mesh: str = 
     return accept(body, target, scenario, headers).deployment.name
 
 
+@pytest.mark.covers("azure/routing", "azureml-model-deployment")
+@pytest.mark.covers("azure/fields of a chat", "model")
 def test_who_answers() -> None:
     path = f"/openai/deployments/DeepSeek-R1/chat/completions{VERSION}"
     assert named() == FIRST
@@ -132,6 +158,7 @@ def test_who_answers() -> None:
     assert named(path, header="mistral-large-2411", model="gpt-4o-mini") == "DeepSeek-R1"
 
 
+@pytest.mark.covers("azure/where page and service differ", "model")
 def test_a_model_nobody_has_is_ignored_where_one_model_lives() -> None:
     for profile in ("seed", "maas", "managed"):
         assert named(model="anything", scenario=f"profile={profile}") == FIRST
@@ -154,6 +181,7 @@ def test_a_deployment_of_a_scenario_is_named_like_any_other(profile: str) -> Non
         assert accept({"input": ["a"]}, target, scenario).deployment.name == "embed-v-4-0"
 
 
+@pytest.mark.covers("azure/routing", "header before model")
 def test_a_name_outside_the_body_is_looked_up_before_the_body() -> None:
     for name in ("nobody", "llama2-7b"):
         assert refuse(b"{bad", CHAT, headers={"azureml-model-deployment": name}).status == 404
@@ -167,6 +195,11 @@ def test_a_model_that_is_no_string_breaks_the_schema(profile: str, status: int) 
     assert b"model" in refused.response.body
 
 
+@pytest.mark.covers("azure/routing", "an unknown one")
+@pytest.mark.covers("azure/routing", "no_model_name", case="foundry, nothing")
+@pytest.mark.covers("azure/routing", "unknown_model", case="foundry, unknown")
+@pytest.mark.covers("azure/routing", "DeploymentNotFound", case="aoai, path")
+@pytest.mark.covers("azure/400 or 422", "7 no model", case="foundry, nothing")
 @pytest.mark.parametrize(
     ("profile", "headers", "model", "target", "status", "code"),
     [
@@ -195,6 +228,7 @@ def test_a_name_nobody_has(
         assert refused.json()["error"]["code"] == code
 
 
+@pytest.mark.covers("azure/where page and service differ", "another modality")
 @pytest.mark.parametrize(
     ("profile", "status", "body"),
     [

@@ -7,6 +7,17 @@ from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, accept, ask_of, chat, refuse
 
 
+@pytest.mark.covers("azure/where page and service differ", "stop", case="stop as a list")
+@pytest.mark.covers("azure/fields of a chat", "frequency_penalty", case="frequency_penalty down to -2")
+@pytest.mark.covers("azure/fields of a chat", "presence_penalty", case="presence_penalty up to 2")
+@pytest.mark.covers("azure/fields of a chat", "max_tokens", case="max_tokens limits the answer")
+@pytest.mark.covers("azure/fields of a chat", "max_tokens 0", case="max_tokens may be zero")
+@pytest.mark.covers("azure/fields of a chat", "seed of 64 bits", case="seed of 64 bits")
+@pytest.mark.covers("azure/fields of a chat", "stop, a string", case="stop as a string")
+@pytest.mark.covers("azure/fields of a chat", "temperature 1", case="temperature 1 is the default")
+@pytest.mark.covers("azure/fields of a chat", "temperature up to 2", case="temperature up to 2")
+@pytest.mark.covers("azure/fields of a chat", "top_p", case="top_p 1 is the default")
+@pytest.mark.covers("azure/fields of a chat", "null is absent", case="stop null")
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -64,6 +75,7 @@ def test_the_context_limits_the_answer() -> None:
     assert call.request.sampling.max_tokens == 50 - call.prompt_tokens[0]
 
 
+@pytest.mark.covers("azure/errors", "413 tokens_limit_reached")
 @pytest.mark.parametrize(
     ("scenario", "status", "code"),
     [
@@ -81,6 +93,7 @@ def test_a_prompt_beyond_the_context_is_refused(scenario: str, status: int, code
     assert (refused.status, error.get("code") or error["error"]["code"]) == (status, code)
 
 
+@pytest.mark.covers("azure/fields of a chat", "256 of a container")
 def test_managed_endpoints_have_a_default_length() -> None:
     call = accept(HELLO, CHAT, "profile=managed")
     assert isinstance(call.request, ChatRequest)

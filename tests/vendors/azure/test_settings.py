@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from emulator.vendors.azure.settings import PROFILES, AzureSettings, Profile
 
 
+@pytest.mark.covers("azure/profiles", "seed", "maas", "managed", "foundry", "aoai")
 @pytest.mark.parametrize("profile", get_args(Profile))
 def test_a_profile_sets_the_switches(profile: str) -> None:
     settings = AzureSettings.model_validate({"profile": profile})

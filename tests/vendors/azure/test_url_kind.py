@@ -13,6 +13,7 @@ ALONE = f"/endpoints/mistral-large-2411/chat/completions{VERSION}"
 UNKNOWN = {"message": "Unrecognized request argument supplied: foo", "type": "invalid_request_error"}
 
 
+@pytest.mark.covers("azure/profiles", "side by side")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("target", [DEPLOYMENT, V1, f"/gateway{DEPLOYMENT}", f"/api/projects/p{V1}"])
 def test_paths_of_azure_openai_speak_it_whatever_the_root_does(profile: str, target: str) -> None:
@@ -33,11 +34,13 @@ def test_the_root_and_models_speak_model_inference(profile: str) -> None:
     assert "extra-parameters" in openai.response.body.decode()
 
 
+@pytest.mark.covers("azure/profiles", "a switch of the scenario")
 def test_what_a_scenario_switches_holds_on_every_path() -> None:
     assert accept(HELLO, "/openai/deployments/gpt-4o-mini/chat/completions", "api_version_required=false")
     assert refuse(HELLO, "/openai/deployments/gpt-4o-mini/chat/completions").status == 404
 
 
+@pytest.mark.covers("azure/profiles", "errors of the route")
 def test_switches_of_the_root_stay_there() -> None:
     scenario = "profile=seed, error_shape=docs, extra_parameters_default=drop"
     assert refuse(chat(foo=1), DEPLOYMENT, scenario).json()["error"]["type"] == "invalid_request_error"
@@ -63,6 +66,7 @@ def test_what_azure_openai_has_not(profile: str, target: str, body: JSON) -> Non
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
 
 
+@pytest.mark.covers("azure/routes", "openai/v1")
 def test_v1_asks_for_a_model() -> None:
     refused = refuse(HELLO, V1)
     assert (refused.status, refused.json()["error"]["param"]) == (400, "model")
@@ -70,6 +74,7 @@ def test_v1_asks_for_a_model() -> None:
     assert (refused.status, refused.json()["error"]["code"]) == (404, "DeploymentNotFound")
 
 
+@pytest.mark.covers("azure/routes", "endpoints/{deployment}")
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_endpoint_of_its_own_has_one_model(profile: str) -> None:
     scenario = f"profile={profile}"

@@ -17,6 +17,10 @@ def complete(name: str = MPT, options: JSON = None, **fields: JSON) -> Exchange:
     return invoke(name, body, deployments=(SMALL, PROVISIONED), **(options or {}))
 
 
+@pytest.mark.covers("databricks/tasks", "completions, prompt", case="one prompt")
+@pytest.mark.covers("databricks/completions", "16 prompts", case="a full batch")
+@pytest.mark.covers("databricks/validation", "suffix, echo, use_raw_prompt")
+@pytest.mark.covers("databricks/limits", "completions batch", case="more than a batch")
 @pytest.mark.parametrize(
     ("field", "value", "text"),
     [
@@ -62,6 +66,7 @@ def test_field(field: str, value: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/completions", "model, id, usage")
 def test_answer_has_the_shape_of_the_reference() -> None:
     body = complete(max_tokens=4).body
     assert list(body) == ["id", "object", "created", "model", "choices", "usage"]
@@ -71,6 +76,7 @@ def test_answer_has_the_shape_of_the_reference() -> None:
     assert body["choices"][0]["finish_reason"] == "length"
 
 
+@pytest.mark.covers("databricks/completions", "index is the prompt's")
 def test_index_is_the_position_of_the_prompt() -> None:
     body = complete("pt-small", prompt=["one", "two"], n=2, max_tokens=3).body
     assert [c["index"] for c in body["choices"]] == [0, 0, 1, 1]
@@ -79,6 +85,7 @@ def test_index_is_the_position_of_the_prompt() -> None:
     assert body["usage"]["prompt_tokens"] == sum(single)
 
 
+@pytest.mark.covers("databricks/completions", "echo and suffix")
 def test_echo_and_suffix_go_around_the_text_for_free() -> None:
     plain = complete(max_tokens=4).body
     framed = complete(max_tokens=4, echo=True, suffix=" END").body
@@ -86,6 +93,7 @@ def test_echo_and_suffix_go_around_the_text_for_free() -> None:
     assert framed["usage"] == plain["usage"]
 
 
+@pytest.mark.covers("databricks/completions", "use_raw_prompt")
 def test_raw_prompt_has_no_template() -> None:
     counts = [complete(use_raw_prompt=raw).body["usage"]["prompt_tokens"] for raw in (True, False)]
     assert counts[0] < counts[1]
@@ -98,6 +106,7 @@ def test_stop_cuts_the_text() -> None:
     assert (cut["text"], cut["finish_reason"]) == (whole[: whole.index(word)], "stop")
 
 
+@pytest.mark.covers("databricks/completions", "stream")
 @pytest.mark.parametrize("fields", [{}, {"echo": True, "suffix": " END"}], ids=["plain", "framed"])
 def test_stream_says_what_one_piece_says(fields: JSON) -> None:
     whole = complete(max_tokens=5, **fields).body
@@ -110,6 +119,7 @@ def test_stream_says_what_one_piece_says(fields: JSON) -> None:
     assert (counts, events[-2]["usage"]) == (sorted(counts), whole["usage"])
 
 
+@pytest.mark.covers("databricks/completions", "one streamed prompt")
 def test_batches_do_not_stream_unless_allowed() -> None:
     assert "at most 1 streamed prompts" in complete(prompt=["a", "b"], stream=True).message
     events = complete(MPT, {"max_streamed_prompts": 2}, prompt=["a", "b"], stream=True, max_tokens=3).events
@@ -119,6 +129,8 @@ def test_batches_do_not_stream_unless_allowed() -> None:
 LONG = "word " * 60
 
 
+@pytest.mark.covers("databricks/completions", "error_behavior error")
+@pytest.mark.covers("databricks/length errors", "prompt of Databricks' server")
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
@@ -136,6 +148,7 @@ def test_context_overflow(fields: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/completions", "error_behavior truncate")
 def test_truncate_returns_as_much_as_fits() -> None:
     cut = complete("small", prompt=LONG, error_behavior="truncate").body
     assert cut["choices"][0]["finish_reason"] == "length"
@@ -144,6 +157,7 @@ def test_truncate_returns_as_much_as_fits() -> None:
     assert short["usage"]["total_tokens"] <= 40
 
 
+@pytest.mark.covers("databricks/completions", "truncate and provisioned")
 def test_truncate_is_for_pay_per_token() -> None:
     assert "only supported for pay-per-token" in complete("pt-small", error_behavior="truncate").message
     assert complete("pt-small", error_behavior=None).status == 200

@@ -13,6 +13,10 @@ def embed(name: str = BGE, options: JSON = None, **fields: JSON) -> Exchange:
     return invoke(name, {"input": "hello", **fields}, **(options or {}))
 
 
+@pytest.mark.covers("databricks/tasks", "embeddings, input", case="a text")
+@pytest.mark.covers("databricks/embeddings", "150 inputs", case="more than a batch")
+@pytest.mark.covers("databricks/validation", "input of embeddings", case="no texts")
+@pytest.mark.covers("databricks/limits", "embeddings batch", case="more than a batch")
 @pytest.mark.parametrize(
     ("field", "value", "text"),
     [
@@ -50,10 +54,13 @@ def test_field(field: str, value: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/tasks", "embeddings, no input")
 def test_rules_of_the_task_have_their_own_code() -> None:
     assert embed(input=None).body["error_code"] == "INVALID_PARAMETER_VALUE"
 
 
+@pytest.mark.covers("databricks/usage", "completion_tokens, not of embeddings")
+@pytest.mark.covers("databricks/embeddings", "index")
 def test_answer_has_the_shape_of_the_reference() -> None:
     body = embed(input=["a", "b"]).body
     assert list(body) == ["id", "object", "model", "data", "usage"]
@@ -66,6 +73,7 @@ def test_answer_has_the_shape_of_the_reference() -> None:
     assert body["usage"]["prompt_tokens"] == body["usage"]["total_tokens"] > 0
 
 
+@pytest.mark.covers("databricks/embeddings", "unit length")
 @pytest.mark.parametrize(("name", "unit"), [(BGE, True), ("databricks-gte-large-en", False), (QWEN, True)])
 def test_length_of_a_vector(name: str, unit: bool) -> None:
     vector = embed(name).body["data"][0]["embedding"]
@@ -73,18 +81,21 @@ def test_length_of_a_vector(name: str, unit: bool) -> None:
     assert (abs(length - 1) < 1e-5) is unit
 
 
+@pytest.mark.covers("databricks/embeddings", "encoding_format")
 def test_base64_holds_the_same_floats() -> None:
     packed = base64.b64decode(embed(encoding_format="base64").body["data"][0]["embedding"])
     numbers = embed().body["data"][0]["embedding"]
     assert list(struct.unpack("<1024f", packed)) == pytest.approx(numbers, abs=1e-7)
 
 
+@pytest.mark.covers("databricks/embeddings", "instruction")
 def test_instruction_changes_the_vector_and_is_counted() -> None:
     plain, guided = embed().body, embed(instruction="Find:").body
     assert plain["data"] != guided["data"]
     assert plain["usage"]["prompt_tokens"] < guided["usage"]["prompt_tokens"]
 
 
+@pytest.mark.covers("databricks/embeddings", "dimensions")
 def test_dimensions_shorten_where_the_model_can() -> None:
     assert len(embed(QWEN, dimensions=256).body["data"][0]["embedding"]) == 256
     assert len(embed(BGE, dimensions=256).body["data"][0]["embedding"]) == 1024
@@ -96,6 +107,7 @@ def test_equal_texts_have_equal_vectors_wherever_they_stand() -> None:
     assert data[0]["embedding"] == data[2]["embedding"] != data[1]["embedding"]
 
 
+@pytest.mark.covers("databricks/embeddings", "beyond the window")
 def test_long_input_is_cut_and_what_is_left_is_counted() -> None:
     body = embed(input="word " * 600).body
     assert body["usage"]["prompt_tokens"] == 512

@@ -31,6 +31,8 @@ def test_body_that_is_no_object(body: bytes) -> None:
     assert invoke(LLAMA, body).message == text
 
 
+@pytest.mark.covers("databricks/envelopes", "1 usual")
+@pytest.mark.covers("language/error kinds", "not_found", "rate_limited")
 def test_every_kind_is_worded() -> None:
     assert set(WIRE) == set(ErrorKind)
     for kind in ErrorKind:
@@ -41,6 +43,17 @@ def test_every_kind_is_worded() -> None:
         assert response.status == WIRE[kind][0]
 
 
+@pytest.mark.covers("databricks/errors", "400 BAD_REQUEST", case="parameter")
+@pytest.mark.covers("databricks/errors", "401", case="401")
+@pytest.mark.covers("databricks/errors", "403 PERMISSION_DENIED", case="forbidden")
+@pytest.mark.covers("databricks/errors", "404 ENDPOINT_NOT_FOUND", case="no endpoint")
+@pytest.mark.covers("databricks/errors", "429", case="input tokens")
+@pytest.mark.covers("databricks/errors", "500", case="internal")
+@pytest.mark.covers("databricks/errors", "503", case="overloaded")
+@pytest.mark.covers("databricks/errors", "504", case="timeout")
+@pytest.mark.covers("databricks/rate limits", "input tokens per minute", case="input tokens")
+@pytest.mark.covers("databricks/rate limits", "output tokens per minute", case="output tokens")
+@pytest.mark.covers("databricks/rate limits", "QPS", case="QPS")
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
@@ -117,6 +130,7 @@ def test_own_words(error: EmulatedError, code: JSON, message: str) -> None:
     assert message in body["message"]
 
 
+@pytest.mark.covers("databricks/envelopes", "2 numbers for codes")
 @pytest.mark.parametrize(
     ("error", "message"),
     [
@@ -131,6 +145,9 @@ def test_credentials_are_refused_with_a_request_id(error: EmulatedError, message
     assert ("[ReqId: " in body["message"]) is (error.message is None)
 
 
+@pytest.mark.covers("databricks/envelopes", "3 management")
+@pytest.mark.covers("databricks/errors", "400 INVALID_PARAMETER_VALUE", case="a bad value")
+@pytest.mark.covers("databricks/errors", "404 RESOURCE_DOES_NOT_EXIST", case="missing")
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
@@ -151,12 +168,16 @@ def test_management_has_words_of_its_own(error: EmulatedError, code: str, messag
     assert message in body["message"]
 
 
+@pytest.mark.covers("databricks/guardrails", "the refusal's body")
+@pytest.mark.covers("databricks/traps", "27 JSON in a message")
 def test_guardrail_speaks_json_inside_its_message() -> None:
     inner = json.loads(read(word(EmulatedError(ErrorKind.CONTENT_FILTER)))["message"])
     assert inner["finishReason"] == "input_guardrail_triggered"
     assert inner["usage"] == {"prompt_tokens": 0, "total_tokens": 0}
 
 
+@pytest.mark.covers("databricks/rate limits", "Retry-After")
+@pytest.mark.covers("databricks/traps", "8 whole seconds")
 @pytest.mark.parametrize(
     ("wait", "switch", "header"),
     [
@@ -172,6 +193,8 @@ def test_retry_after_is_in_whole_seconds(wait: float | None, switch: JSON, heade
     assert dict(response.headers).get("Retry-After") == header
 
 
+@pytest.mark.covers("databricks/envelopes", "6 rate limits")
+@pytest.mark.covers("databricks/rate limits", "the documented body")
 @pytest.mark.parametrize(
     ("limit", "kind", "amount"),
     [
@@ -189,6 +212,7 @@ def test_documented_limit(limit: str, kind: str, amount: int) -> None:
     assert f"limit of {amount:,}" in body["message"]
 
 
+@pytest.mark.covers("databricks/rate limits", "other windows")
 @pytest.mark.parametrize(
     ("limit", "window", "observed", "documented", "kind"),
     [
@@ -213,6 +237,7 @@ def test_a_limit_is_named_by_its_unit_and_window(
     assert (body["limit_type"], body["limit"], body["current"], body["retry_after"]) == (kind, 7, 8, 15)
 
 
+@pytest.mark.covers("databricks/rate limits", "calls at once")
 def test_calls_at_once_have_no_documented_body() -> None:
     details: JSON = {"amount": 7, "window": 0, "used": 7, "asked": 1}
     error = EmulatedError(ErrorKind.RATE_LIMITED, limit="concurrency", details=details)
@@ -222,6 +247,7 @@ def test_calls_at_once_have_no_documented_body() -> None:
         assert answer == {"error_code": "REQUEST_LIMIT_EXCEEDED", "message": text}
 
 
+@pytest.mark.covers("databricks/envelopes", "5 plain text")
 def test_overrides_win() -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "Oh no", status=502)
     response = word(error)
@@ -234,6 +260,7 @@ def test_overrides_win() -> None:
     assert dict(timed.headers)["Retry-After"] == "3"
 
 
+@pytest.mark.covers("databricks/conventions", "request ids and workspace id")
 def test_every_answer_names_request_and_workspace() -> None:
     for answer in (invoke(LLAMA, {}), invoke(LLAMA, {"messages": [{"role": "user", "content": "x"}]})):
         assert answer.headers["x-databricks-org-id"] == "1234567890123456"
@@ -246,6 +273,7 @@ def test_model_names_the_endpoint_on_openai_routes() -> None:
     assert "for mine." in read(response)["message"]
 
 
+@pytest.mark.covers("databricks/errors", "404 an unknown path", case="an unknown API")
 @pytest.mark.parametrize(
     ("path", "code", "message"),
     [
@@ -271,6 +299,7 @@ def test_wrong_method_is_told_the_right_one() -> None:
     assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
 
+@pytest.mark.covers("databricks/validation", "no JSON", "no object")
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -296,6 +325,8 @@ def too_large(path: str, **options: JSON) -> Exchange:
     return send(path, {"model": LLAMA, "messages": [{"role": "user", "content": "x" * 200}]}, **options)
 
 
+@pytest.mark.covers("databricks/errors", "413")
+@pytest.mark.covers("databricks/limits", "payload")
 @pytest.mark.parametrize("path", [PATH, "/serving-endpoints/chat/completions"])
 def test_payload_limit(path: str) -> None:
     answer = too_large(path, payload_limit_bytes=100)
@@ -303,6 +334,7 @@ def test_payload_limit(path: str) -> None:
     assert too_large(path).status == 200
 
 
+@pytest.mark.covers("databricks/limits", "payload of custom models")
 @pytest.mark.parametrize(("size", "status"), [(400, 200), (401, 413)])
 def test_a_custom_model_takes_four_times_as_much(size: int, status: int) -> None:
     custom = Deployment(vendor="databricks", name="scorer", mode="custom")
@@ -311,12 +343,24 @@ def test_a_custom_model_takes_four_times_as_much(size: int, status: int) -> None
     assert (len(body), answer.status) == (size, status)
 
 
+@pytest.mark.covers("databricks/conventions", "headers nobody knows")
 def test_headers_that_nobody_knows_change_nothing() -> None:
     body: JSON = {"messages": [{"role": "user", "content": "x"}]}
     odd = {"X-Databricks-Workspace-Id": "7", "X-Databricks-Endpoints-API-Client": "a", "User-Agent": "b", "X-Odd": "c"}
     assert send(PATH, body, headers=odd).body == send(PATH, body).body
 
 
+@pytest.mark.covers("databricks/conventions", "a slash at the end")
+@pytest.mark.covers(
+    "databricks/inference routes",
+    "POST chat/completions",
+    "POST completions",
+    "POST embeddings",
+    "POST responses",
+    "POST v1/responses",
+    "POST v1/chat/completions",
+)
+@pytest.mark.covers("databricks/traps", "10 no v1")
 @pytest.mark.parametrize("path", ["chat/completions", "completions", "embeddings", "responses"])
 @pytest.mark.parametrize("prefix", ["", "v1/"])
 @pytest.mark.parametrize("slash", ["", "/"])
@@ -334,6 +378,7 @@ def late(error: EmulatedError, path: str, body: JSON, **settings: JSON) -> JSON:
     return text.decode().split("\n")
 
 
+@pytest.mark.covers("databricks/errors", "late, of a chat")
 def test_late_error_of_a_chat() -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "boom")
     (line, *_) = late(error, PATH, {"messages": []})
@@ -342,6 +387,7 @@ def test_late_error_of_a_chat() -> None:
     assert json.loads(line[6:]) == {"error_code": "INTERNAL_ERROR", "message": "boom"}
 
 
+@pytest.mark.covers("databricks/Responses", "failed")
 @pytest.mark.parametrize(("path", "named"), [("/serving-endpoints/responses", True), (PATH, False)])
 def test_late_error_of_a_response(path: str, named: bool) -> None:
     lines = late(EmulatedError(ErrorKind.INTERNAL, "boom", param="input"), path, {"model": GPT, "input": "x"})

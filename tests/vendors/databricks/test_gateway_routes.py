@@ -11,6 +11,16 @@ CHAT: JSON = {"messages": [USER], "max_tokens": 3}
 CUSTOM = Deployment(vendor="databricks", name="scorer", mode="custom")
 
 
+@pytest.mark.covers("databricks/AI gateway routes", "mlflow/v1 chat", case="chat")
+@pytest.mark.covers("databricks/AI gateway routes", "mlflow/v1 embeddings", case="embeddings")
+@pytest.mark.covers("databricks/AI gateway routes", "mlflow/v1 responses", case="Responses")
+@pytest.mark.covers("databricks/AI gateway routes", "a model of Unity Catalog", case="a model")
+@pytest.mark.covers("databricks/AI gateway routes", "openai/v1 chat", case="OpenAI's chat")
+@pytest.mark.covers("databricks/AI gateway routes", "openai/v1 responses", case="OpenAI's Responses")
+@pytest.mark.covers("databricks/AI gateway routes", "GPT only", case="not GPT")
+@pytest.mark.covers("databricks/AI gateway routes", "codex/v1 responses", case="Codex")
+@pytest.mark.covers("databricks/AI gateway routes", "codex/v1 chat", case="Codex chats")
+@pytest.mark.covers("databricks/AI gateway routes", "cursor/v1 chat", case="Cursor")
 @pytest.mark.parametrize(
     ("path", "body", "status", "text"),
     [
@@ -36,6 +46,7 @@ def test_gateway(path: str, body: JSON, status: int, text: str) -> None:
     assert text in answer.text.decode()
 
 
+@pytest.mark.covers("databricks/AI gateway routes", "discovery: endpoints", "foundation models", "model services")
 def test_discovery() -> None:
     found = send("/api/2.1/unity-catalog/model-services", query={"parent": "schemas/system.ai"}).body
     assert found["next_page_token"] == ""
@@ -46,6 +57,7 @@ def test_discovery() -> None:
         assert LLAMA in [endpoint["name"] for endpoint in send(path).body["endpoints"]]
 
 
+@pytest.mark.covers("databricks/inference routes", "POST the route-optimized address")
 def test_route_optimized_address_is_for_custom_models() -> None:
     rows = {"inputs": [1, 2]}
     path = "/123/serving-endpoints/scorer/invocations"

@@ -36,6 +36,15 @@ async def emulator() -> AsyncIterator[Running]:
         yield value
 
 
+@pytest.mark.covers(
+    "databricks/inference routes", "POST {name}/invocations", "POST gemini/v1beta streamGenerateContent"
+)
+@pytest.mark.covers("databricks/authentication", "GET scim/v2/Me")
+@pytest.mark.covers("databricks/shapes of an endpoint", "ServingEndpoint", "ServingEndpointDetailed")
+@pytest.mark.covers("databricks/chat stream", "framing")
+@pytest.mark.covers("databricks/validation", "an unknown field")
+@pytest.mark.covers("databricks/errors", "403 of a token")
+@pytest.mark.covers("databricks/length errors", "output of Llama")
 @pytest.mark.parametrize("path", golden_files(__file__))
 async def test_exchange(emulator: Running, path: Path, pytestconfig: pytest.Config) -> None:
     await check_golden(emulator, "databricks", path, update=bool(pytestconfig.getoption("--update-goldens")))

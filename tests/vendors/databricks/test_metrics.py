@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.conftest import Start
 from tests.vendors.databricks.harness import LLAMA
 from tests.vendors.databricks.management.api import CUSTOM, TOKEN, Workspace, external, open_workspace
@@ -27,6 +29,7 @@ def counts(row: dict[str, float]) -> list[float]:
     return [row[name] for name in COUNTS]
 
 
+@pytest.mark.covers("databricks/lifecycle", "metrics")
 async def test_each_endpoint_counts_its_own_inference(start: Start) -> None:
     workspace = await open_workspace(
         start, "", "rules: [{name: broken, when: {prompt: break}, error: {kind: internal}}]"
@@ -43,6 +46,7 @@ async def test_each_endpoint_counts_its_own_inference(start: Start) -> None:
     assert counts((await read(workspace, LLAMA))[LLAMA]) == [1, 0, 0, 1]
 
 
+@pytest.mark.covers("databricks/lifecycle", "metrics of entities")
 async def test_each_served_entity_counts_its_own(start: Start) -> None:
     workspace = await open_workspace(start, "")
     parts = [{"name": name, **external(f"gpt-{name}")} for name in ("a", "b")]

@@ -16,6 +16,7 @@ def test_names_are_unique_and_every_task_has_an_endpoint() -> None:
     assert {d.task for d in CATALOGUE} == {"chat", "completions", "embeddings"}
 
 
+@pytest.mark.covers("databricks/catalogue", "the long tail")
 @pytest.mark.parametrize("deployment", CATALOGUE, ids=[d.name for d in CATALOGUE])
 def test_every_endpoint_answers(deployment: Deployment) -> None:
     bodies: JSON = {"completions": {"prompt": "x"}, "embeddings": {"input": "x"}, "chat": {"messages": [USER]}}
@@ -24,10 +25,12 @@ def test_every_endpoint_answers(deployment: Deployment) -> None:
     assert answer.status == 200, answer.text
 
 
+@pytest.mark.covers("databricks/catalogue", "codex")
 def test_codex_answers_responses_only() -> None:
     assert "does not support the chat task" in chat("databricks-gpt-5-3-codex").message
 
 
+@pytest.mark.covers("databricks/inference routes", "GET models")
 def test_models_are_listed_for_openai_tools() -> None:
     body = send("/serving-endpoints/models").body
     assert body["object"] == "list"
@@ -73,6 +76,40 @@ CORE: dict[str, tuple[int, int | None, tuple[int | None, int | None, int | None]
 }  # fmt: skip
 
 
+@pytest.mark.covers(
+    "databricks/catalogue",
+    "meta-llama-3-3-70b-instruct",
+    "meta-llama-3-1-8b-instruct",
+    "meta-llama-3-1-405b-instruct",
+    "llama-4-maverick",
+    "gemma-3-12b",
+    "gpt-oss-120b",
+    "gpt-oss-20b",
+    "qwen3-next-80b-a3b-instruct",
+    "qwen35-122b-a10b",
+    "claude-haiku-4-5",
+    "claude-sonnet-4",
+    "claude-sonnet-4-5",
+    "claude-sonnet-4-6",
+    "claude-opus-4-1",
+    "claude-opus-4-5",
+    "claude-opus-4-8",
+    "gpt-5",
+    "gpt-5-2",
+    "gpt-5-4",
+    "gpt-5-4-nano",
+    "gpt-5-5-pro",
+    "gemini-2-5-pro",
+    "gemini-2-5-flash",
+    "gemini-3-1-pro",
+    "bge-large-en",
+    "gte-large-en",
+    "qwen3-embedding-0-6b",
+    "mpt-7b-instruct",
+    "mixtral-8x7b-instruct",
+    "dbrx-instruct",
+    "llama-2-70b-chat",
+)
 @pytest.mark.parametrize("name", CORE)
 def test_an_endpoint_has_what_is_published_of_it(name: str) -> None:
     (found,) = (deployment for deployment in CATALOGUE if deployment.name == f"databricks-{name}")

@@ -13,6 +13,8 @@ from tests.wire import Answer
 CUSTOM = with_traits("custom")
 
 
+@pytest.mark.covers("databricks/tasks", "custom, four forms")
+@pytest.mark.covers("databricks/tasks", "custom, a chat", case="a chat body")
 @pytest.mark.parametrize(
     ("body", "rows"),
     [
@@ -33,6 +35,7 @@ def test_custom_models_predict(body: JSON, rows: int | None) -> None:
     assert rows is None or len(answer.body["predictions"]) == rows
 
 
+@pytest.mark.covers("databricks/tasks", "agent, messages")
 def test_custom_models_and_agents_do_not_chat() -> None:
     agent = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
     own = Deployment(vendor="databricks", name="scorer", mode="custom")

@@ -262,6 +262,46 @@ ANSWER: dict[str, Cases] = {
 ROWS = REQUEST | ANSWER
 
 
+@pytest.mark.covers(
+    "databricks/REST reference: chat request",
+    "messages",
+    "max_tokens",
+    "stream",
+    "temperature",
+    "top_p",
+    "top_k",
+    "stop",
+    "n",
+    "tool_choice",
+    "tools",
+    "response_format",
+    "logprobs",
+    "top_logprobs",
+    "reasoning_effort",
+)
+@pytest.mark.covers(
+    "databricks/REST reference: objects of a chat",
+    "ChatMessage role, content, tool_calls, tool_call_id",
+    "ToolCall id, type, function, cache_control",
+    "FunctionCallCompletion name, arguments",
+    "ToolChoiceObject type, function",
+    "ToolObject type, function",
+    "FunctionObject name, description, parameters, strict",
+    "ResponseFormatObject type, json_schema",
+    "JsonSchemaObject name, description, schema, strict",
+)
+@pytest.mark.covers(
+    "databricks/REST reference: chat response",
+    "id",
+    "choices",
+    "object",
+    "created",
+    "model",
+    "usage",
+    "ChatCompletionChoice index, message, finish_reason, extra_fields",
+    "ChatCompletionChunk index, delta, finish_reason",
+    "usage completion_tokens, prompt_tokens, total_tokens, reasoning_tokens",
+)
 @pytest.mark.parametrize("field", ROWS)
 def test_field(field: str) -> None:
     for request, seen in ROWS[field]:

@@ -112,6 +112,11 @@ INPUT: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers(
+    "databricks/REST reference: Responses",
+    "ResponsesInput, InputText, OutputText, InputImage, InputFile",
+    "FunctionCall, FunctionCallOutput",
+)
 @pytest.mark.parametrize("field", INPUT)
 def test_field(field: str) -> None:
     for request, seen in INPUT[field]:

@@ -198,6 +198,39 @@ ANSWER: dict[str, Cases] = {
 ROWS = REQUEST | ANSWER
 
 
+@pytest.mark.covers(
+    "databricks/REST reference: Responses",
+    "model",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "stream",
+    "stream_options",
+    "text",
+    "reasoning",
+    "tool_choice",
+    "tools",
+    "parallel_tool_calls",
+    "max_tool_calls",
+    "metadata",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "user",
+    "truncation",
+    "top_logprobs",
+    "include",
+    "prompt",
+    "background",
+    "store",
+    "conversation",
+    "service_tier",
+    "fields of a response",
+    "ResponsesMessage",
+    "IncompleteDetails",
+)
 @pytest.mark.parametrize("field", ROWS)
 def test_field(field: str) -> None:
     for request, seen in ROWS[field]:
@@ -207,6 +240,7 @@ def test_field(field: str) -> None:
 FAILED = {"code": "internal_error", "message": "boom", "param": "input", "type": "server_error"}
 
 
+@pytest.mark.covers("databricks/REST reference: Responses", "Error code, message, param, type")
 @pytest.mark.parametrize("member", [pytest.param(name, id=f"Error.{name}") for name in FAILED])
 def test_error_of_a_failed_response(member: str) -> None:
     body = json.dumps({"model": GPT, "input": "x"}).encode()

@@ -104,6 +104,22 @@ COMPLETIONS: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers(
+    "databricks/REST reference: completions and embeddings",
+    "prompt",
+    "max_tokens",
+    "stream",
+    "temperature",
+    "top_p",
+    "top_k",
+    "error_behavior",
+    "n",
+    "stop",
+    "suffix",
+    "echo",
+    "use_raw_prompt",
+    "fields of a completion",
+)
 @pytest.mark.parametrize("field", COMPLETIONS)
 def test_field_of_completions(field: str) -> None:
     for request, seen in COMPLETIONS[field]:
@@ -131,6 +147,9 @@ EMBEDDINGS: dict[str, Cases] = {
 }
 
 
+@pytest.mark.covers(
+    "databricks/REST reference: completions and embeddings", "input", "instruction", "fields of an embedding"
+)
 @pytest.mark.parametrize("field", EMBEDDINGS)
 def test_field_of_embeddings(field: str) -> None:
     for request, seen in EMBEDDINGS[field]:

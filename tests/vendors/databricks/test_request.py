@@ -11,6 +11,8 @@ from tests.vendors.databricks.harness import (
 )
 
 
+@pytest.mark.covers("databricks/inference routes", "POST {name}/served-models/{served}/invocations")
+@pytest.mark.covers("databricks/lifecycle", "A/B split")
 def test_traffic_is_split_and_can_be_addressed() -> None:
     split = with_traits(served_entities={"a": 0, "b": 100})
     assert mine(split).headers["served-model-name"] == "b"
@@ -21,6 +23,8 @@ def test_traffic_is_split_and_can_be_addressed() -> None:
     assert (missing.status, missing.body["error_code"]) == (404, "ENDPOINT_NOT_FOUND")
 
 
+@pytest.mark.covers("databricks/errors", "400 of a stopped endpoint")
+@pytest.mark.covers("databricks/catalogue", "retired ones")
 @pytest.mark.parametrize(
     ("state", "status", "code"),
     [

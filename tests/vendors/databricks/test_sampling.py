@@ -6,6 +6,7 @@ from tests.parsed import JSON
 from tests.vendors.databricks.harness import CLAUDE, GPT, OSS, PROVISIONED, chat, invoke
 
 
+@pytest.mark.covers("databricks/chat", "finish_reason")
 def test_max_tokens_cut_is_a_length() -> None:
     answer = chat(max_tokens=3)
     assert answer.body["choices"][0]["finish_reason"] == "length"
@@ -44,11 +45,13 @@ def test_n_gives_independent_answers() -> None:
     assert len({c["message"]["content"] for c in choices}) == 3
 
 
+@pytest.mark.covers("databricks/validation", "top_logprobs")
 @pytest.mark.parametrize("top", [-1, 21])
 def test_top_logprobs_is_bounded(top: int) -> None:
     assert "between 0 and 20" in chat(logprobs=True, top_logprobs=top).message
 
 
+@pytest.mark.covers("databricks/length errors", "prompt of Claude")
 def test_prompt_beyond_the_context_is_refused() -> None:
     answer = invoke("databricks-llama-2-70b-chat", {"messages": [{"role": "user", "content": "word " * 5000}]})
     assert answer.status == 400
@@ -56,6 +59,10 @@ def test_prompt_beyond_the_context_is_refused() -> None:
     assert "cannot exceed 4096" in answer.message
 
 
+@pytest.mark.covers("databricks/length errors", "output of newer models", case="gpt-oss")
+@pytest.mark.covers("databricks/length errors", "output of Claude", case="Claude")
+@pytest.mark.covers("databricks/length errors", "output of GPT", case="GPT")
+@pytest.mark.covers("databricks/traps", "26 a line end", case="gpt-oss")
 @pytest.mark.parametrize(
     ("name", "tokens", "message"),
     [
@@ -77,6 +84,7 @@ def test_output_limit_is_worded_by_family(name: str, tokens: int, message: str) 
     assert chat(name, max_tokens=5).status == 200
 
 
+@pytest.mark.covers("databricks/catalogue", "Sonnet 4's own limit")
 def test_sonnet_4_stops_at_its_own_limit() -> None:
     call = chat("databricks-claude-sonnet-4").call
     assert call is not None
@@ -92,6 +100,7 @@ def test_whole_numbers_and_floats_mean_the_same() -> None:
     assert chat(temperature=1).body["choices"] == chat(temperature=1.0).body["choices"] == chat().body["choices"]
 
 
+@pytest.mark.covers("databricks/validation", "newest Claude")
 def test_newest_claude_refuses_sampling() -> None:
     for field in ("temperature", "top_p", "top_k"):
         fields: JSON = {field: 1}
@@ -99,6 +108,7 @@ def test_newest_claude_refuses_sampling() -> None:
         assert (answer.status, field in answer.message) == (400, True)
 
 
+@pytest.mark.covers("databricks/validation", "n")
 def test_several_answers_are_a_matter_of_the_profile() -> None:
     assert len(chat(n=2).body["choices"]) == 2
     refused = chat(options={"profile": "seed"}, n=2, stream=False)

@@ -212,11 +212,48 @@ CASES: JSON = [
 ]
 
 
+@pytest.mark.covers("databricks/where reference and service differ", "C1 stream", case="C1 streams unasked")
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C1 of completions", case="C1 completions stream unasked"
+)
+@pytest.mark.covers("databricks/where reference and service differ", "C2 object", case="C2 object")
+@pytest.mark.covers("databricks/where reference and service differ", "C3 usage in a stream", case="C3 usage in chunks")
+@pytest.mark.covers("databricks/where reference and service differ", "C5 top_p", case="C5 top_p may be zero")
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C6 description", case="C6 a description is needed"
+)
+@pytest.mark.covers("databricks/where reference and service differ", "C6 parameters", case="C6 parameters are needed")
+@pytest.mark.covers("databricks/where reference and service differ", "C7 tools nested", case="C7 nested tools only")
+@pytest.mark.covers("databricks/where reference and service differ", "C7 tools flat", case="C7 flat tools only")
+@pytest.mark.covers("databricks/where reference and service differ", "C8 format nested", case="C8 nested format only")
+@pytest.mark.covers("databricks/where reference and service differ", "C8 format flat", case="C8 flat format only")
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C9 what Responses refuse", case="C9 previous response"
+)
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C10 tools of Responses", case="C10 functions only"
+)
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C11 roles of Responses", case="C11 no system role"
+)
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C12 content beside calls", case="C12 no content beside calls"
+)
+@pytest.mark.covers("databricks/where reference and service differ", "C13 cache_control", case="C13 a string only")
+@pytest.mark.covers("databricks/where reference and service differ", "C14 efforts", case="C14 three efforts only")
+@pytest.mark.covers("databricks/where reference and service differ", "C15 content", case="C15 no lists in requests")
+@pytest.mark.covers("databricks/where reference and service differ", "C16 encoding", case="C16 no encoding")
+@pytest.mark.covers(
+    "databricks/where reference and service differ", "C17 default max_tokens", case="C17 no limit of the model's own"
+)
+@pytest.mark.covers("databricks/Responses", "usage", case="both names of usage")
+@pytest.mark.covers("databricks/Responses", "include_usage", case="usage on request")
 @pytest.mark.parametrize(("name", "value", "probe", "before", "after"), CASES)
 def test_switch_alone(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
     assert (probe({}), probe({name: value})) == (before, after)
 
 
+@pytest.mark.covers("databricks/where reference and service differ", "profiles")
 @pytest.mark.parametrize(("name", "value", "probe", "before", "after"), CASES)
 def test_profile_sets_what_the_reference_says(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
     if PROFILES["seed-S0"].get(name) == value and name != "content_lists":
@@ -269,6 +306,9 @@ def test_unknown_fields(mode: str, name: str, field: str, status: int) -> None:
     assert talk({"strict_unknown_fields": mode}, name, **{field: value}).status == status
 
 
+@pytest.mark.covers("databricks/where reference and service differ", "C4 properties of a function")
+@pytest.mark.covers("databricks/validation", "the word json", case="JSON word")
+@pytest.mark.covers("databricks/validation", "alternating roles", case="alternating")
 @pytest.mark.parametrize(
     ("options", "fields", "text"),
     [
@@ -291,6 +331,7 @@ def test_further_limits(options: JSON, fields: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/validation", "picky GPT")
 @pytest.mark.parametrize(
     ("switch", "fields", "text"),
     [

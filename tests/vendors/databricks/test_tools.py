@@ -30,6 +30,12 @@ def many(count: int) -> JSON:
     return [{"type": "function", "function": {**FUNCTION, "name": f"f{i}"}} for i in range(count)]
 
 
+@pytest.mark.covers("databricks/validation", "32 tools", case="one too many")
+@pytest.mark.covers("databricks/validation", "type of a tool", case="type")
+@pytest.mark.covers("databricks/validation", "names are unique", case="a name twice")
+@pytest.mark.covers("databricks/validation", "15 properties", case="a property too many")
+@pytest.mark.covers("databricks/validation", "name of a function", case="no name")
+@pytest.mark.covers("databricks/limits", "tools", case="one too many")
 @pytest.mark.parametrize(
     ("tools", "text"),
     [
@@ -70,6 +76,7 @@ def test_tools(tools: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/validation", "tool_choice of nothing", case="a function that is not")
 @pytest.mark.parametrize(
     ("choice", "text"),
     [
@@ -90,11 +97,14 @@ def test_tool_choice(choice: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/validation", "tool_choice without tools")
 @pytest.mark.parametrize("choice", ["auto", "required", named("get_weather")], ids=["auto", "required", "named"])
 def test_choice_without_tools_is_refused(choice: JSON) -> None:
     assert "only allowed when tools are specified" in chat(tool_choice=choice).message
 
 
+@pytest.mark.covers("databricks/validation", "required calls")
+@pytest.mark.covers("databricks/traps", "20 arguments are texts")
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
 @pytest.mark.parametrize("choice", ["required", named("get_weather")], ids=["required", "named"])
 def test_forced_call_has_valid_arguments(name: str, choice: JSON) -> None:
@@ -106,12 +116,15 @@ def test_forced_call_has_valid_arguments(name: str, choice: JSON) -> None:
     assert isinstance(json.loads(call["function"]["arguments"])["city"], str)
 
 
+@pytest.mark.covers("databricks/validation", "none calls nothing")
 def test_none_calls_nothing() -> None:
     answer = chat(tools=[TOOL], tool_choice="none").body["choices"][0]
     assert answer["finish_reason"] == "stop"
     assert "tool_calls" not in answer["message"]
 
 
+@pytest.mark.covers("databricks/chat stream", "a tool call")
+@pytest.mark.covers("databricks/traps", "21 the first delta")
 def test_call_streams_name_first_and_arguments_in_fragments() -> None:
     answer = chat(CLAUDE, tools=[TOOL], tool_choice="required", stream=True)
     deltas = [c["choices"][0]["delta"] for c in answer.events[:-1]]
@@ -124,6 +137,7 @@ def test_call_streams_name_first_and_arguments_in_fragments() -> None:
     assert answer.events[-2]["choices"][0]["finish_reason"] == "tool_calls"
 
 
+@pytest.mark.covers("databricks/validation", "one call per answer")
 def test_one_call_unless_parallel_calls_are_on() -> None:
     tools = [TOOL, OTHER]
     body: JSON = {
@@ -151,6 +165,8 @@ def wanted(**fields: JSON) -> JSON:
     return {"type": "json_schema", "json_schema": {**FORMAT, **fields}}
 
 
+@pytest.mark.covers("databricks/validation", "response_format")
+@pytest.mark.covers("databricks/validation", "64 keys", case="65 keys")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -186,6 +202,7 @@ def test_response_format(value: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/validation", "keywords of a schema")
 @pytest.mark.parametrize(
     ("schema", "text"),
     [
@@ -221,6 +238,7 @@ def test_structured_answer_fits_its_schema() -> None:
     assert isinstance(json.loads(anything), dict)
 
 
+@pytest.mark.covers("databricks/validation", "strict on a tool of Claude")
 @pytest.mark.parametrize(
     ("name", "fields", "text"),
     [
@@ -252,6 +270,7 @@ def test_families_differ(name: str, fields: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/validation", "GPT strict")
 def test_strict_schemas_of_gpt_are_named() -> None:
     open_schema: JSON = {"type": "object", "properties": {"a": {"type": "string"}}}
     reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."

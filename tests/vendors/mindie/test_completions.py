@@ -27,6 +27,7 @@ def test_completions_refused(body: JSON, text: str) -> None:
     assert error_of("/v1/completions", {"model": MODEL, **body}) == text
 
 
+@pytest.mark.covers("mindie/routes", "POST /v1/completions")
 async def test_completions_of_ids(start: Start) -> None:
     running = await start(REPLY)
     answer = (await running.ask("mindie", "/v1/completions", {"model": MODEL, "prompt": [9707], "logprobs": 2})).json()
@@ -56,6 +57,7 @@ CHOICES: list[tuple[JSON, str]] = [
 ]
 
 
+@pytest.mark.covers("mindie/answers", "completions")
 @pytest.mark.parametrize(("body", "text"), CHOICES, ids=[json.dumps(body) for body, _ in CHOICES])
 def test_completions_word_their_choices_their_own_way(body: JSON, text: str) -> None:
     assert error_of("/v1/completions", {"model": MODEL, "prompt": "x", **body}) == text

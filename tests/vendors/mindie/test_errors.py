@@ -22,6 +22,8 @@ def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes
     return answer.status, answer.body, dict(answer.headers).get("Content-Type", "")
 
 
+@pytest.mark.covers("mindie/other checks", "internal failure")
+@pytest.mark.covers("language/error kinds", "forbidden", "content_filter", "internal")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 @pytest.mark.parametrize("profile", ["strict", "tgi", "motor"])
 def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
@@ -50,12 +52,15 @@ def test_retry_after_is_whole_seconds() -> None:
     assert dict(render_error(error, REQUEST, service()).headers)["Retry-After"] == "2"
 
 
+@pytest.mark.covers("mindie/error bodies", "400", "404", "422", "424", "500", "503")
 @pytest.mark.parametrize(("status", "name"), CLASSES.items())
 def test_class_follows_the_status(status: int, name: str) -> None:
     body = word(ErrorKind.INVALID_PARAMETER, status=status, message="no")[1]
     assert body == json.dumps({"error": "no", "error_type": name}, separators=(",", ":")).encode()
 
 
+@pytest.mark.covers("mindie/error bodies", "other shapes")
+@pytest.mark.covers("mindie/decisions", "6 error bodies")
 @pytest.mark.parametrize(
     ("shape", "body"),
     [
@@ -72,10 +77,12 @@ def test_shapes(shape: str, body: JSON) -> None:
     assert list(json.loads(answer[1])) == list(body)
 
 
+@pytest.mark.covers("mindie/Coordinator", "too many requests")
 def test_rate_limit_is_the_coordinators() -> None:
     assert word(ErrorKind.RATE_LIMITED) == (429, b"Too many requests\r\n", "text/plain")
 
 
+@pytest.mark.covers("mindie/Coordinator", "not ready", "request timeout", "internal")
 @pytest.mark.parametrize(
     ("kind", "status", "body"),
     [
@@ -88,12 +95,15 @@ def test_coordinator(kind: ErrorKind, status: int, body: bytes) -> None:
     assert word(kind, "vendors: {mindie: {profile: motor}}\n")[:2] == (status, body)
 
 
+@pytest.mark.covers("language/error kinds", "overloaded")
 async def test_overload_drops_the_connection(start: Start) -> None:
     running = await start("rules: [{name: busy, error: {kind: overloaded}}]\n")
     with pytest.raises(EOFError):
         await running.ask("mindie", "/", {"inputs": PROMPT})
 
 
+@pytest.mark.covers("mindie/HTTP", "a route there is not")
+@pytest.mark.covers("mindie/vectors", "GET /", case="a known path, another method")
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -109,6 +119,7 @@ async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) 
     assert (answer.status, answer.body) == (404, b"")
 
 
+@pytest.mark.covers("mindie/Coordinator", "memory")
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -130,6 +141,7 @@ def test_coordinator_without_memory(path: str, body: str) -> None:
     assert dict(response.headers)["Content-Type"] == "text/plain; charset=utf-8"
 
 
+@pytest.mark.covers("mindie/Coordinator", "a path it does not know")
 @pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/nowhere"), ("GET", "/generate"), ("GET", "/v2/models/llama_65b/versions/1")],
@@ -142,6 +154,7 @@ async def test_coordinator_does_not_know_a_path(start: Start, method: str, path:
     assert answer.header("RequestUUID") is None
 
 
+@pytest.mark.covers("mindie/Coordinator", "what a node says")
 async def test_coordinator_passes_on_what_a_node_says(start: Start) -> None:
     running = await start("vendors: {mindie: {profile: motor}}\n")
     answer = await running.ask("mindie", "/", {"inputs": PROMPT, "parameters": {"top_p": 1}})
@@ -174,12 +187,15 @@ def test_overload_of_another_status_has_words() -> None:
     }
 
 
+@pytest.mark.covers("mindie/HTTP", "no key")
 async def test_credentials_are_ignored(start: Start) -> None:
     running = await start("keys: [{token: secret, principal: someone}]\n")
     for header in ({}, {"Authorization": "Bearer wrong"}):
         assert (await running.ask("mindie", "/", {"inputs": PROMPT}, headers=header)).status == 200
 
 
+@pytest.mark.covers("mindie/error bodies", "inside a stream")
+@pytest.mark.covers("mindie/decisions", "16 errors of a stream")
 @pytest.mark.parametrize(
     ("kind", "text"),
     [

@@ -20,6 +20,9 @@ rules:
 """
 
 
+@pytest.mark.covers(
+    "mindie/routes", "GET /v1/models, one model", "GET /v2, its models, config, ready, getSlotCount", "GET /info"
+)
 @pytest.mark.parametrize("path", golden_files(__file__))
 async def test_golden(start: Start, path: Path, request: pytest.FixtureRequest) -> None:
     profile = path.stem.split("_")[0]

@@ -12,6 +12,9 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/routes", "POST /infer, /infer_token")
+@pytest.mark.covers("mindie/answers", "native")
+@pytest.mark.covers("mindie/tokens", "ids that decode again")
 async def test_native(start: Start) -> None:
     running = await start(REPLY)
     body = {"inputs": "Hello", "parameters": {"details": True, "seed": 5}}
@@ -42,6 +45,7 @@ NATIVE = [
 ]
 
 
+@pytest.mark.covers("mindie/other checks", "a token beyond the vocabulary")
 @pytest.mark.parametrize(("body", "text", "status"), NATIVE, ids=[json.dumps(row[0]) for row in NATIVE])
 def test_native_refused(body: JSON, text: str, status: int) -> None:
     assert error_of("/infer", body, status=status) == text

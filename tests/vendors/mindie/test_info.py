@@ -10,6 +10,7 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/HTTP", "timed health")
 @pytest.mark.parametrize(
     ("seconds", "status"),
     [("1", 200), ("600", 200), ("0", 404), ("601", 404), ("1000", 404), ("x", 404)],
@@ -26,6 +27,7 @@ async def test_adapters_are_listed(start: Start) -> None:
     assert (await running.ask("mindie", "/v1/models/poet")).json()["parent"] == MODEL
 
 
+@pytest.mark.covers("mindie/routes", "GET /health and its likes")
 @pytest.mark.parametrize(
     ("kind", "path", "status", "body"),
     [
@@ -111,6 +113,8 @@ async def test_model_that_is_not_ready(start: Start) -> None:
     assert (await running.ask("mindie", "/", {"inputs": PROMPT, "stream": 1})).status == 422
 
 
+@pytest.mark.covers("mindie/Coordinator", "probes")
+@pytest.mark.covers("promises/first steps", "readiness while it loads")
 @pytest.mark.parametrize(("path", "loading"), [("/v1/startup", 200), ("/v1/health", 200), ("/v1/readiness", 503)])
 async def test_probes_of_the_coordinator(start: Start, path: str, loading: int) -> None:
     motor = "vendors: {mindie: {profile: motor}}\n"
@@ -140,6 +144,7 @@ async def test_what_cannot_be_counted(start: Start, body: JSON | bytes, text: st
     assert (answer.status, answer.json()) == (422, {"error": text, "error_type": "Input Validation Error"})
 
 
+@pytest.mark.covers("mindie/routes", "POST /v1/tokenizer")
 @pytest.mark.parametrize(("decode", "shown"), [(None, True), (1, True), ("no", True), (True, True), (False, False)])
 async def test_tokens_are_always_a_list(start: Start, decode: JSON, shown: bool) -> None:
     answer = (await (await start()).ask("mindie", COUNTED, {"inputs": PROMPT, "do_decode": decode})).json()

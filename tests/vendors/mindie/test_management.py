@@ -19,6 +19,9 @@ POET = {"lora_name": "poet", "lora_path": "/data/poet"}
 LORA = "deployments: [{vendor: mindie, name: singer, kind: lora, tokenizer: qwen2}]\n"
 
 
+@pytest.mark.covers("mindie/routes", "stopService, config, status, adapters")
+@pytest.mark.covers("mindie/HTTP", "health of a stopped server")
+@pytest.mark.covers("mindie/other checks", "stopped")
 async def test_a_service_is_stopped_for_good(start: Start) -> None:
     running = await start()
     stop = await running.ask("mindie", "/stopService")
@@ -41,6 +44,7 @@ async def test_a_service_is_stopped_for_good(start: Start) -> None:
     assert other.status == 200
 
 
+@pytest.mark.covers("mindie/management", "stopService")
 @pytest.mark.parametrize("rule", ["", "faults: [{type: duplicate}], "], ids=["whole", "bent"])
 async def test_a_stop_waits_for_what_runs(start: Start, rule: str) -> None:
     running = await start(SLOW.replace("{name: said, ", "{name: said, " + rule))
@@ -55,6 +59,7 @@ async def test_a_stop_waits_for_what_runs(start: Start, rule: str) -> None:
         assert (await asyncio.wait_for(stop, 10)).status == 200
 
 
+@pytest.mark.covers("mindie/management", "mode=Force")
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("rule", ["", "faults: [{type: duplicate}], "], ids=["whole", "bent"])
 async def test_a_forced_stop_cuts_what_still_runs_after_five_seconds(start: Start, stream: bool, rule: str) -> None:
@@ -97,6 +102,7 @@ async def say(running: Running, path: str, body: JSON | bytes) -> str:
     return answer.body.decode()
 
 
+@pytest.mark.covers("mindie/management", "adapters")
 async def test_an_adapter_is_loaded_used_and_unloaded(start: Start) -> None:
     running = await start(LORA)
     chat = {"model": "poet", "messages": HELLO}
@@ -165,6 +171,7 @@ async def command(running: Running, number: JSON) -> Answer:
     return await running.ask("mindie", FAULTS, {"cmd": number})
 
 
+@pytest.mark.covers("mindie/management", "fault handling")
 async def test_an_engine_is_paused_set_up_and_started(start: Start) -> None:
     running = await start()
     states = []
@@ -203,6 +210,7 @@ _PAUSED: dict[str, tuple[str, JSON, str]] = {
 }
 
 
+@pytest.mark.covers("mindie/management", "a paused engine")
 @pytest.mark.parametrize("form", _PAUSED)
 @pytest.mark.parametrize("commands", [(0,), (3,), (0, 1)], ids=str)
 async def test_an_engine_that_is_paused_says_nothing(start: Start, form: str, commands: tuple[int, ...]) -> None:
@@ -244,6 +252,7 @@ DMI = "vendors: {mindie: {infer_mode: dmi}}\n"
 HEADERS = {"req-type": "prefill", "req-id": "ab12", "d-target": "10.0.0.3"}
 
 
+@pytest.mark.covers("mindie/management", "roles")
 async def test_a_node_takes_another_role(start: Start) -> None:
     running = await start(DMI)
     assert (await running.ask("mindie", "/", {"inputs": PROMPT}, headers=HEADERS)).status == 200
@@ -289,6 +298,7 @@ async def test_roles_there_are_none(start: Start, path: str) -> None:
     assert (answer.status, answer.body) == (404, b"")
 
 
+@pytest.mark.covers("mindie/management", "results")
 @pytest.mark.parametrize(
     ("scenario", "text"),
     [
@@ -315,6 +325,7 @@ async def test_the_second_status_says_more(start: Start) -> None:
     assert list(resource)[-4:] == ["totalAvailNpuSlotsNum", "totalAvailNpuBlockNum", "dpInstMap", "maxAvailNpuBlockNum"]
 
 
+@pytest.mark.covers("mindie/planes", "business", "management", "metrics")
 @pytest.mark.parametrize(
     ("path", "plane"),
     [

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.conftest import Start
 from tests.ratelimit.clients import move
 from tests.vendors.mindie.direct import (
@@ -10,6 +12,7 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/routes", "GET /metrics, /metrics-json")
 async def test_metrics(start: Start) -> None:
     running = await start(REPLY)
     await running.ask("mindie", "/", {"inputs": "Hello"})
@@ -21,6 +24,7 @@ async def test_metrics(start: Start) -> None:
     assert off.json()["error_type"] == "Incomplete Generation"
 
 
+@pytest.mark.covers("mindie/HTTP", "beyond workers and queue")
 async def test_a_request_beyond_workers_and_queue_loses_its_connection(start: Start) -> None:
     running = await start("vendors: {mindie: {max_link_num: 1}}\nlatency: {ttft: 10s}\n")
     calls = [asyncio.create_task(running.ask("mindie", "/", {"inputs": str(n)})) for n in range(3)]

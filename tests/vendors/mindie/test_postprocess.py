@@ -10,6 +10,8 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/interplay", "stop")
+@pytest.mark.covers("mindie/finish_reason", "eos_token", "stop_sequence", "length")
 @pytest.mark.parametrize(
     ("parameters", "reason", "count", "text"),
     [
@@ -37,6 +39,8 @@ async def test_end(start: Start, parameters: JSON, reason: str, count: int, text
     assert (last["generated_text"], last["details"]["finish_reason"]) == (text, reason)
 
 
+@pytest.mark.covers("mindie/finish_reason", "invalid marker")
+@pytest.mark.covers("mindie/decisions", "4 invalid marker")
 async def test_invalid_marker_is_sent_only_on_request(start: Start) -> None:
     rule = "rules: [{name: fixed, reply: {text: x, finish_reason: content_filter}}]\n"
     for section, marker in (

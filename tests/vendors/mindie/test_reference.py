@@ -223,6 +223,14 @@ ANSWER: dict[str, Cases] = {
 ROWS = REQUEST | ANSWER
 
 
+@pytest.mark.covers("mindie/routes", "POST /")
+@pytest.mark.covers("mindie/top level", "inputs", "parameters", "stream")
+@pytest.mark.covers("mindie/parameters", "decoder_input_details")
+@pytest.mark.covers("mindie/tokens", "end of a sequence")
+@pytest.mark.covers("mindie/decisions", "5 stop_sequence", "11 prefill without texts", "12 details of a stream")
+@pytest.mark.covers(
+    "mindie/vectors", "text alone", "details", "stream and decoder_input_details", "stream", "stop, a hit"
+)
 @pytest.mark.parametrize("field", ROWS)
 def test_field(field: str) -> None:
     for body, seen in ROWS[field]:

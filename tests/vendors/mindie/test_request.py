@@ -30,6 +30,7 @@ POSITIONS = "vendors: {mindie: {max_seq_len: 100, max_input_token_len: 90, max_p
 SIX = "a b c d e f"  # six tokens
 
 
+@pytest.mark.covers("mindie/interplay", "limit")
 @pytest.mark.parametrize(
     ("section", "text", "parameters", "limit"),
     [
@@ -66,6 +67,8 @@ def test_limit(section: str, text: str, parameters: JSON, limit: int) -> None:
     assert generate_codec(ask(parameters, inputs=text), section).limit == limit
 
 
+@pytest.mark.covers("mindie/other checks", "count of tokens", "beyond the weights", "beyond the server")
+@pytest.mark.covers("mindie/decisions", "9 a prompt too long")
 @pytest.mark.parametrize(
     ("section", "text", "bound", "count"),
     [
@@ -103,11 +106,13 @@ def test_ten_levels_of_nesting_are_taken() -> None:
     accepted("/", {"inputs": PROMPT, "x": nested})
 
 
+@pytest.mark.covers("mindie/HTTP", "content type")
 def test_content_type_does_not_matter() -> None:
     outcome = put("/", {"inputs": PROMPT}, **{"Content-Type": "text/plain"})
     assert hasattr(outcome, "ask")
 
 
+@pytest.mark.covers("mindie/HTTP", "a body too large")
 async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
     running = await start()
     head = b"POST / HTTP/1.1\r\nContent-Length: 41943041\r\n"
@@ -128,6 +133,7 @@ TRITON = "/v2/models/llama_65b/"
 TENSOR: JSON = {"name": "i", "shape": [1], "datatype": "UINT32", "data": [1]}
 
 
+@pytest.mark.covers("mindie/Coordinator", "inputs that are no text")
 @pytest.mark.parametrize(
     ("path", "body", "text"),
     [
@@ -187,6 +193,7 @@ async def test_coordinator_is_ready_before_it_reads(start: Start) -> None:
     assert (answer.status, answer.body) == (503, b"MindIE-MS Coordinator is not ready\r\n")
 
 
+@pytest.mark.covers("mindie/error bodies", "headers that are demanded")
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -47,6 +47,7 @@ async def stopped(running: Running, path: str, body: JSON, name: str, headers: s
     return whole
 
 
+@pytest.mark.covers("mindie/HTTP", "req-id")
 async def test_a_stream_of_tgis_form_ends_by_its_header(start: Start) -> None:
     body = {"inputs": PROMPT, "stream": True, "parameters": {"details": True, "seed": 1}}
     answer = await stopped(await start(SLOW), "/", body, "job-1", "req-id: job-1\r\n")
@@ -104,6 +105,7 @@ async def test_the_header_names_the_answer(start: Start, path: str, body: JSON) 
     assert {chunk["id"] for chunk in chunks[:-1]} == {"c"}
 
 
+@pytest.mark.covers("mindie/routes", "POST /v2/models/stopInfer")
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -167,6 +169,7 @@ async def test_what_a_stop_cut_off_is_not_counted(start: Start) -> None:
     assert [entry.completion_tokens for entry in running.built.journal if entry.path == "/"] == [3]
 
 
+@pytest.mark.covers("mindie/management", "stopInfer refused")
 @pytest.mark.parametrize(
     ("body", "text"),
     [

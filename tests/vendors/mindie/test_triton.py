@@ -23,6 +23,8 @@ TENSOR = {"name": "input0", "shape": [1, 2], "datatype": "UINT32", "data": [9707
 OUTPUTS = [{"name": "output0"}]
 
 
+@pytest.mark.covers("mindie/routes", "POST /v2/models/infer", "POST /v2/models/generate, generate_stream")
+@pytest.mark.covers("mindie/answers", "Triton")
 async def test_triton(start: Start) -> None:
     running = await start(REPLY)
     path = f"/v2/models/{MODEL}/generate"

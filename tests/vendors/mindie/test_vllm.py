@@ -13,6 +13,7 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/answers", "vLLM")
 async def test_vllm(start: Start) -> None:
     running = await start(REPLY)
     whole = await running.ask("mindie", "/generate", {"prompt": "Hello"})
@@ -59,6 +60,7 @@ async def test_vllm_several_answers(start: Start) -> None:
     assert all(len(json.loads(row)["text"]) == 3 for row in streamed.body.split(b"\0")[:-1])
 
 
+@pytest.mark.covers("mindie/routes", "POST /generate")
 def test_prompt_wins_over_inputs() -> None:
     assert accepted("/generate", {"inputs": "a", "prompt": "b"}).request.prompt == "b"
 

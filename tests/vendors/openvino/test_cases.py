@@ -233,6 +233,55 @@ CHATS: dict[str, tuple[tuple[str, ...], list[tuple[Mapping[str, JSON], str | Non
 }
 
 
+@pytest.mark.covers("openvino/fields of 2025.0", "max_completion_tokens", "cap of ignore_eos")
+@pytest.mark.covers("openvino/fields of 2026.3", "stop", "seed", "min_p")
+@pytest.mark.covers("openvino/decisions", "13 max_completion_tokens", "15 stop")
+@pytest.mark.covers("openvino/traps", "10 n", "12 stop")
+@pytest.mark.covers(
+    "openvino/cases",
+    "10",
+    "11",
+    "13",
+    "14",
+    "16",
+    "17",
+    "19",
+    "20",
+    "22",
+    "23",
+    "25",
+    "26",
+    "29",
+    "31",
+    "32",
+    "34",
+    "35",
+    "37",
+    "38",
+    "40",
+    "41",
+    "43",
+    "44",
+    "46",
+    "49",
+    "50",
+    "52",
+    "53",
+    "56",
+    "59",
+    "61",
+    "62",
+    "65",
+    "73",
+    "74",
+    "76",
+    "77",
+    "79",
+    "80",
+    "82",
+    "83",
+    "88",
+)
 @pytest.mark.parametrize(
     ("release", "fields", "reason"),
     [
@@ -253,6 +302,7 @@ def test_chat(release: str, fields: Mapping[str, JSON], reason: str | None) -> N
     assert (answer.status, json.loads(answer.body)) == (200 if silent else 400, {"error": failure(reason)})
 
 
+@pytest.mark.covers("openvino/cases", "1", "2", "4", "5")
 @pytest.mark.parametrize("release", _ALL)
 @pytest.mark.parametrize(
     ("body", "reason"),
@@ -270,6 +320,7 @@ def test_what_never_reaches_a_graph(release: str, body: JSON, reason: str) -> No
     assert (refusal.status, refusal.error) == (412, not_json(reason))
 
 
+@pytest.mark.covers("openvino/cases", "67", "68", "70", "71")
 @pytest.mark.parametrize("release", _ALL)
 @pytest.mark.parametrize(
     ("fields", "reason"),

@@ -46,10 +46,12 @@ def test_completion(server: object, fields: JSON, reason: str | None) -> None:
     assert server.refusal({**PROMPT, **fields}, COMPLETIONS) == expected  # type: ignore[attr-defined]
 
 
+@pytest.mark.covers("openvino/completions", "prompt")
 def test_prompt_missing() -> None:
     assert SEED.refusal({"model": "llama3"}, COMPLETIONS) == Refusal(400, failure(_MISSING))
 
 
+@pytest.mark.covers("openvino/completions", "logprobs of a stream")
 def test_logprobs_of_a_stream() -> None:
     answer = SEED.send(COMPLETIONS, {**PROMPT, "stream": True, "logprobs": 1})
     assert isinstance(answer, Response)
@@ -57,6 +59,8 @@ def test_logprobs_of_a_stream() -> None:
     assert _STREAM.encode() in answer.body
 
 
+@pytest.mark.covers("openvino/routes", "POST completions")
+@pytest.mark.covers("openvino/completions", "max_completion_tokens")
 @pytest.mark.parametrize("path", [COMPLETIONS, "/v3/v1/completions"])
 def test_call(path: str) -> None:
     answer = SEED.send(path, {**PROMPT, "echo": True})
@@ -83,12 +87,14 @@ def test_a_long_prompt_that_is_told_is_worded_beside_the_event_loop() -> None:
     assert [isinstance(call, InferenceCall) and call.is_cpu_heavy for call in calls] == [False, True]
 
 
+@pytest.mark.covers("openvino/completions", "vision graphs")
 def test_vision_graphs_have_no_completions() -> None:
     reason = "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses."
     assert LATEST.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) == Refusal(400, failure(reason))
     assert SEED.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) is None
 
 
+@pytest.mark.covers("openvino/completions", "answer")
 def test_answer() -> None:
     assert render(SEED, say("You", " are"), COMPLETIONS) == (
         b'{"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"text":"You are"}],"created":1716825108,'
@@ -98,6 +104,7 @@ def test_answer() -> None:
     )
 
 
+@pytest.mark.covers("openvino/completions", "logprobs")
 def test_logprobs() -> None:
     plan = make_plan(make_choice(("text", "", ["é", " b"]), logprobs=[-0.5, 0.25]))
     assert (
@@ -106,6 +113,7 @@ def test_logprobs() -> None:
     ) in render(SEED, plan, COMPLETIONS, logprobs=1)
 
 
+@pytest.mark.covers("openvino/completions", "echo")
 def test_echo_with_logprobs_covers_the_prompt() -> None:
     prompt = PromptTokens(("", "What", " is"), (1, 2, 3), (Logprob("", -9), Logprob("What", -1), Logprob(" is", -0.5)))
     plan = make_plan(make_choice(("text", "", ["!"]), logprobs=[-0.25]), prompts=(prompt,))

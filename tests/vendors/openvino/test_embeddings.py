@@ -22,6 +22,9 @@ def check(server: Server, fields: JSON, reason: str | None, node: str) -> None:
     assert server.refusal({"model": "embeddings", **fields}, PATH) == expected
 
 
+@pytest.mark.covers("openvino/routes", "POST embeddings")
+@pytest.mark.covers("openvino/embeddings and rerank", "input")
+@pytest.mark.covers("openvino/cases", "91", "92")
 @pytest.mark.parametrize(
     ("server", "node"),
     [pytest.param(SEED, "EmbeddingsCalculator", id="2025.0"), pytest.param(LATEST, "EmbeddingsExecutor", id="2026.3")],
@@ -60,6 +63,7 @@ def test_input(server: Server, node: str, fields: JSON, reason: str | None) -> N
     check(server, fields, reason, node)
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "empty arrays")
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -83,6 +87,8 @@ def test_ids_outside_the_vocabulary_fail_inside(token: int) -> None:
     assert "MP status - INTERNAL: " in refusal.error
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "length")
+@pytest.mark.covers("openvino/cases", "95")
 def test_length() -> None:
     assert SEED.refusal({"model": "embeddings", "input": [[7] * 510]}, PATH) is None
     check(SEED, {"input": [[7] * 511]}, "Input length 513 longer than allowed 512", "EmbeddingsCalculator")
@@ -92,6 +98,7 @@ def _call(server: Server, **fields: JSON) -> InferenceCall:
     return server.call({"model": "embeddings", **fields}, PATH)
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "one array of ids")
 def test_one_array_of_ids_is_one_document() -> None:
     call = _call(SEED, input=[1, 2, 3])
     assert isinstance(call.request, EmbeddingRequest)
@@ -108,6 +115,8 @@ def _render(server: Server, rows: list[list[float]], **fields: JSON) -> bytes:
     return answer.body
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "floats")
+@pytest.mark.covers("openvino/decisions", "16 embeddings without model")
 def test_floats() -> None:
     assert _render(SEED, [[1, 2, 3]], input="a") == (
         b'{"object":"list","data":[{"object":"embedding","embedding":[1.0,2.0,3.0],"index":0}],'
@@ -115,11 +124,14 @@ def test_floats() -> None:
     )
 
 
+@pytest.mark.covers("openvino/traps", "20 numbers")
 def test_small_floats_are_doubles_without_padded_exponents() -> None:
     body = _render(SEED, [[22.33, 1e-7, 3e-9, -0.000048]], input="a")
     assert b"[22.329999923706055,1.0000000116860974e-7,3.000000026176508e-9,-0.000048000001697801054]" in body
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "base64")
+@pytest.mark.covers("openvino/cases", "94")
 def test_base64() -> None:
     assert _render(SEED, [[1, 2, 3], [0, 0, 0]], input=["a", "b"], encoding_format="base64") == (
         b'{"object":"list","data":[{"object":"embedding","embedding":"AACAPwAAAEAAAEBA","index":0},'
@@ -127,6 +139,7 @@ def test_base64() -> None:
     )
 
 
+@pytest.mark.covers("openvino/errors", "node names")
 def test_node_names() -> None:
     server = make_server("2025.1")
     check(server, {}, "input field is required", "EmbeddingsCalculator")

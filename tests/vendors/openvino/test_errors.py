@@ -15,6 +15,7 @@ def word(error: EmulatedError, server: Server = SEED, **fields: JSON) -> Respons
     return VENDOR.render_error(error, make_request(CHAT, {**BASE, **fields}), server.service)
 
 
+@pytest.mark.covers("language/error kinds", "unauthenticated", "context_length", "timeout")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 @pytest.mark.parametrize("server", [SEED, LATEST], ids=["2025.0", "2026.3"])
 def test_every_kind(kind: ErrorKind, server: Server) -> None:
@@ -27,6 +28,7 @@ def test_every_kind(kind: ErrorKind, server: Server) -> None:
         assert isinstance(json.loads(answer.body)["error"], str)
 
 
+@pytest.mark.covers("openvino/the engine's check", "anything else")
 @pytest.mark.parametrize(
     ("kind", "status", "text"),
     [
@@ -73,6 +75,7 @@ def test_overrides(error: EmulatedError, status: int, body: bytes) -> None:
     assert (answer.status, answer.body) == (status, body)
 
 
+@pytest.mark.covers("openvino/errors", "a context too long")
 @pytest.mark.parametrize(
     ("model", "node", "reason"),
     [
@@ -100,6 +103,7 @@ def test_retry_after_is_whole_seconds(seconds: float, header: str) -> None:
     assert ("retry-after", header) in answer.headers
 
 
+@pytest.mark.covers("openvino/order of checks", "an event stream from there on")
 @pytest.mark.parametrize(
     ("kind", "in_stream"),
     [
@@ -117,6 +121,7 @@ def test_only_what_a_graph_refuses_is_part_of_a_stream(kind: ErrorKind, in_strea
     assert word(EmulatedError(kind), LATEST, stream=True).status != 200
 
 
+@pytest.mark.covers("openvino/errors", "a precondition")
 def test_a_failed_precondition_is_a_412() -> None:
     error = EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": "no", "word": "FAILED_PRECONDITION"})
     answer = word(error)
@@ -126,6 +131,7 @@ def test_a_failed_precondition_is_a_412() -> None:
     )
 
 
+@pytest.mark.covers("openvino/errors", "a field")
 def test_the_literal_body_of_a_failed_calculator() -> None:
     request = make_request(CHAT, {**BASE, "model": "my/graph", "stop": {}})
     error = EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": "stop is not a string or array of strings"})
@@ -169,6 +175,7 @@ def test_words_of_other_routes(kind: ErrorKind, path: str, status: int, text: st
     assert (answer.status, json.loads(answer.body)) == (status, {"error": text})
 
 
+@pytest.mark.covers("openvino/management", "errors of a reload")
 def test_an_injected_failure_of_a_reload() -> None:
     request = make_request("/v1/config/reload")
     body = VENDOR.render_error(EmulatedError(ErrorKind.INTERNAL), request, SEED.service).body

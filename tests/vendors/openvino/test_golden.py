@@ -11,6 +11,11 @@ from tests.vendors.openvino.scenario import SCENARIO
 from tests.wire import Running
 
 
+@pytest.mark.covers("openvino/routes", "POST chat/completions")
+@pytest.mark.covers("openvino/answers", "every release")
+@pytest.mark.covers("openvino/releases", "every release's bytes")
+@pytest.mark.covers("openvino/decisions", "2 the manual's sample")
+@pytest.mark.covers("openvino/traps", "1 the manual's sample")
 @pytest.mark.parametrize("path", golden_files(__file__))
 async def test_golden(path: Path, start: Callable[..., Awaitable[Running]], pytestconfig: pytest.Config) -> None:
     profile = path.stem.split("_")[0]

@@ -31,6 +31,7 @@ def get(server: Server, path: str, method: str = "GET") -> Response:
     return answer
 
 
+@pytest.mark.covers("openvino/routes", "GET v2")
 def test_server() -> None:
     body = json.loads(get(SEED, "/v2").body)
     assert list(body) == ["name", "version"]
@@ -39,12 +40,16 @@ def test_server() -> None:
     assert json.loads(get(make_server(server_version="1.2"), "/v2").body)["version"] == "1.2"
 
 
+@pytest.mark.covers("openvino/routes", "GET v2/health/live")
+@pytest.mark.covers("openvino/traps", "24")
 def test_live() -> None:
     answer = get(SEED, "/v2/health/live")
     assert (answer.status, answer.body) == (200, b"")
     assert answer.headers == (("content-type", "application/json; charset=utf-8"),)
 
 
+@pytest.mark.covers("openvino/routes", "GET v2/health/ready")
+@pytest.mark.covers("openvino/management", "not ready")
 @pytest.mark.parametrize(
     ("release", "refusal"),
     [
@@ -60,6 +65,7 @@ def test_ready(release: str, refusal: Refusal) -> None:
     assert (answer.status, answer.body) == (200, b"")
 
 
+@pytest.mark.covers("openvino/routes", "GET v2/models")
 @pytest.mark.parametrize("path", ["", "/", "/versions/1", "/versions/7/"])
 def test_model(path: str) -> None:
     assert get(SEED, "/v2/models/llama3" + path).body == (
@@ -73,6 +79,7 @@ _UNKNOWN = Refusal(404, "Model with requested name is not found")
 _UNLOADED = Refusal(404, "Model with requested version is not loaded yet")
 
 
+@pytest.mark.covers("openvino/routes", "GET v2/models/ready")
 @pytest.mark.parametrize(
     ("path", "refusal"),
     [
@@ -90,6 +97,8 @@ def test_model_ready(path: str, refusal: Refusal | None) -> None:
         assert get(SEED, path).body == b""
 
 
+@pytest.mark.covers("openvino/management", "a graph's tensors")
+@pytest.mark.covers("openvino/cases", "28")
 @pytest.mark.parametrize("model", ["llama3", "embeddings", "image"])
 def test_graphs_take_no_tensors(model: str) -> None:
     body = {"inputs": [{"name": "input", "shape": [1], "datatype": "FP32", "data": [1]}]}
@@ -100,6 +109,8 @@ def test_graphs_take_no_tensors(model: str) -> None:
     assert SEED.refusal(body, "/v2/models/none/infer") == _UNKNOWN
 
 
+@pytest.mark.covers("openvino/routes", "GET v1/config")
+@pytest.mark.covers("openvino/cases", "107")
 def test_config() -> None:
     assert get(without(SMALL, "embeddings", "rerank"), "/v1/config").body.decode() == (
         '{\n"llama3" : \n' + _STATUS % "AVAILABLE" + "\n}"
@@ -110,12 +121,14 @@ def test_config() -> None:
     assert get(without(SMALL, "embeddings", "rerank", "llama3"), "/v1/config").body == b"{}"
 
 
+@pytest.mark.covers("openvino/routes", "GET v1/models")
 @pytest.mark.parametrize(("name", "state"), [("llama3", "AVAILABLE"), ("loading", "LOADING"), ("retired", "END")])
 def test_status(name: str, state: str) -> None:
     for path in ("", "/versions/1"):
         assert get(SEED, f"/v1/models/{name}{path}").body.decode() == _STATUS % state + "\n"
 
 
+@pytest.mark.covers("openvino/management", "no status")
 @pytest.mark.parametrize(
     "path", ["/v1/models", "/v1/models/none", "/v1/models/llama3/metadata", "/v1/models/none/versions/1"]
 )
@@ -123,6 +136,7 @@ def test_no_status(path: str) -> None:
     assert SEED.refusal(None, path, method="GET") == _UNKNOWN
 
 
+@pytest.mark.covers("openvino/routes", "POST v1/config/reload")
 @pytest.mark.parametrize(
     ("outcome", "status", "error"),
     [
@@ -159,6 +173,8 @@ def test_reload(outcome: str, status: int, error: str | None) -> None:
         assert answer.body.decode() == f'{{\n\t"error": "{error}"\n}}'
 
 
+@pytest.mark.covers("openvino/routes", "GET models")
+@pytest.mark.covers("openvino/models, tokenize, responses", "order of keys")
 @pytest.mark.parametrize("path", ["/v3/models", "/v3/v1/models", "/v1/models"])
 def test_list(path: str) -> None:
     body = json.loads(get(LATEST, path).body)
@@ -175,6 +191,9 @@ def test_list(path: str) -> None:
     ]
 
 
+@pytest.mark.covers("openvino/routes", "GET models/id")
+@pytest.mark.covers("openvino/models, tokenize, responses", "unknown")
+@pytest.mark.covers("openvino/cases", "100")
 @pytest.mark.parametrize(
     ("path", "refusal"),
     [
@@ -193,6 +212,7 @@ def test_retrieve(path: str, refusal: Refusal | None) -> None:
     )
 
 
+@pytest.mark.covers("openvino/routes", "GET metrics")
 @pytest.mark.parametrize(
     ("release", "kind"),
     [
@@ -209,6 +229,7 @@ def test_metrics(release: str, kind: str) -> None:
     assert 'ovms_current_graphs{name="llama3"} 0' in lines
 
 
+@pytest.mark.covers("openvino/management", "families of metrics")
 def test_metrics_have_every_family_once() -> None:
     body = get(make_server(metrics_enable=True), "/metrics").body.decode()
     families = [line.split()[2:] for line in body.split("\n") if line.startswith("# TYPE")]
@@ -232,10 +253,12 @@ def test_metrics_have_every_family_once() -> None:
     assert 'ovms_graph_processing_time_us_bucket{method="Unary",name="llama3",le="32.4"} 0' in body
 
 
+@pytest.mark.covers("openvino/management", "metrics off")
 def test_metrics_are_off_by_default() -> None:
     assert SEED.refusal(None, "/metrics", method="GET") == Refusal(400, "Invalid request URL")
 
 
+@pytest.mark.covers("openvino/management", "a classic model's tensors")
 def test_classic_models_show_their_tensors_where_the_scenario_says_them() -> None:
     body: JSON = json.loads(get(SEED, "/v2/models/net").body)
     assert (body["inputs"], body["outputs"]) == ([], [])

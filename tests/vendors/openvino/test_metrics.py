@@ -39,6 +39,7 @@ async def count(running: Running) -> dict[str, float]:
     return found
 
 
+@pytest.mark.covers("openvino/management", "what metrics count")
 @pytest.mark.parametrize(
     ("bodies", "counts"),
     [
@@ -90,6 +91,7 @@ async def test_counts(start: Start, bodies: list[JSON], counts: dict[str, float]
     assert len(times) == len(answered)
 
 
+@pytest.mark.covers("openvino/management", "current graphs and requests")
 async def test_what_is_running_stands_under_its_graph(start: Start) -> None:
     running = await start("version: 1\nclock: real\n" + _SCENARIO, vendors=(VENDOR,))
     task = asyncio.ensure_future(running.ask("openvino", _CHAT, ask("second", "wait")))
@@ -109,6 +111,7 @@ deployments:
 """
 
 
+@pytest.mark.covers("openvino/management", "of classic models")
 async def test_inferences_of_a_classic_model_by_the_way_they_were_asked_for(start: Start) -> None:
     running = await start(_MODEL, vendors=(VENDOR,))
     tensor = {"name": "b", "datatype": "FP32", "shape": [1, 2], "data": [1, 2]}

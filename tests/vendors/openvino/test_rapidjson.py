@@ -25,6 +25,7 @@ def test_it_reads_what_every_reader_reads(value: JSON) -> None:
     assert read_json(b" \r\n\t" + dump_json(value) + b" ") == json.loads(text)
 
 
+@pytest.mark.covers("openvino/numbers", "what RapidJSON alone takes")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -53,6 +54,7 @@ def test_it_takes(text: bytes, value: JSON) -> None:
         assert type(found) is type(value)
 
 
+@pytest.mark.covers("openvino/numbers", "no more than JSON")
 @pytest.mark.parametrize(
     "text",
     [
@@ -76,6 +78,7 @@ def test_big_numbers_are_noticed(text: bytes) -> None:
     assert not has_big_numbers(text[:4])
 
 
+@pytest.mark.covers("openvino/numbers", "number")
 def test_a_number_is_what_its_literal_says() -> None:
     assert [type(read_number(text)) for text in ("1", "1.0", "1e0", "12345678901234567890123")] == [
         int,

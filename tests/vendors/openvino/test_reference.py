@@ -255,6 +255,36 @@ RESPONSE: dict[str, Cases] = {
 ROWS = REQUEST | RESPONSE
 
 
+@pytest.mark.covers(
+    "openvino/fields of 2025.0",
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "include_usage",
+    "max_tokens",
+    "ignore_eos",
+    "stop",
+    "include_stop_str_in_output",
+    "logprobs",
+    "best_of",
+    "n",
+    "diversity_penalty",
+    "length_penalty",
+    "repetition_penalty",
+    "temperature",
+    "top_p",
+    "top_k",
+    "frequency_penalty",
+    "presence_penalty",
+    "seed",
+    "num_assistant_tokens",
+    "assistant_confidence_threshold",
+)
+@pytest.mark.covers(
+    "openvino/decisions", "3 usage", "4 logprobs", "5 created", "8 top_k -1", "10 max_tokens", "11 best_of"
+)
+@pytest.mark.covers("openvino/traps", "13 limits", "14 include_stop_str_in_output")
 @pytest.mark.parametrize("field", ROWS)
 def test_field(field: str) -> None:
     for request, seen in ROWS[field]:
@@ -271,6 +301,7 @@ UNSUPPORTED: Mapping[str, JSON] = {
 }  # fmt: skip
 
 
+@pytest.mark.covers("openvino/fields of 2025.0", "unsupported ones")
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"chat request, unsupported.{name}") for name in UNSUPPORTED])
 def test_field_that_is_passed_over(name: str) -> None:
     assert SEED.call({**BASE, name: UNSUPPORTED[name]}).request == SEED.call(BASE).request

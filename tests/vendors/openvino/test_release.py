@@ -67,6 +67,7 @@ def test_the_limit_itself_may_be_asked_for_since_2025_1() -> None:
     assert make_server("2025.0", **switches).refusal(body) is not None
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "top_k")
 def test_the_default_of_top_k_is_40_since_2026_2() -> None:
     for profile, top_k in (("2026.2", 40), ("2026.1", -1)):
         for checks in (True, False):
@@ -122,6 +123,7 @@ _DRAWS: JSON = {"model": "draws", "prompt": "a cat", "size": "2x2"}
 _TALKS: JSON = {"model": "speaks", "input": "Hello"}
 
 
+@pytest.mark.covers("openvino/releases", "aliases", "embeddings, rerank", "models list", "images", "responses")
 @pytest.mark.parametrize("release", _NAMES)
 @pytest.mark.parametrize(
     ("method", "path", "body", "since"),
@@ -153,6 +155,7 @@ def test_endpoints_by_release(release: str, method: str, path: str, body: JSON, 
     assert (refusal is None) == (release >= since), refusal
 
 
+@pytest.mark.covers("openvino/releases", "TensorFlow Serving")
 @pytest.mark.parametrize("release", _NAMES)
 @pytest.mark.parametrize("path", ["/v1/models/llama3", "/v1/models/llama3/versions/1", "/v1/models/dummy/metadata"])
 def test_tensorflow_serving_is_gone_in_2026_3(release: str, path: str) -> None:
@@ -160,6 +163,7 @@ def test_tensorflow_serving_is_gone_in_2026_3(release: str, path: str) -> None:
     assert (refusal is None) == (release < "2026.3" or path == "/v1/models/llama3")
 
 
+@pytest.mark.covers("openvino/releases", "API key", "CORS, OPTIONS")
 @pytest.mark.parametrize("release", _NAMES)
 def test_keys_and_origins_by_release(release: str) -> None:
     server = make_server(release, keys={"1234": "search"})

@@ -18,6 +18,8 @@ MODEL = Refusal(404, "Model with requested name is not found")
 BOTH = (SEED, LATEST)
 
 
+@pytest.mark.covers("openvino/order of checks", "model, stream, graph")
+@pytest.mark.covers("openvino/errors", "no JSON, no object, no model")
 @pytest.mark.parametrize("server", [pytest.param(SEED, id="2025.0"), pytest.param(LATEST, id="2026.3")])
 @pytest.mark.parametrize(
     ("body", "reason"),
@@ -44,6 +46,7 @@ def test_body(server: Server, body: JSON, reason: str) -> None:
     assert server.refusal(body) == Refusal(412, not_json(reason))
 
 
+@pytest.mark.covers("openvino/order of checks", "stream only by its path")
 def test_stream_is_looked_at_only_where_the_path_speaks_of_completions() -> None:
     body = {"model": "embeddings", "input": "a", "stream": 2}
     assert SEED.refusal(body, "/v3/embeddings") is None
@@ -64,6 +67,9 @@ def test_2024_2_quotes_names() -> None:
     assert server.refusal({"model": 1}) == Refusal(412, not_json('"model" field is not a string'))
 
 
+@pytest.mark.covers("openvino/order of checks", "levels")
+@pytest.mark.covers("openvino/errors", "too deep")
+@pytest.mark.covers("openvino/cases", "8")
 @pytest.mark.parametrize(
     ("text", "refused"),
     [
@@ -80,6 +86,7 @@ def test_nesting(text: bytes, refused: bool) -> None:
     assert SEED.refusal(body) is None
 
 
+@pytest.mark.covers("openvino/numbers", "equal keys")
 @pytest.mark.parametrize(
     "rest",
     [
@@ -115,6 +122,7 @@ def test_a_number_too_big_for_a_double_was_never_json(name: bytes, value: bytes)
         assert refusal is None
 
 
+@pytest.mark.covers("openvino/errors", "unknown, retired or loading")
 @pytest.mark.parametrize("server", BOTH, ids=["2025.0", "2026.3"])
 @pytest.mark.parametrize(
     ("model", "refusal"),
@@ -133,6 +141,8 @@ def test_graph(server: Server, model: str, refusal: Refusal, stream: bool) -> No
     assert server.refusal({**BASE, "model": model, "stream": stream}) == refusal
 
 
+@pytest.mark.covers("openvino/errors", "not generative")
+@pytest.mark.covers("openvino/cases", "7")
 def test_a_graph_that_does_not_generate() -> None:
     refusal = SEED.refusal({**BASE, "model": "image"})
     assert refusal is not None
@@ -151,6 +161,9 @@ _MIDDLE = failure(_WRONG + "/v3/chat/completions, /v3/completions, /v3/responses
 _NEW = failure(_WRONG + "/v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize")
 
 
+@pytest.mark.covers("openvino/routes", "POST v3/v1 alias", "POST v1 alias")
+@pytest.mark.covers("openvino/errors", "another path")
+@pytest.mark.covers("openvino/traps", "17 a trailing slash")
 @pytest.mark.parametrize(
     ("release", "path", "refusal"),
     [
@@ -170,6 +183,19 @@ def test_path(release: str, path: str, refusal: Refusal | None) -> None:
     assert make_server(release).refusal(BASE, path) == refusal
 
 
+@pytest.mark.covers("openvino/routes", "OPTIONS")
+@pytest.mark.covers(
+    "openvino/methods and unknown paths",
+    "another method",
+    "OPTIONS before 2025.3",
+    "an unknown path",
+    "POST where only GET is",
+    "GET where only POST is",
+    "GET on a generative path",
+    "GET v3/models",
+)
+@pytest.mark.covers("openvino/traps", "15 odd statuses")
+@pytest.mark.covers("openvino/cases", "106")
 @pytest.mark.parametrize(
     ("method", "path", "old", "new"),
     [
@@ -209,6 +235,7 @@ def test_method(method: str, path: str, old: Refusal | None, new: Refusal | None
         assert LATEST.refusal(body, path, method=method) == new
 
 
+@pytest.mark.covers("openvino/methods and unknown paths", "a path that climbs")
 @pytest.mark.parametrize("path", ["/v3/../x", "/v3/x/..", "/v2/models/../ready", "/.."])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_a_path_that_climbs(path: str, method: str) -> None:
@@ -219,6 +246,8 @@ def test_a_path_that_climbs(path: str, method: str) -> None:
 _ROUTED = failure("Non-json request received in text generation calculator", "llmNode1")
 
 
+@pytest.mark.covers("openvino/errors", "no model", "content types")
+@pytest.mark.covers("openvino/releases", "content type and URI")
 @pytest.mark.parametrize(
     ("path", "kind", "refusal"),
     [
@@ -257,6 +286,7 @@ def test_content_type(path: str, kind: str, refusal: Refusal | None) -> None:
         assert SEED.refusal(BASE, path, headers={"Content-Type": kind}) is None
 
 
+@pytest.mark.covers("openvino/errors", "forms by their model")
 def test_a_form_names_its_graph() -> None:
     form = b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nmy/graph\r\n--x--\r\n'
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -273,6 +303,9 @@ _KEYS = {"1234": "search"}
 _UNAUTHORIZED = "Unauthorized request due to invalid or missing api-key"
 
 
+@pytest.mark.covers("openvino/authentication and CORS", "Bearer and one space")
+@pytest.mark.covers("openvino/errors", "a wrong key")
+@pytest.mark.covers("openvino/cases", "101")
 @pytest.mark.parametrize(
     ("release", "header", "status"),
     [
@@ -293,10 +326,12 @@ def test_key(release: str, header: str | None, status: int | None) -> None:
     assert server.refusal(BASE, headers={"Authorization": header} if header else None) == expected
 
 
+@pytest.mark.covers("openvino/authentication and CORS", "before the body")
 def test_a_key_is_asked_for_before_the_body_is_read() -> None:
     assert make_server("latest", keys=_KEYS).refusal(b"{") == Refusal(500, _UNAUTHORIZED)
 
 
+@pytest.mark.covers("openvino/authentication and CORS", "no keys before 2025.4")
 @pytest.mark.parametrize(
     ("path", "refusal"),
     [
@@ -334,16 +369,20 @@ def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None
     assert VENDOR.relevant_headers == ("Content-Type", "Inference-Header-Content-Length")
 
 
+@pytest.mark.covers("openvino/authentication and CORS", "500 or a switch")
+@pytest.mark.covers("openvino/decisions", "18 a wrong key")
 def test_the_status_of_a_wrong_key_is_a_switch() -> None:
     server = make_server("latest", keys=_KEYS, unauthorized_status=401)
     assert server.refusal(BASE) == Refusal(401, _UNAUTHORIZED)
 
 
+@pytest.mark.covers("openvino/authentication and CORS", "generation alone")
 @pytest.mark.parametrize("path", ["/v3/models", "/v1/config", "/v2", "/v2/health/live", "/v2/models/llama3"])
 def test_only_generation_is_protected(path: str) -> None:
     assert make_server("latest", keys=_KEYS).refusal(None, path, method="GET") is None
 
 
+@pytest.mark.covers("openvino/authentication and CORS", "three headers")
 def test_cors_headers() -> None:
     names = ["access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers"]
     server = make_server("2025.3", allowed_origins="http://here", allow_credentials=True)
@@ -381,6 +420,7 @@ def test_a_graph_without_a_kind_is_what_its_task_says() -> None:
     assert kind_of(Deployment(vendor="openvino", name="x", task="rerank")) == "rerank"
 
 
+@pytest.mark.covers("openvino/routes", "POST v3/anything")
 def test_the_graph_decides_what_a_path_means() -> None:
     assert SEED.refusal({**BASE, "model": "embeddings"}) == Refusal(
         400, failure("input field is required", "EmbeddingsCalculator")

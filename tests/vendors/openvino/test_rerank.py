@@ -16,6 +16,8 @@ BODY: dict[str, JSON] = {"model": "rerank", "query": "red apple", "documents": [
 _SAME = "all documents have to be the same type (string or objects)"
 
 
+@pytest.mark.covers("openvino/routes", "POST rerank")
+@pytest.mark.covers("openvino/embeddings and rerank", "rerank's fields")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -61,6 +63,9 @@ def test_request(fields: JSON, reason: str | None) -> None:
     assert SEED.refusal(body, PATH) == expected
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "documents")
+@pytest.mark.covers("openvino/decisions", "17 how many documents")
+@pytest.mark.covers("openvino/cases", "97")
 def test_too_many_documents() -> None:
     body = {**BODY, "model": "few", "documents": ["a"] * 4}
     assert SEED.refusal(body, PATH) is None
@@ -69,6 +74,7 @@ def test_too_many_documents() -> None:
     )
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "chunks")
 def test_too_many_chunks() -> None:
     model = "small"
     assert SEED.refusal({**BODY, "model": model, "documents": ["word " * 30]}, PATH) is None
@@ -95,6 +101,8 @@ def test_results_fall_and_shared_words_count_most() -> None:
     assert all(0 < score < 1 and np.float32(score) == score for score in scores)
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "order and top_n")
+@pytest.mark.covers("openvino/cases", "98")
 @pytest.mark.parametrize(
     ("top", "count"), [(None, 3), (1, 1), (3, 3), (9, 3), (0, 0), (-1, 0)], ids=lambda value: str(value)
 )
@@ -102,6 +110,7 @@ def test_top_n(top: int | None, count: int) -> None:
     assert len(rank(top_n=top)) == count
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "return_documents")
 def test_documents_are_returned_as_objects() -> None:
     assert rank(return_documents=True)[0]["document"] == {"text": "the red apple"}
     assert "document" not in rank(return_documents=False)[0]

@@ -40,6 +40,7 @@ def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
     assert (SEED.sampling(**left) == SEED.sampling(**right)) is same
 
 
+@pytest.mark.covers("openvino/fields of 2025.0", "beams, samples or greedy")
 @pytest.mark.parametrize(
     ("fields", "greedy"),
     [

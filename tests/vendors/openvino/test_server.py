@@ -17,6 +17,7 @@ async def begin(start: Start, profile: str = "seed") -> Running:
     return await start(SCENARIO % profile, vendors=(VENDOR,))
 
 
+@pytest.mark.covers("openvino/cases", "47")
 async def test_beams_become_choices(start: Start) -> None:
     running = await begin(start)
     body = (await running.ask("openvino", CHAT, {**BASE, "best_of": 16, "n": 8, "max_tokens": 5})).json()
@@ -26,6 +27,7 @@ async def test_beams_become_choices(start: Start) -> None:
     assert len(texts) > 1
 
 
+@pytest.mark.covers("openvino/cases", "55")
 async def test_stop_strings_end_every_beam(start: Start) -> None:
     running = await begin(start)
     fields = {"stop": [".", ","], "include_stop_str_in_output": True, "best_of": 4, "n": 4, "max_tokens": 500}
@@ -35,6 +37,7 @@ async def test_stop_strings_end_every_beam(start: Start) -> None:
     assert {choice["finish_reason"] for choice in body["choices"]} == {"stop"}
 
 
+@pytest.mark.covers("openvino/cases", "58")
 async def test_a_stream_keeps_its_stop_string(start: Start) -> None:
     running = await begin(start)
     answer = await running.ask("openvino", CHAT, {**BASE, "max_tokens": 500, "stream": True, "stop": "."})
@@ -64,6 +67,8 @@ async def test_equal_requests_get_equal_text_streamed_or_not(start: Start, field
         assert text == first[0]["message"]["content"]
 
 
+@pytest.mark.covers("openvino/completions", "max_tokens 0")
+@pytest.mark.covers("openvino/cases", "71, its answer")
 async def test_nothing_but_the_echo(start: Start) -> None:
     running = await begin(start)
     ask = {**PROMPT, "echo": True, "max_tokens": 0, "logprobs": 1}
@@ -83,6 +88,7 @@ async def test_echo_does_not_count(start: Start) -> None:
     assert body["usage"]["completion_tokens"] == 5
 
 
+@pytest.mark.covers("openvino/errors", "headers")
 async def test_neither_date_nor_server(start: Start) -> None:
     running = await begin(start)
     for body in (BASE, {**BASE, "stream": True}, {"model": 1}):
@@ -108,6 +114,7 @@ async def test_rerank(start: Start) -> None:
     assert [result["index"] for result in first.json()["results"]] == [1, 2, 0]
 
 
+@pytest.mark.covers("openvino/embeddings and rerank", "unit vectors")
 async def test_embeddings_are_unit_vectors_of_the_graph(start: Start) -> None:
     running = await begin(start)
     ask = {"model": "embeddings", "input": ["one", "two", "one"]}
@@ -137,6 +144,7 @@ async def test_a_schema_is_followed(start: Start) -> None:
     assert '"n"' in text
 
 
+@pytest.mark.covers("openvino/a stream that fails", "midway")
 async def test_a_failure_midway_is_a_bare_object_at_the_end(start: Start) -> None:
     faults = "rules:\n  - {name: late, faults: [{type: late_error, after_tokens: 2}]}\n"
     running = await start(faults, vendors=(VENDOR,))

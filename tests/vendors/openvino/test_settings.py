@@ -11,6 +11,27 @@ from emulator.vendors.openvino.settings import OpenVinoSettings
 _RELEASES = ["2024.2", "2025.0", "2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "2026.2", "2026.3"]
 
 
+@pytest.mark.covers("openvino/releases", "stream error status", case="stream error status")
+@pytest.mark.covers("openvino/releases", "unary usage", case="unary usage")
+@pytest.mark.covers("openvino/releases", "length", case="length")
+@pytest.mark.covers("openvino/releases", "stop", case="stop")
+@pytest.mark.covers("openvino/releases", "max_tokens_limit", case="max_tokens_limit")
+@pytest.mark.covers("openvino/releases", "ignore_eos", case="ignore_eos")
+@pytest.mark.covers("openvino/releases", "integers as floats", case="integers as floats")
+@pytest.mark.covers("openvino/releases", "null", case="null")
+@pytest.mark.covers("openvino/releases", "temperature", case="temperature")
+@pytest.mark.covers("openvino/releases", "max_completion_tokens", case="max_completion_tokens")
+@pytest.mark.covers("openvino/releases", "speculative", case="speculative")
+@pytest.mark.covers("openvino/releases", "diversity_penalty", case="diversity_penalty")
+@pytest.mark.covers("openvino/releases", "model length", case="model length")
+@pytest.mark.covers("openvino/releases", "response_format", case="response_format")
+@pytest.mark.covers("openvino/releases", "key order", case="key order")
+@pytest.mark.covers("openvino/releases", "handshake", case="handshake")
+@pytest.mark.covers("openvino/releases", "chunk split", case="chunk split")
+@pytest.mark.covers("openvino/releases", "seed", case="seed")
+@pytest.mark.covers("openvino/releases", "top_k, min_p, skip_special_tokens", case="top_k, min_p, skip_special_tokens")
+@pytest.mark.covers("openvino/releases", "not ready", case="not ready")
+@pytest.mark.covers("openvino/releases", "metrics", case="metrics")
 @pytest.mark.parametrize(
     ("switch", "values"),
     [
@@ -55,6 +76,8 @@ def test_matrix(switch: str, values: list[object]) -> None:
     assert [getattr(RELEASES[name], switch) for name in _RELEASES] == values
 
 
+@pytest.mark.covers("openvino/releases", "names of releases")
+@pytest.mark.covers("openvino/decisions", "1 release of the manual")
 def test_aliases() -> None:
     assert OpenVinoSettings().release is not RELEASES["seed"]
     assert OpenVinoSettings().release == RELEASES["seed"] == RELEASES["2025.0"]

@@ -11,6 +11,7 @@ from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 PATH = "/v3/tokenize"
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "tokenize's fields")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -45,6 +46,7 @@ def tokens(**fields: JSON) -> JSON:
     return json.loads(answer.body)["tokens"]
 
 
+@pytest.mark.covers("openvino/routes", "POST tokenize")
 def test_ids() -> None:
     deployment = LATEST.service.deployments["llama3"]
     tokenizer = LATEST.service.tokenizer(deployment)
@@ -55,6 +57,7 @@ def test_ids() -> None:
     assert tokens(text=["hello world", "hello world"], add_special_tokens=False) == [ids, ids]
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "tokens")
 def test_length() -> None:
     plain = {"text": "hello world", "add_special_tokens": False}
     assert len(tokens(**plain, max_length=1)) == 1

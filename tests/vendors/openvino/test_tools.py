@@ -66,6 +66,8 @@ _OTHER = {"type": "function", "function": {"name": "other", "parameters": 1}}
 _PARAMETERS = "Function parameters are not a valid JSON object"
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "tools")
+@pytest.mark.covers("openvino/releases", "tools")
 @pytest.mark.parametrize(
     ("fields", "reasons"),
     [
@@ -98,6 +100,7 @@ def test_tools_by_release(fields: JSON, reasons: tuple[str | None, ...]) -> None
             check(make_server(release), fields, reason)
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "tool_choice")
 @pytest.mark.parametrize(
     ("choice", "reason"),
     [
@@ -161,6 +164,7 @@ def test_releases_that_call_tools(release: str, stream: bool, offered: bool) -> 
     assert bool(ask_of(make_server(release), tools=[FORECAST], stream=stream).tools) is offered
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "skip_special_tokens")
 def test_with_special_tokens_shown_nothing_is_read_out_of_the_text() -> None:
     body = {"tools": [FORECAST], "skip_special_tokens": False, "model": "thinker"}
     ask = ask_of(LATEST, **body)
@@ -171,6 +175,7 @@ _FORMAT = "response_format"
 _SCHEMA = {"type": "json_schema", "json_schema": {"name": "s", "schema": {"type": "integer"}}}
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "response_format")
 @pytest.mark.parametrize(
     ("value", "only", "kind"),
     [
@@ -225,5 +230,6 @@ def test_thinking(release: str, options: JSON, thinks: bool) -> None:
     assert ask_of(make_server(release), **fields).reasoning is None
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "chat_template_kwargs")
 def test_template_options_are_an_object() -> None:
     check(LATEST, {"chat_template_kwargs": 1}, "chat_template_kwargs must be an object")

@@ -16,6 +16,8 @@ def body(parameters: str) -> bytes:
     return b'{"inputs":"x","parameters":{' + parameters.encode() + b"}}"
 
 
+@pytest.mark.covers("mindie/TGI beside it", "null", case="null do_sample")
+@pytest.mark.covers("mindie/TGI", "what does not fit")
 @pytest.mark.parametrize(
     ("raw", "text"),
     [
@@ -111,6 +113,7 @@ def test_no_json(raw: bytes) -> None:
     assert answer.body.decode().startswith("Failed to parse the request body as JSON: ")
 
 
+@pytest.mark.covers("mindie/TGI", "what is no JSON")
 @pytest.mark.parametrize(
     ("raw", "text"),
     [
@@ -138,6 +141,7 @@ def test_where_the_body_is_no_json(raw: bytes, text: str) -> None:
 _MESSAGES = b'{"messages":[{"role":"user","content":"hi"}'
 
 
+@pytest.mark.covers("mindie/TGI", "what does not fit before what is no JSON")
 @pytest.mark.parametrize(
     ("path", "raw", "text"),
     [
@@ -228,6 +232,7 @@ def test_a_scalar_ends_where_it_can_go_on_no_more(raw: bytes, text: str) -> None
     assert (answer.status, answer.body.decode()) == (422, f"{FIT}invalid type: {text}")
 
 
+@pytest.mark.covers("mindie/TGI", "no JSON content type")
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
 def test_other_content_type(content_type: str) -> None:
     answer = put("/", {"inputs": "x"}, **{"Content-Type": content_type})

@@ -19,6 +19,7 @@ def word(kind: ErrorKind, request: Request = REQUEST, **fields: JSON) -> Respons
     return render_error(EmulatedError(kind, **fields), request, service())
 
 
+@pytest.mark.covers("language/error kinds", "invalid_parameter", "payload_too_large", "not_ready")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 def test_every_kind_has_words(kind: ErrorKind) -> None:
     answer = word(kind)
@@ -37,6 +38,8 @@ def test_every_override_wins(kind: ErrorKind) -> None:
     assert word(kind, body="as it is").body == b"as it is"
 
 
+@pytest.mark.covers("mindie/TGI beside it", "error_type")
+@pytest.mark.covers("mindie/TGI", "statuses")
 @pytest.mark.parametrize(
     ("kind", "status", "text", "error_type"),
     [
@@ -65,6 +68,7 @@ def test_failure_inside_a_stream_is_an_event() -> None:
     assert json.loads(event.removeprefix(b"data: "))["error_type"] == "generation"
 
 
+@pytest.mark.covers("mindie/TGI", "keys")
 async def test_keys(start: Start) -> None:
     running = await start("keys: [{token: Secret, principal: someone}]\n")
 
@@ -105,6 +109,7 @@ async def test_preflight(start: Start) -> None:
     assert answer.header("access-control-allow-methods") == "GET,POST"
 
 
+@pytest.mark.covers("mindie/TGI", "limits of the launcher")
 async def test_payload_of_more_than_two_megabytes(start: Start) -> None:
     head = b"POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2000001\r\n"
     answer = await (await start()).send("tgi", head)

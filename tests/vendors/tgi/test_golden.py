@@ -17,6 +17,7 @@ rules:
 """
 
 
+@pytest.mark.covers("mindie/TGI beside it", "headers of a stream")
 @pytest.mark.parametrize("path", golden_files(__file__))
 async def test_golden(start: Start, path: Path, request: pytest.FixtureRequest) -> None:
     profile = path.stem.split("_")[0]

@@ -3,10 +3,13 @@
 import json
 import re
 
+import pytest
+
 from tests.conftest import Start
 from tests.vendors.tgi.direct import CHAT, HELLO, ask, post
 
 
+@pytest.mark.covers("mindie/TGI beside it", "grammar and adapters")
 async def test_json_grammar(start: Start) -> None:
     schema = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 3}}, "required": ["age"]}
     running = await start()

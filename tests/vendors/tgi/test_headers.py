@@ -1,5 +1,7 @@
 """Headers of answers, in both releases."""
 
+import pytest
+
 from tests.conftest import Start
 from tests.vendors.tgi.direct import OLD, PROMPT, REPLY, ask
 
@@ -9,6 +11,7 @@ HEADS = [
 ]
 
 
+@pytest.mark.covers("mindie/TGI", "headers of 3")
 async def test_headers(start: Start) -> None:
     running = await start("version: 1\nname: slow\nlatency: {ttft: 3ms}\n" + REPLY)
     new = await running.ask("tgi", "/generate", ask({}))
@@ -21,6 +24,7 @@ async def test_headers(start: Start) -> None:
     assert stream.header("x-accel-buffering") == "no"
 
 
+@pytest.mark.covers("mindie/TGI", "headers of 0.9.4")
 async def test_headers_of_the_old_release(start: Start) -> None:
     answer = await (await start(OLD + REPLY)).ask("tgi", "/generate", ask({}))
     names = [name for name, _ in answer.headers]

@@ -6,6 +6,8 @@ from tests.conftest import Start
 from tests.vendors.tgi.direct import OLD
 
 
+@pytest.mark.covers("mindie/TGI beside it", "GET /")
+@pytest.mark.covers("mindie/TGI", "routes of 3")
 async def test_small_routes(start: Start) -> None:
     running = await start()
     for path in ("/", "/health", "/ping"):
@@ -21,6 +23,7 @@ async def test_small_routes(start: Start) -> None:
     assert 'tgi_request_duration_bucket{le="+Inf"}' in metrics
 
 
+@pytest.mark.covers("mindie/TGI", "info")
 @pytest.mark.parametrize(
     ("section", "present", "absent"),
     [

@@ -12,6 +12,7 @@ from tests.vendors.tgi.direct import CHAT, HELLO, PROMPT
 COMMENT = b":\n\n"
 
 
+@pytest.mark.covers("mindie/TGI beside it", "keep-alive")
 @pytest.mark.parametrize(
     ("dues", "expected"),
     [

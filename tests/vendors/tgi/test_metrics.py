@@ -17,6 +17,7 @@ async def scrape(running: Running) -> list[str]:
     return (await running.ask("tgi", "/metrics")).body.decode().splitlines()
 
 
+@pytest.mark.covers("mindie/TGI", "too many at once")
 async def test_more_requests_than_may_run_are_refused(start: Start) -> None:
     running = await start(TWO)
     calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(3)]
@@ -52,6 +53,7 @@ async def test_who_waits_for_a_slot_stands_in_the_queue(start: Start) -> None:
     assert "tgi_queue_size 0" in await scrape(running)
 
 
+@pytest.mark.covers("mindie/TGI", "metrics")
 @pytest.mark.parametrize("release", [pytest.param("", id="3"), pytest.param(OLD, id="0.9.4")])
 async def test_only_inference_counts(start: Start, release: str) -> None:
     running = await start(release + REPLY)

@@ -33,6 +33,7 @@ def test_empty_inputs() -> None:
     assert json.loads(refused("/", {"inputs": ""}).body)["error"] == f"{PREFIX}`inputs` cannot be empty"
 
 
+@pytest.mark.covers("mindie/TGI", "texts of a length there is no room for")
 @pytest.mark.parametrize(
     ("text", "parameters", "words"),
     [
@@ -55,6 +56,7 @@ def test_room(text: str, parameters: JSON, words: str) -> None:
     assert json.loads(answer.body)["error"] == PREFIX + words
 
 
+@pytest.mark.covers("mindie/TGI beside it", "default of max_new_tokens")
 @pytest.mark.parametrize(
     ("section", "parameters", "limit"),
     [

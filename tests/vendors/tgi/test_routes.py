@@ -47,6 +47,7 @@ def test_headers_that_are_read_are_named() -> None:
     assert VENDOR.relevant_headers == ("Content-Type",)
 
 
+@pytest.mark.covers("mindie/TGI", "routes of 0.9.4")
 @pytest.mark.parametrize("method", ["POST", "GET"])
 @pytest.mark.parametrize(
     "path",

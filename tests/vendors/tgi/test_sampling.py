@@ -61,6 +61,8 @@ def test_accepted(parameters: JSON) -> None:
     accepted("/", ask(parameters))
 
 
+@pytest.mark.covers("mindie/TGI beside it", "forms of stop", case="five stops")
+@pytest.mark.covers("mindie/TGI", "texts of validation")
 @pytest.mark.parametrize(("parameters", "text"), CASES)
 @pytest.mark.parametrize("path", ["/", "/generate"])
 def test_refused(path: str, parameters: JSON, text: str) -> None:
@@ -69,6 +71,7 @@ def test_refused(path: str, parameters: JSON, text: str) -> None:
     assert json.loads(answer.body) == {"error": PREFIX + text, "error_type": "validation"}
 
 
+@pytest.mark.covers("mindie/TGI beside it", "refused while streaming")
 @pytest.mark.parametrize(("parameters", "text"), CASES[3:])
 def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
     answer = refused("/", ask(parameters, stream=True))

@@ -20,6 +20,7 @@ def ask(form: str = "wav", **fields: JSON) -> JSON:
     return chat(**{"model": MODEL, "modalities": ["text", "audio"], "audio": voice, **fields})
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "sound")
 def test_a_message_that_is_heard() -> None:
     message = parse_json(accept(ask(), V1).codec.render(HELLO, REQUEST).body)["choices"][0]["message"]
     sound = message["audio"]
@@ -29,6 +30,7 @@ def test_a_message_that_is_heard() -> None:
         assert (opened.getframerate(), opened.getnchannels(), opened.getnframes()) == (24_000, 1, 4 * 480)
 
 
+@pytest.mark.covers("azure/fields of a chat", "modalities")
 @pytest.mark.parametrize("profile", ["seed", "maas", "foundry"])
 def test_model_inference_speaks_too(profile: str) -> None:
     body = ask() if profile == "foundry" else chat(model=MODEL, modalities=["text", "audio"])
@@ -85,6 +87,7 @@ def test_what_is_not_spoken(body: JSON, param: str) -> None:
     assert (refused.status, refused.json()["error"]["param"]) == (400, param)
 
 
+@pytest.mark.covers("azure/messages and parts", "input_audio")
 def test_a_sound_that_is_listened_to() -> None:
     heard: JSON = [{"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}}]
     call = accept({"model": MODEL, "messages": [{"role": "user", "content": heard}]}, V1)

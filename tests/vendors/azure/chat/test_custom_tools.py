@@ -31,6 +31,7 @@ async def ask(running: Running, body: JSON, path: str = CHAT) -> JSON:
     return answer.json()
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "custom tools")
 @pytest.mark.parametrize(
     ("form", "pattern"),
     [

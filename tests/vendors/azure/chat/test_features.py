@@ -12,6 +12,11 @@ PICTURE: JSON = {"type": "image_url", "image_url": {"url": "https://e.org/a.png"
 SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True}}
 
 
+@pytest.mark.covers("azure/400 or 422", "2 what the model lacks")
+@pytest.mark.covers("azure/messages and parts", "a model without vision", case="a picture")
+@pytest.mark.covers("azure/tools and formats", "required, none there", case="a required tool where none is")
+@pytest.mark.covers("azure/tools and formats", "no tools", case="tools")
+@pytest.mark.covers("azure/tools and formats", "unsupported", case="JSON mode")
 @pytest.mark.parametrize(
     ("fields", "loc", "value"),
     [
@@ -45,6 +50,9 @@ def test_what_a_model_lacks_is_unprocessable(fields: JSON, loc: str, value: JSON
     }
 
 
+@pytest.mark.covers("azure/where page and service differ", "temperature", case="a narrow range")
+@pytest.mark.covers("azure/where page and service differ", "tool_call_id", case="tool_call_id required")
+@pytest.mark.covers("azure/where page and service differ", "tool_choice", case="a string only")
 @pytest.mark.parametrize(
     ("scenario", "body", "loc"),
     [

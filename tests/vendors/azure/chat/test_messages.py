@@ -11,6 +11,19 @@ NAMED: JSON = {"type": "function", "function": {"name": "get_weather"}}
 PICTURE: JSON = {"type": "image_url", "image_url": {"url": "https://e.org/a.png", "detail": "low"}}
 
 
+@pytest.mark.covers(
+    "azure/where page and service differ", "content parts", case="text parts, payload under content or text"
+)
+@pytest.mark.covers("azure/messages and parts", "system", case="system")
+@pytest.mark.covers("azure/messages and parts", "developer", case="developer")
+@pytest.mark.covers("azure/messages and parts", "user", case="user")
+@pytest.mark.covers("azure/messages and parts", "assistant", case="assistant without content")
+@pytest.mark.covers("azure/messages and parts", "tool", case="tool with an id")
+@pytest.mark.covers("azure/messages and parts", "tool without an id", case="tool without an id")
+@pytest.mark.covers("azure/messages and parts", "a call's ID", case="a tool call's id spelled ID")
+@pytest.mark.covers("azure/messages and parts", "a call without id", case="a tool call without an id")
+@pytest.mark.covers("azure/messages and parts", "image_url", case="a picture by URL under content")
+@pytest.mark.covers("azure/messages and parts", "image", case="pictures under their types")
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -83,6 +96,7 @@ BAD_DATA = [
 ]
 
 
+@pytest.mark.covers("azure/messages and parts", "base64")
 @pytest.mark.parametrize(("part", "place"), BAD_DATA)
 def test_base64_that_is_none(part: JSON, place: str) -> None:
     detail = refuse({**messages(part), "model": "Phi-4-multimodal-instruct"}).json()["detail"]

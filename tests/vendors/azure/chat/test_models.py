@@ -222,6 +222,14 @@ INVALID = [
 ]
 
 
+@pytest.mark.covers("azure/fields of a chat", "messages, none", case="no message")
+@pytest.mark.covers("azure/fields of a chat", "a fraction for an integer", case="max_tokens a fraction")
+@pytest.mark.covers("azure/messages and parts", "name of a function", case="a function's name of 65 characters")
+@pytest.mark.covers("azure/messages and parts", "an unknown type", case="a part of an unknown type")
+@pytest.mark.covers("azure/messages and parts", "detail", case="detail of no level, nested")
+@pytest.mark.covers("azure/tools and formats", "name of a schema", case="a schema of a wrong name")
+@pytest.mark.covers("azure/tools and formats", "an unknown type of format", case="response_format of an unknown type")
+@pytest.mark.covers("azure/tools and formats", "a bare string", case="response_format a string")
 @pytest.mark.parametrize(("body", "loc", "message"), INVALID)
 def test_a_broken_schema_is_unprocessable(body: JSON, loc: list[str], message: str) -> None:
     refused = refuse(body)
@@ -230,6 +238,23 @@ def test_a_broken_schema_is_unprocessable(body: JSON, loc: list[str], message: s
     assert (error["detail"]["loc"], error["message"].partition(": ")[2]) == (["body", *loc], message)
 
 
+@pytest.mark.covers("azure/400 or 422", "1 broken schema")
+@pytest.mark.covers("azure/messages and parts", "empty list", case="no message")
+@pytest.mark.covers("azure/messages and parts", "a part without payload", case="a part without its payload")
+@pytest.mark.covers("azure/errors", "422 B")
+@pytest.mark.covers("azure/violations", "missing", case="messages absent")
+@pytest.mark.covers("azure/violations", "value_error", case="no message")
+@pytest.mark.covers("azure/violations", "model_attributes_type", case="a body that is a list")
+@pytest.mark.covers("azure/violations", "float_type, float_parsing", case="frequency_penalty text")
+@pytest.mark.covers("azure/violations", "int_type, int_parsing", case="max_tokens text")
+@pytest.mark.covers("azure/violations", "int_from_float", case="max_tokens a fraction")
+@pytest.mark.covers("azure/violations", "bool_type, bool_parsing", case="stream text")
+@pytest.mark.covers("azure/violations", "greater_than_equal", case="presence_penalty below -2")
+@pytest.mark.covers("azure/violations", "less_than_equal", case="top_p above 1")
+@pytest.mark.covers("azure/violations", "list_type", case="messages a string")
+@pytest.mark.covers("azure/violations", "string_type", case="content a number")
+@pytest.mark.covers("azure/violations", "enum", case="a role nobody has")
+@pytest.mark.covers("azure/violations", "a message that is no object", case="a message that is no object")
 @pytest.mark.parametrize(("body", "loc", "message"), INVALID)
 def test_serverless_endpoints_list_the_violations(body: JSON, loc: list[str], message: str) -> None:
     refused = refuse(body, scenario="profile=maas, strict_types=true")
@@ -240,6 +265,7 @@ def test_serverless_endpoints_list_the_violations(body: JSON, loc: list[str], me
     assert first["msg"] == message
 
 
+@pytest.mark.covers("azure/violations", "neither of two types")
 @pytest.mark.parametrize(
     ("body", "loc", "branches", "types"),
     [

@@ -42,10 +42,12 @@ TOGETHER: dict[str, dict[str, JSON]] = {
 }
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "no parameter forgotten")
 def test_every_field_is_tried() -> None:
     assert ORDINARY.keys() | TOGETHER.keys() == NATIVE
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "ordinary parameters")
 @pytest.mark.parametrize("name", sorted(NATIVE))
 def test_ordinary_parameters_work(name: str) -> None:
     fields = TOGETHER.get(name) or {name: ORDINARY[name]}
@@ -251,6 +253,7 @@ def test_allowed_tools_are_the_ones_on_offer() -> None:
     assert refuse(chat(model="gpt-4o", tools=[TOOL], tool_choice=allowed), TARGET).status == 400
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "functions")
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [

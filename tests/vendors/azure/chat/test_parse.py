@@ -10,6 +10,7 @@ from tests.vendors.azure.service import CHAT, FIRST, PASS, accept, ask_of, chat
 SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True}}
 
 
+@pytest.mark.covers("azure/fields of a chat", "stream")
 @pytest.mark.parametrize(
     ("given", "stream"),
     [
@@ -23,6 +24,9 @@ def test_stream(given: JSON, stream: bool) -> None:
     assert accept(chat(**given)).stream is stream
 
 
+@pytest.mark.covers("azure/fields of a chat", "response_format")
+@pytest.mark.covers("azure/tools and formats", "json_object", case="any object")
+@pytest.mark.covers("azure/tools and formats", "json_schema", case="a schema")
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

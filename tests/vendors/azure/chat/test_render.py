@@ -10,6 +10,7 @@ from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, del
 from tests.vendors.azure.service import CHAT, accept, chat, make_request
 
 
+@pytest.mark.covers("azure/answers", "keys of seed")
 def test_seed_answer() -> None:
     response = render(HELLO)
     assert response.headers == (("Content-Type", "application/json"),)
@@ -21,6 +22,7 @@ def test_seed_answer() -> None:
     )
 
 
+@pytest.mark.covers("azure/answers", "keys of maas")
 def test_serverless_answer() -> None:
     response = render(HELLO, "maas", model="mistral-large-2411")
     identity = parse_json(response.body)["id"]
@@ -42,6 +44,7 @@ def test_serverless_answer() -> None:
     ]
 
 
+@pytest.mark.covers("azure/answers", "keys of aoai")
 def test_openai_answer() -> None:
     answer = parse_json(render(HELLO, "aoai", model="gpt-4o-mini").body)
     assert list(answer) == [
@@ -65,11 +68,13 @@ def test_openai_answer() -> None:
     }
 
 
+@pytest.mark.covers("azure/answers", "foundry")
 def test_foundry_answers_as_its_model_does() -> None:
     assert "prompt_filter_results" in parse_json(render(HELLO, "foundry", model="gpt-4o-mini").body)
     assert "prompt_filter_results" not in parse_json(render(HELLO, "foundry", model="DeepSeek-R1").body)
 
 
+@pytest.mark.covers("azure/answers", "call_id")
 @pytest.mark.parametrize(
     ("profile", "expected"),
     [
@@ -98,6 +103,7 @@ def test_tool_calls(profile: str, expected: JSON) -> None:
     assert choice["finish_reason"] == "tool_calls"
 
 
+@pytest.mark.covers("azure/answers", "ids of nine characters")
 def test_mistral_has_ids_of_nine_characters() -> None:
     choice = parse_json(render(CALL, "maas", tools=[TOOL], model="mistral-large-2411").body)["choices"][0]
     assert len(choice["message"]["tool_calls"][0]["id"]) == 9
@@ -111,6 +117,7 @@ def test_a_fixed_id_stands() -> None:
         assert any(b'"mine"' in event for _, event in stream(fixed, profile, tools=[TOOL]))
 
 
+@pytest.mark.covers("azure/tools and formats", "stop at a named one")
 def test_openai_ends_a_named_call_with_stop() -> None:
     fields = {"tools": [TOOL], "tool_choice": NAMED, "model": "gpt-4o-mini"}
     assert parse_json(render(CALL, "aoai", **fields).body)["choices"][0]["finish_reason"] == "stop"
@@ -118,6 +125,7 @@ def test_openai_ends_a_named_call_with_stop() -> None:
     assert parse_json(render(CALL, "maas", **fields).body)["choices"][0]["finish_reason"] == "tool_calls"
 
 
+@pytest.mark.covers("azure/answers", "n")
 def test_several_choices_are_numbered() -> None:
     plan = plan_of(say(("text", ["a"])), say(("text", ["b"])))
     for profile in ("seed", "maas", "aoai"):
@@ -125,6 +133,7 @@ def test_several_choices_are_numbered() -> None:
         assert [choice["index"] for choice in choices] == [0, 1]
 
 
+@pytest.mark.covers("azure/answers", "filtered")
 def test_a_filtered_answer_has_no_text() -> None:
     plan = plan_of(say(("text", ["bad"]), finish="content_filter"))
     for profile in ("seed", "maas", "foundry", "aoai"):
@@ -134,6 +143,7 @@ def test_a_filtered_answer_has_no_text() -> None:
             assert choice["content_filter_results"]["violence"] == {"filtered": True, "severity": "medium"}
 
 
+@pytest.mark.covers("azure/errors", "content filter of an answer")
 def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:
     plan = plan_of(say(("text", ["bad"]), finish="content_filter"))
     response = render(plan, "foundry", "profile=foundry, filtered_output=error", model="gpt-4o-mini")
@@ -142,6 +152,7 @@ def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:
     assert answer["choices"][0]["content_filter_results"]["error"]["code"] == "content_filter"
 
 
+@pytest.mark.covers("azure/answers", "reasoning_content")
 def test_thoughts_have_a_field_of_their_own() -> None:
     plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
     for profile in ("seed", "maas"):
@@ -152,6 +163,7 @@ def test_thoughts_have_a_field_of_their_own() -> None:
         assert "".join(part.get("content", "") for part in parts) == "Yes"
 
 
+@pytest.mark.covers("azure/answers", "think tags")
 def test_older_models_think_inline() -> None:
     plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
     scenario = "deployments:\n  - {vendor: azure, name: r1, traits: {reasoning: inline}}\n"
@@ -162,6 +174,7 @@ def test_older_models_think_inline() -> None:
     assert "".join(said) == whole["content"]
 
 
+@pytest.mark.covers("azure/answers", "refusal")
 def test_refusals() -> None:
     plan = plan_of(say(("refusal", ["I ", "cannot"])))
     message = parse_json(render(plan, "aoai", model="gpt-4o-mini").body)["choices"][0]["message"]
@@ -173,6 +186,7 @@ def test_refusals() -> None:
 LOGPROBS = (Logprob("é", -0.1, (("é", -0.1),)), Logprob("", -0.2), Logprob("!", -0.3))
 
 
+@pytest.mark.covers("azure/answers", "logprobs")
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
 def test_log_probabilities(profile: str) -> None:
     plan = plan_of(say(("text", ["é", "", "!"]), logprobs=LOGPROBS))
@@ -202,6 +216,7 @@ def test_request_ids_come_back() -> None:
             assert ("x-ms-client-request-id", given) in answer(HELLO, request).headers
 
 
+@pytest.mark.covers("azure/headers of an answer", "apim-request-id", "x-ms-region")
 def test_gateways_name_their_requests() -> None:
     names = [name for name, _ in render(HELLO, "aoai", model="gpt-4o-mini").headers]
     counts = [f"x-ratelimit-{count}-{unit}" for count in ("limit", "remaining") for unit in ("requests", "tokens")]

@@ -36,6 +36,7 @@ def in_responses(*, tool: JSON = None, form: JSON = None) -> JSON:
     return body
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "strict schemas")
 @pytest.mark.parametrize(
     ("path", "body", "message", "param", "code"),
     [

@@ -26,6 +26,7 @@ async def get(running: Running, path: str, **headers: str) -> Answer:
     return await running.ask("azure", f"{V1}{path}", method="GET", headers=headers or KEY)
 
 
+@pytest.mark.covers("azure/routes", "stored chats")
 async def test_an_answer_is_kept_with_what_it_was_asked(start: Start) -> None:
     running = await start()
     made = await store(running, metadata={"a": "1"}, temperature=0.5, seed=7, user="me")

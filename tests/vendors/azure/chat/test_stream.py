@@ -19,6 +19,7 @@ from tests.vendors.azure.chat.plans import (
 )
 
 
+@pytest.mark.covers("azure/streams", "of maas")
 def test_serverless_stream() -> None:
     events = stream(HELLO, "maas", model="mistral-large-2411")
     identity = parse_json(events[0][1][6:-2])["id"]
@@ -39,6 +40,7 @@ def test_serverless_stream() -> None:
     ]
 
 
+@pytest.mark.covers("azure/streams", "a call of maas")
 def test_serverless_stream_of_a_tool_call() -> None:
     first, last = chunks(CALL, "maas", tools=[TOOL], model="mistral-large-2411")
     assert first["choices"][0]["delta"] == {"content": "", "role": "assistant"}
@@ -52,6 +54,7 @@ def test_serverless_stream_of_a_tool_call() -> None:
     assert (last["choices"][0]["finish_reason"], last["usage"]["completion_tokens"]) == ("tool_calls", 3)
 
 
+@pytest.mark.covers("azure/streams", "of aoai")
 def test_openai_stream() -> None:
     first, *middle, last = chunks(HELLO, "aoai", model="gpt-4o-mini")
     assert first == {
@@ -74,6 +77,7 @@ def test_openai_stream() -> None:
     ]
 
 
+@pytest.mark.covers("azure/streams", "filtered midway")
 def test_openai_stream_that_the_filter_ends() -> None:
     *_, last = chunks(plan_of(say(("text", ["bad"]), finish="content_filter")), "aoai", model="gpt-4o-mini")
     (choice,) = last["choices"]
@@ -82,6 +86,7 @@ def test_openai_stream_that_the_filter_ends() -> None:
     assert [name for name, harm in seen.items() if harm["filtered"]] == ["violence"]
 
 
+@pytest.mark.covers("azure/streams", "include_usage")
 def test_openai_counts_tokens_only_when_asked() -> None:
     body = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
     *_, last = chunks(HELLO, "aoai", **body)
@@ -89,6 +94,7 @@ def test_openai_counts_tokens_only_when_asked() -> None:
     assert last["usage"]["total_tokens"] == 17
 
 
+@pytest.mark.covers("azure/streams", "a call of aoai")
 def test_openai_stream_of_tool_calls() -> None:
     plan = plan_of(say(("call:f", ["{", "}"]), ("call:g", ["{}"]), finish="tool_calls"))
     role, *calls, end = deltas(plan, "aoai", tools=[TOOL], model="gpt-4o-mini")
@@ -99,6 +105,7 @@ def test_openai_stream_of_tool_calls() -> None:
     assert end == {}
 
 
+@pytest.mark.covers("azure/streams", "n")
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
 def test_choices_run_side_by_side(profile: str) -> None:
     plan = plan_of(say(("text", ["a", "b", "c"])), say(("text", ["d"])))
@@ -113,6 +120,7 @@ def test_choices_run_side_by_side(profile: str) -> None:
         assert ["usage" in parse_json(event[6:-2]) for _, event in events[:-1]][-2:] == [False, True]
 
 
+@pytest.mark.covers("azure/streams", "escapes")
 def test_what_a_token_holds_is_escaped() -> None:
     tokens = ['"', "\\", "\n", "\x00", "%d", "%b", "{}", "\u2028"]
     plan = plan_of(say(("text", tokens)))
@@ -123,6 +131,7 @@ def test_what_a_token_holds_is_escaped() -> None:
     assert "".join(part["function"]["arguments"] for part in parts) == "".join(tokens)
 
 
+@pytest.mark.covers("azure/streams", "content type")
 @pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
 def test_streams_are_event_streams(profile: str) -> None:
     call = call_of(profile, model="gpt-4o-mini")

@@ -10,11 +10,17 @@ TOOL: JSON = {"type": "function", "function": {"name": "get_weather", "descripti
 NAMED: JSON = {"type": "function", "function": {"name": "get_weather"}}
 
 
+@pytest.mark.covers("azure/fields of a chat", "tools")
 def test_tools() -> None:
     ask = ask_of(chat(tools=[TOOL, {"type": "function", "function": {"name": "f"}}]))
     assert ask.tools == (Tool(name="get_weather", description="d", parameters={"a": 1}), Tool(name="f"))
 
 
+@pytest.mark.covers("azure/fields of a chat", "tool_choice")
+@pytest.mark.covers("azure/tools and formats", "none", case="none")
+@pytest.mark.covers("azure/tools and formats", "auto", case="auto")
+@pytest.mark.covers("azure/tools and formats", "required", case="required")
+@pytest.mark.covers("azure/tools and formats", "named", case="one by name")
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -31,6 +37,7 @@ def test_tool_choice(fields: JSON, expected: object) -> None:
     assert (ask.tool_choice, ask.tool_name) == expected
 
 
+@pytest.mark.covers("azure/tools and formats", "named, absent")
 def test_a_named_tool_must_be_on_offer() -> None:
     other = {"type": "function", "function": {"name": "other"}}
     assert refuse(chat(tools=[TOOL], tool_choice=other)).json()["detail"]["loc"] == ["body", "tool_choice"]

@@ -9,6 +9,7 @@ from tests.vendors.azure.service import CHAT, VERSION, accept, chat, refuse, wor
 K = ErrorKind
 
 
+@pytest.mark.covers("azure/errors", "a wrong key, a wrong token")
 @pytest.mark.parametrize("profile", ["foundry", "aoai"])
 def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
     error = EmulatedError(K.UNAUTHENTICATED)
@@ -18,6 +19,7 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
     assert by_token["statusCode"] == 401
 
 
+@pytest.mark.covers("azure/errors", "aoai 400", "422 E is a 400")
 @pytest.mark.parametrize(
     ("fields", "message", "param", "code"),
     [
@@ -166,6 +168,7 @@ def test_the_mesh_passes_on_what_an_openai_model_says() -> None:
     assert (said[0], said[0]["error"]["param"]) == (said[1], "tool_choice")
 
 
+@pytest.mark.covers("azure/errors", "encoding_format of aoai")
 def test_openai_words_for_embeddings() -> None:
     body = {"input": "a", "encoding_format": "foo", "model": "text-embedding-3-small"}
     refused = refuse(body, f"/embeddings{VERSION}", "profile=aoai")

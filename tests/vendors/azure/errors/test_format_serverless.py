@@ -59,6 +59,7 @@ SEED = [
 ]
 
 
+@pytest.mark.covers("azure/headers of an answer", "x-ms-error-code of seed")
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_the_documented_shape_is_flat_and_named(kind: ErrorKind) -> None:
     response = word(EmulatedError(kind))
@@ -74,6 +75,12 @@ def test_the_documented_shape_is_flat_and_named(kind: ErrorKind) -> None:
     assert headers_of(response)["x-ms-error-code"]
 
 
+@pytest.mark.covers("azure/where page and service differ", "error as text")
+@pytest.mark.covers("azure/errors", "seed 401", case="401")
+@pytest.mark.covers("azure/errors", "seed 404", case="404")
+@pytest.mark.covers("azure/errors", "seed 422", case="422 of a parameter in the body")
+@pytest.mark.covers("azure/errors", "seed 429", case="429")
+@pytest.mark.covers("azure/errors", "seed 400", case="content filter")
 @pytest.mark.parametrize(("error", "body", "code"), SEED)
 def test_seed_bodies(error: EmulatedError, body: JSON, code: str) -> None:
     response = word(error, body=chat(temperature=0.5))
@@ -81,6 +88,8 @@ def test_seed_bodies(error: EmulatedError, body: JSON, code: str) -> None:
     assert headers_of(response)["x-ms-error-code"] == code
 
 
+@pytest.mark.covers("azure/where page and service differ", "error left out")
+@pytest.mark.covers("azure/errors", "docs")
 @pytest.mark.parametrize(("error", "body", "code"), SEED)
 def test_docs_bodies_have_no_error_key(error: EmulatedError, body: JSON, code: str) -> None:
     response = word(error, "error_shape=docs", chat(temperature=0.5))
@@ -108,6 +117,19 @@ FILTERED = (
 )
 
 
+@pytest.mark.covers("azure/where page and service differ", "body of a 422", "content filter")
+@pytest.mark.covers("azure/errors", "maas 401", case="maas 401")
+@pytest.mark.covers("azure/errors", "aoai 403", case="aoai 403")
+@pytest.mark.covers("azure/errors", "maas 404 of a modality", case="maas 404 of a model")
+@pytest.mark.covers("azure/errors", "gateway 404", case="aoai path")
+@pytest.mark.covers("azure/errors", "container 404", case="maas path")
+@pytest.mark.covers("azure/errors", "422 A", case="maas 422 of the documentation")
+@pytest.mark.covers("azure/errors", "code words of the container", case="a status the container has no word for")
+@pytest.mark.covers("azure/errors", "500 of the container", case="managed 500")
+@pytest.mark.covers("azure/errors", "content filter of maas", case="maas content filter")
+@pytest.mark.covers("azure/errors", "content filter of the container", case="managed content filter")
+@pytest.mark.covers("azure/errors", "429 of foundry", case="foundry 429")
+@pytest.mark.covers("azure/errors", "429 of aoai", case="aoai 429")
 @pytest.mark.parametrize(
     ("profile", "error", "body"),
     [

@@ -47,6 +47,7 @@ OTHERS: Mapping[str, Mapping[ErrorKind, int]] = {
 }
 
 
+@pytest.mark.covers("language/error kinds", "invalid_request", "method_not_allowed")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
@@ -72,11 +73,14 @@ class TestOverrides:
         response = word(EmulatedError(K.INTERNAL, body="oh"), f"profile={profile}")
         assert (response.body, headers_of(response)["Content-Type"]) == (b"oh", "text/plain; charset=utf-8")
 
+    @pytest.mark.covers("azure/headers of an answer", "retry-after")
+    @pytest.mark.covers("azure/traps", "Retry-After on 429 alone")
     def test_the_wait_is_whole_seconds(self, profile: str) -> None:
         error = EmulatedError(K.OVERLOADED, retry_after=1.2)
         assert headers_of(word(error, f"profile={profile}"))["Retry-After"] == "2"
 
 
+@pytest.mark.covers("azure/errors", "405")
 def test_a_wrong_method_names_the_right_one() -> None:
     for profile in PROFILES:
         refused = send(HELLO, CHAT, f"profile={profile}", method="PUT")
@@ -102,6 +106,7 @@ def test_an_injected_error_needs_no_body(body: bytes) -> None:
     assert parse_json(word(error, body=body).body)["detail"]["loc"] == ["body", "seed"]
 
 
+@pytest.mark.covers("azure/streams", "failed midway")
 @pytest.mark.parametrize(
     ("profile", "event"),
     [

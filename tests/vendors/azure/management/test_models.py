@@ -16,6 +16,7 @@ def get(target: str, method: str = "GET", headers: dict[str, str] | None = None)
     return answer.status, answer.json() if isinstance(answer, Refused) else parse_json(answer.body)
 
 
+@pytest.mark.covers("azure/routes", "openai/v1/models")
 @pytest.mark.parametrize("base", ["/openai/v1", "/api/projects/mine/openai/v1", "/gateway/openai/v1"])
 def test_models_of_v1(base: str) -> None:
     status, body = get(f"{base}/models")
@@ -25,6 +26,7 @@ def test_models_of_v1(base: str) -> None:
     assert get(f"{base}/models/GPT-4o") == (200, found)
 
 
+@pytest.mark.covers("azure/routes", "openai/models")
 def test_models_by_date() -> None:
     _, body = get(f"/openai/models{DATED}")
     found = next(model for model in body["data"] if model["id"] == "embed-v-4-0")
@@ -44,6 +46,7 @@ def test_there_are_no_such_lists_elsewhere(target: str) -> None:
     assert get(f"{target}{DATED}")[0] in (404, 405)
 
 
+@pytest.mark.covers("azure/routes", "api/projects/{project}")
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -73,6 +76,7 @@ def test_one_deployment_of_a_project() -> None:
     assert get(f"{PROJECT}/deployments/nobody")[0] == 404
 
 
+@pytest.mark.covers("azure/routes", "connections")
 def test_connections_of_a_project() -> None:
     _, listed = get(f"{PROJECT}/connections?connectionType=AzureOpenAI")
     (connection,) = listed["value"]
@@ -84,6 +88,7 @@ def test_connections_of_a_project() -> None:
     assert get(f"{PROJECT}/connections/other")[0] == 404
 
 
+@pytest.mark.covers("azure/routes", "Entra's discovery")
 @pytest.mark.parametrize("target", ["/t/v2.0/.well-known/openid-configuration", "/t/.well-known/openid-configuration"])
 def test_a_tenant_says_where_tokens_are(target: str) -> None:
     status, body = get(target, headers={"api-key": ""})

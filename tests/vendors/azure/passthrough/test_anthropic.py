@@ -16,6 +16,7 @@ def ask(**fields: JSON) -> JSON:
     return {"model": "claude-sonnet-4-5", "max_tokens": 20, "messages": [{"role": "user", "content": "Hi"}], **fields}
 
 
+@pytest.mark.covers("azure/routes", "anthropic/v1/messages")
 @pytest.mark.parametrize("profile", ["seed", "maas", "foundry", "aoai"])
 def test_an_answer(profile: str) -> None:
     call = accept(ask(), MESSAGES, f"profile={profile}")

@@ -9,6 +9,7 @@ from tests.vendors.azure.service import accept, refuse
 ASK: JSON = {"query": "capital of France", "documents": ["Bananas are yellow.", "Paris is the capital of France."]}
 
 
+@pytest.mark.covers("azure/routes", "rerank")
 @pytest.mark.parametrize(
     ("target", "version"),
     [

@@ -65,11 +65,14 @@ def test_every_field_is_tried() -> None:
     assert ORDINARY.keys() == ResponseRequest.model_fields.keys()
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "Responses' fields")
 @pytest.mark.parametrize("name", sorted(ORDINARY))
 def test_every_field_is_taken(name: str) -> None:
     assert accept(ask(**{name: ORDINARY[name]}), V1)
 
 
+@pytest.mark.covers("azure/routes", "openai/v1/responses")
+@pytest.mark.covers("azure/routes", "openai/responses", case="dated")
 @pytest.mark.parametrize(
     ("target", "model", "status"),
     [
@@ -301,6 +304,7 @@ def test_what_a_response_repeats() -> None:
     assert (body["metadata"], body["user"], body["store"], body["background"]) == ({"a": "b"}, "u", True, False)
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "background")
 def test_background_work_is_queued_first() -> None:
     body = body_of(accept(ask(background=True), V1))
     assert (body["status"], body["output"], body["usage"]) == ("queued", [], None)
@@ -347,6 +351,7 @@ async def test_what_the_content_filter_saw_of_an_answer_it_ended(start: Start) -
     assert last["response"]["content_filters"] == made["content_filters"]
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "content filter of Responses")
 async def test_a_prompt_that_is_filtered(start: Start) -> None:
     running = await start("rules:\n  - {name: no, error: {kind: content_filter}}\n")
     answer = await running.ask("azure", V1, ask(), headers={"api-key": "k"})

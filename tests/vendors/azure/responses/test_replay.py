@@ -24,6 +24,7 @@ async def begin(running: Running, **fields: JSON) -> tuple[list[JSON], str]:
     return events, f"{V1}/{events[0]['response']['id']}"
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "a stream again")
 @pytest.mark.parametrize(
     "fields",
     [

@@ -23,6 +23,7 @@ async def test_of_another_session_or_principal_nothing_is_seen(start: Start) -> 
     assert (await running.ask("azure", path, method="GET", headers=elsewhere)).status == 404
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "Responses' state")
 async def test_equal_requests_are_kept_apart(start: Start) -> None:
     running = await start()
     names = {(await running.ask("azure", V1, ask(), headers={"api-key": "k"})).json()["id"] for _ in range(3)}
@@ -41,6 +42,7 @@ async def test_the_oldest_are_forgotten_past_a_bound(start: Start) -> None:
     assert (len(kept), "0" in kept, first in kept, last in kept) == (1000, False, True, True)
 
 
+@pytest.mark.covers("azure/Azure OpenAI", "input items")
 @pytest.mark.parametrize(
     ("query", "names", "more"),
     [

@@ -15,6 +15,11 @@ from tests.vendors.databricks.harness import (
 )
 
 
+@pytest.mark.covers("databricks/chat", "an old Llama and a list", case="a list of parts, on an old Llama")
+@pytest.mark.covers("databricks/validation", "roles", case="a role nobody knows")
+@pytest.mark.covers("databricks/validation", "content", case="no content")
+@pytest.mark.covers("databricks/validation", "tool_calls", case="a user's call")
+@pytest.mark.covers("databricks/validation", "tool_call_id", case="a result of nothing")
 @pytest.mark.parametrize(
     ("message", "text"),
     [
@@ -69,6 +74,10 @@ RESULT: JSON = {"role": "tool", "tool_call_id": "1", "content": "sunny"}
 SYSTEM: JSON = {"role": "system", "content": "Be brief"}
 
 
+@pytest.mark.covers("databricks/validation", "no messages", case="no messages")
+@pytest.mark.covers("databricks/validation", "system once, first", case="system twice")
+@pytest.mark.covers("databricks/validation", "a result after its call", case="a late result")
+@pytest.mark.covers("databricks/validation", "one result in a row", case="two results in a row")
 @pytest.mark.parametrize(
     ("messages", "text"),
     [
@@ -94,6 +103,7 @@ def test_conversation(messages: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
+@pytest.mark.covers("databricks/usage", "prompt_tokens with the template")
 def test_prompt_tokens_count_the_template() -> None:
     short = chat().body["usage"]["prompt_tokens"]
     assert short > 5
@@ -106,6 +116,7 @@ PICTURE: JSON = {"type": "image_url", "image_url": {"url": "data:image/png;base6
 GEMINI_3 = "databricks-gemini-3-1-pro"
 
 
+@pytest.mark.covers("databricks/validation", "thought signatures")
 def test_gemini_signs_its_calls_and_wants_the_signature_back() -> None:
     call = chat(GEMINI_3, tools=[TOOL], tool_choice="required").body["choices"][0]["message"]["tool_calls"][0]
     assert call["thoughtSignature"]
@@ -116,6 +127,8 @@ def test_gemini_signs_its_calls_and_wants_the_signature_back() -> None:
     assert "missing a thought_signature" in invoke(GEMINI_3, {"messages": [USER, asked, result]}).message
 
 
+@pytest.mark.covers("databricks/chat", "content parts")
+@pytest.mark.covers("databricks/validation", "empty text for Claude", case="empty text")
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [
@@ -149,6 +162,7 @@ def test_parts_that_a_model_said_can_be_sent_back() -> None:
     assert invoke(OSS, {"messages": [USER, said, USER]}).status == 200
 
 
+@pytest.mark.covers("databricks/validation", "cache_control")
 def test_cache_control_of_a_call_is_for_claude() -> None:
     call: JSON = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "cache_control": "x"}
     messages = [
@@ -160,6 +174,7 @@ def test_cache_control_of_a_call_is_for_claude() -> None:
     assert 'unknown field "cache_control"' in invoke(LLAMA, {"messages": messages}).message
 
 
+@pytest.mark.covers("databricks/validation", "Claude takes several")
 def test_claude_takes_several_results_in_a_row() -> None:
     calls: JSON = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in "12"]
     results: JSON = [{"role": "tool", "tool_call_id": i, "content": "x"} for i in "12"]

@@ -6,6 +6,9 @@ from tests.parsed import JSON
 from tests.vendors.databricks.harness import CLAUDE, GEMINI, GPT, LLAMA, OSS, chat, invoke
 
 
+@pytest.mark.covers("databricks/tasks", "chat, messages")
+@pytest.mark.covers("databricks/tasks", "what the API itself defines", case="options of the platform")
+@pytest.mark.covers("databricks/chat", "user", "name", "seed", "penalties", "logit_bias")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -47,6 +50,12 @@ def test_accepted(field: str, value: JSON) -> None:
     assert answer.status == 200, answer.text
 
 
+@pytest.mark.covers("databricks/tasks", "chat, another task's field", case="another task's field")
+@pytest.mark.covers("databricks/chat", "max_completion_tokens", case="A")
+@pytest.mark.covers("databricks/chat", "stream_options", case="stream options")
+@pytest.mark.covers("databricks/chat", "parallel_tool_calls", case="parallel calls")
+@pytest.mark.covers("databricks/chat", "google_search", case="search is for Gemini")
+@pytest.mark.covers("databricks/validation", "ranges")
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
@@ -101,6 +110,7 @@ def test_effort_buys_reasoning(effort: str, tokens: int) -> None:
     assert chat(OSS, reasoning_effort=effort).body["usage"]["reasoning_tokens"] == tokens
 
 
+@pytest.mark.covers("databricks/validation", "reasoning_effort")
 @pytest.mark.parametrize(
     ("name", "effort", "status"),
     [(OSS, "minimal", 400), (OSS, "max", 400), (GPT, "minimal", 200), (GPT, "none", 200), (GEMINI, "xhigh", 200)],
@@ -109,6 +119,7 @@ def test_efforts_of_each_family(name: str, effort: str, status: int) -> None:
     assert chat(name, reasoning_effort=effort).status == status
 
 
+@pytest.mark.covers("databricks/chat", "thinking")
 @pytest.mark.parametrize(
     ("thinking", "text"),
     [

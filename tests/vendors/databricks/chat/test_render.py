@@ -1,5 +1,7 @@
 """Chat answers in one piece, as each family and each trait has them."""
 
+import pytest
+
 from emulator.core.requests import Deployment
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import (
@@ -15,6 +17,7 @@ from tests.vendors.databricks.harness import (
 )
 
 
+@pytest.mark.covers("databricks/chat", "logprobs")
 def test_logprobs_weigh_every_token() -> None:
     answer = chat(logprobs=True, top_logprobs=4, max_tokens=5)
     entries = answer.body["choices"][0]["logprobs"]["content"]
@@ -25,6 +28,9 @@ def test_logprobs_weigh_every_token() -> None:
     assert "".join(bytes(e["bytes"]).decode() for e in entries) == answer.body["choices"][0]["message"]["content"]
 
 
+@pytest.mark.covers("databricks/conventions", "served-model-name")
+@pytest.mark.covers("databricks/usage", "total_tokens")
+@pytest.mark.covers("databricks/chat", "model", "id")
 def test_answer_has_the_shape_of_the_reference() -> None:
     answer = chat(max_tokens=2)
     body = answer.body
@@ -42,6 +48,8 @@ def test_answer_has_the_shape_of_the_reference() -> None:
 PICTURE: JSON = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
 
 
+@pytest.mark.covers("databricks/usage", "reasoning_tokens", "completion_tokens_details")
+@pytest.mark.covers("databricks/chat", "reasoning as a list")
 def test_gpt_oss_thinks_aloud() -> None:
     body = chat(OSS).body
     thought, text = body["choices"][0]["message"]["content"]
@@ -50,6 +58,7 @@ def test_gpt_oss_thinks_aloud() -> None:
     assert body["usage"]["reasoning_tokens"] == body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 64
 
 
+@pytest.mark.covers("databricks/chat", "signatures")
 def test_claude_thinks_on_request_and_signs() -> None:
     plain = chat(CLAUDE).body
     assert isinstance(plain["choices"][0]["message"]["content"], str)
@@ -60,11 +69,13 @@ def test_claude_thinks_on_request_and_signs() -> None:
     assert chat(CLAUDE, thinking={"type": "disabled"}).body["choices"] == plain["choices"]
 
 
+@pytest.mark.covers("databricks/chat", "max_completion_tokens of GPT", "nulls of GPT")
 def test_gpt_message_has_its_nulls() -> None:
     message = chat(GPT, max_completion_tokens=90).body["choices"][0]["message"]
     assert (message["refusal"], message["annotations"]) == (None, None)
 
 
+@pytest.mark.covers("databricks/chat", "extra_fields")
 def test_external_gemini_rates_its_safety() -> None:
     external = with_traits("external", family="gemini")
     assert "safetyRating" in mine(external).body["choices"][0]["extra_fields"]

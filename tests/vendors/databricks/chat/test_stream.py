@@ -16,6 +16,7 @@ from tests.vendors.databricks.harness import (
 )
 
 
+@pytest.mark.covers("databricks/chat stream", "n")
 def test_n_streams_interleaved() -> None:
     answer = chat(PROVISIONED, n=2, stream=True, max_tokens=4)
     chunks = answer.events[:-1]
@@ -27,12 +28,15 @@ def test_n_streams_interleaved() -> None:
     assert counts == sorted(counts)
 
 
+@pytest.mark.covers("databricks/chat stream", "logprobs")
 def test_logprobs_stream_with_their_tokens() -> None:
     answer = chat(logprobs=True, max_tokens=3, stream=True)
     entries = [e for c in answer.events[:-1] if (p := c["choices"][0]["logprobs"]) for e in p["content"]]
     assert len(entries) == 3
 
 
+@pytest.mark.covers("databricks/chat stream", "one id", "role first", "the last delta")
+@pytest.mark.covers("databricks/traps", "19 content in each delta")
 def test_stream_has_the_shape_of_the_reference() -> None:
     chunks = chat(max_tokens=3, stream=True).events
     assert chunks[-1] == "[DONE]"
@@ -46,6 +50,7 @@ def test_stream_has_the_shape_of_the_reference() -> None:
     assert deltas[-1] == {"content": ""}
 
 
+@pytest.mark.covers("databricks/chat stream", "reasoning")
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS, GEMINI, "databricks-gemini-3-1-pro"])
 @pytest.mark.parametrize("fields", [{}, {"max_tokens": 90}], ids=["whole", "cut"])
 def test_stream_says_what_one_piece_says(name: str, fields: JSON) -> None:
@@ -62,6 +67,8 @@ def test_stream_says_what_one_piece_says(name: str, fields: JSON) -> None:
     assert chunks[-1]["choices"][0]["finish_reason"] == whole["finish_reason"]
 
 
+@pytest.mark.covers("databricks/usage", "cache_read_input_tokens, cache_creation_input_tokens")
+@pytest.mark.covers("databricks/chat stream", "usage of Claude")
 def test_claude_reports_usage_at_the_end() -> None:
     usages = [e["usage"] for e in chat(CLAUDE, stream=True, max_tokens=3).events[:-1]]
     assert all(u["completion_tokens"] is None and u["total_tokens"] is None for u in usages[:-1])
@@ -69,6 +76,8 @@ def test_claude_reports_usage_at_the_end() -> None:
     assert usages[-1]["cache_read_input_tokens"] == 0
 
 
+@pytest.mark.covers("databricks/usage", "prompt_tokens_details")
+@pytest.mark.covers("databricks/chat stream", "usage of GPT")
 def test_gpt_reports_usage_in_a_chunk_of_its_own() -> None:
     *before, last, _ = chat(GPT, stream=True).events
     assert all("usage" not in e for e in before)
@@ -78,12 +87,15 @@ def test_gpt_reports_usage_in_a_chunk_of_its_own() -> None:
     assert all(e["usage"] is None for e in events[:-2])
 
 
+@pytest.mark.covers("databricks/chat stream", "usage of external GPT")
 def test_external_gpt_reports_usage_on_request() -> None:
     external = with_traits(mode="external", family="gpt")
     assert all("usage" not in e for e in mine(external, stream=True).events[:-1])
     assert mine(external, stream=True, stream_options={"include_usage": True}).events[-2]["choices"] == []
 
 
+@pytest.mark.covers("databricks/chat stream", "usage in every chunk")
+@pytest.mark.covers("databricks/traps", "18 usage may be null")
 @pytest.mark.parametrize("style", ["every", "last", "claude", "closing", "on-request", "none"])
 def test_usage_style(style: str) -> None:
     events = mine(with_traits(usage_style=style), stream=True, max_tokens=3).events[:-1]
@@ -95,6 +107,7 @@ def test_usage_style(style: str) -> None:
         assert {"every": dict, "claude": dict, "last": str, "closing": str}[style] is type(shown[0])
 
 
+@pytest.mark.covers("databricks/traps", "22 lists for content")
 @pytest.mark.parametrize(
     ("traits", "probe", "value"),
     [
@@ -107,6 +120,7 @@ def test_stream_traits(traits: JSON, probe: JSON, value: JSON) -> None:
     assert probe([e["choices"][0]["delta"] for e in events]) == value
 
 
+@pytest.mark.covers("databricks/chat stream", "role in every chunk")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -129,6 +143,7 @@ def test_role_stands_in_every_chunk(fields: JSON, reasoning: str) -> None:
         assert delta == {"role": "assistant", **other["choices"][0]["delta"]}
 
 
+@pytest.mark.covers("databricks/chat", "summary_encrypted_text")
 @pytest.mark.parametrize("streamed", [False, True])
 def test_thoughts_may_be_encrypted(streamed: bool) -> None:
     thinking = {"type": "enabled", "budget_tokens": 1024}

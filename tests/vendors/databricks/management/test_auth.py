@@ -25,6 +25,9 @@ def token(form: str, headers: JSON = None, keys: JSON = None) -> Exchange:
     return send("/oidc/v1/token", form.encode(), headers=headers or {}, keys=keys)
 
 
+@pytest.mark.covers("databricks/authentication", "a personal token")
+@pytest.mark.covers("databricks/authentication", "a token as a password", case="a token as a password")
+@pytest.mark.covers("databricks/traps", "9 a wrong token is a 403", case="the wrong token")
 @pytest.mark.parametrize(
     ("headers", "keys", "status"),
     [
@@ -49,6 +52,9 @@ def test_credentials(headers: JSON, keys: JSON, status: int) -> None:
         assert answer.headers["X-Databricks-Reason-Phrase"] == "Invalid access token."
 
 
+@pytest.mark.covers(
+    "databricks/authentication", "POST /oidc/v1/token, Basic or form", "token exchange, jwt-bearer, refresh"
+)
 @pytest.mark.parametrize(
     ("form", "headers"),
     [
@@ -73,6 +79,8 @@ def test_issued_token_opens_what_its_secret_opens(form: str, headers: JSON) -> N
     assert send(ME, headers={"Authorization": f"Bearer {issued}"}, keys={"dapi-2": "batch"}).status == 403
 
 
+@pytest.mark.covers("databricks/authentication", "its errors")
+@pytest.mark.covers("databricks/envelopes", "7 OAuth")
 @pytest.mark.parametrize(
     ("form", "headers", "status", "error"),
     [
@@ -93,6 +101,7 @@ def test_refused_token(form: str, headers: JSON, status: int, error: str) -> Non
     assert set(answer.body) == {"error", "error_description"}
 
 
+@pytest.mark.covers("databricks/authentication", "authorization code")
 def test_consent_is_given_at_once() -> None:
     query = {"redirect_uri": "http://localhost:8020", "state": "s1", "client_id": "databricks-cli"}
     answer = send("/oidc/v1/authorize", query=query, keys=KEYS)
@@ -112,6 +121,7 @@ def test_a_token_is_good_where_only_digests_of_secrets_are_known() -> None:
     assert [principal_of(given, service) for given in (issued, "dapi-2", "dapi…")] == ["search", "batch", None]
 
 
+@pytest.mark.covers("databricks/authentication", "expiry")
 async def test_a_token_is_good_for_its_time(start: Start) -> None:
     workspace = await open_workspace(start, "token_lifetime_s: 60", "keys: [{token: s3cret, principal: search}]")
     form = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}
@@ -140,6 +150,7 @@ async def test_a_token_that_was_asked_for_in_a_session_comes_back_to_it(start: S
     ]
 
 
+@pytest.mark.covers("databricks/authentication", "scopes")
 @pytest.mark.parametrize(
     ("scope", "me", "listing"),
     [("all-apis", 200, 200), ("model-serving", 403, 200), ("sql", 403, 403), ("all-apis+offline_access", 200, 200)],
@@ -187,11 +198,13 @@ def test_what_is_exchanged_keeps_its_scopes() -> None:
     assert token(form, keys=KEYS).body["scope"] == "sql"
 
 
+@pytest.mark.covers("databricks/authentication", "an unknown scope")
 def test_an_unknown_scope_is_refused() -> None:
     answer = token("grant_type=client_credentials&scope=moon&client_id=app&client_secret=s")
     assert (answer.status, answer.body["error"]) == (400, "invalid_scope")
 
 
+@pytest.mark.covers("databricks/authentication", "/aad/auth", "/oidc/oauth2/v2.0/authorize")
 @pytest.mark.parametrize(
     ("path", "target"),
     [("/aad/auth", "oauth2/authorize"), ("/oidc/oauth2/v2.0/authorize", "oauth2/v2.0/authorize")],

@@ -20,6 +20,9 @@ async def state_of(workspace: Workspace) -> str:
     return " ".join([shape["ready"], shape["config_update"], shape["suspend"]])
 
 
+@pytest.mark.covers("databricks/management routes", "create", "create_and_wait")
+@pytest.mark.covers("databricks/shapes of an endpoint", "creator_display_name, creator_kind", "pending_config")
+@pytest.mark.covers("databricks/lifecycle", "states of a new endpoint")
 async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
     made = (await workspace.make(tags=[{"key": "b"}, {"key": "a", "value": "1"}])).json()
     assert (made["creator"], made["task"], made["tags"][0]) == (
@@ -40,6 +43,9 @@ async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
     assert answer.header("served-model-name") == "system.ai.meta_llama_v3_1_8b_instruct-2"
 
 
+@pytest.mark.covers("databricks/management routes", "create_provisioned_throughput_endpoint")
+@pytest.mark.covers("databricks/shapes of an endpoint", "deployment states")
+@pytest.mark.covers("databricks/lifecycle", "names of entities", "traffic of one entity")
 @pytest.mark.parametrize("path", ["", "/pt"])
 async def test_what_is_left_out_of_a_new_endpoint_is_filled_in(workspace: Workspace, path: str) -> None:
     bounds = {"min_provisioned_throughput": 0, "max_provisioned_throughput": 980}
@@ -58,6 +64,7 @@ async def test_what_is_left_out_of_a_new_endpoint_is_filled_in(workspace: Worksp
     assert entity["state"]["deployment"] == "DEPLOYMENT_READY"
 
 
+@pytest.mark.covers("databricks/management routes", "update_provisioned_throughput_endpoint_config")
 async def test_a_provisioned_endpoint_gets_another_config(workspace: Workspace) -> None:
     await workspace.make()
     workspace.pass_time(60)
@@ -71,6 +78,8 @@ async def test_a_provisioned_endpoint_gets_another_config(workspace: Workspace) 
     assert entity["max_provisioned_throughput"] == 1960
 
 
+@pytest.mark.covers("databricks/management routes", "config:stop", "config:start")
+@pytest.mark.covers("databricks/lifecycle", "config_version", "stop and start")
 async def test_a_custom_model_is_stopped_and_started(workspace: Workspace) -> None:
     shape = (await workspace.make(CUSTOM)).json()["pending_config"]
     assert shape["served_models"] == [
@@ -90,6 +99,9 @@ async def test_a_custom_model_is_stopped_and_started(workspace: Workspace) -> No
     assert len(asked.json()["predictions"]) == 2
 
 
+@pytest.mark.covers("databricks/conventions", "JSON of a DELETE")
+@pytest.mark.covers("databricks/management routes", "delete", "update_config", "update_config_and_wait")
+@pytest.mark.covers("databricks/traps", "24 DELETE has a body")
 async def test_an_endpoint_of_the_scenario_is_changed_and_deleted(start: Start) -> None:
     workspace = await open_workspace(start, "", OWN)
     before = await workspace.get()
@@ -105,6 +117,7 @@ async def test_an_endpoint_of_the_scenario_is_changed_and_deleted(start: Start) 
     assert (await workspace.chat()).json()["model"].startswith("meta-llama-3.1-8b")
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "secrets")
 async def test_secrets_are_never_shown(workspace: Workspace) -> None:
     await workspace.make(external())
     workspace.pass_time(60)
@@ -136,6 +149,7 @@ async def test_each_model_answers_in_its_own_name(workspace: Workspace) -> None:
     assert named.json()["model"] == "claude-sonnet-4-5"
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "data_plane_info")
 async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: Workspace) -> None:
     await workspace.make(CUSTOM, route_optimized=True)
     workspace.pass_time(60)
@@ -153,6 +167,7 @@ async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: W
     assert (await workspace.running.ask("databricks", "/api/2.0/serving-endpoints", headers=headers)).status == 403
 
 
+@pytest.mark.covers("databricks/limits", "endpoints of a workspace")
 async def test_a_workspace_has_room_for_a_thousand(start: Start) -> None:
     workspace = await open_workspace(start)
     made = [await workspace.make(CUSTOM, name=f"e{n}") for n in range(1001)]
@@ -162,6 +177,7 @@ async def test_a_workspace_has_room_for_a_thousand(start: Start) -> None:
     assert (await workspace.make(CUSTOM, name="e7")).status == 200
 
 
+@pytest.mark.covers("databricks/authentication", "authorization_details")
 async def test_a_token_of_one_route_optimized_endpoint_opens_no_other(start: Start) -> None:
     workspace = await open_workspace(start, "")
     details: dict[str, str] = {}
@@ -181,6 +197,8 @@ async def test_a_token_of_one_route_optimized_endpoint_opens_no_other(start: Sta
             assert (answer.status, said) == ((200, None) if path == own else (403, "PERMISSION_DENIED"))
 
 
+@pytest.mark.covers("databricks/lifecycle", "not found", case="missing")
+@pytest.mark.covers("databricks/lifecycle", "types are not mixed", case="external models come to others")
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [
@@ -202,6 +220,8 @@ async def test_refused(start: Start, method: str, path: str, body: JSON, status:
     assert (answer.status, answer.json()["error_code"]) == (status, code)
 
 
+@pytest.mark.covers("databricks/lifecycle", "a name that is taken", "an update beside another")
+@pytest.mark.covers("databricks/errors", "409 RESOURCE_ALREADY_EXISTS", "409 RESOURCE_CONFLICT")
 async def test_nothing_is_changed_twice_at_once(workspace: Workspace) -> None:
     await workspace.make()
     again = await workspace.make()
@@ -212,6 +232,7 @@ async def test_nothing_is_changed_twice_at_once(workspace: Workspace) -> None:
     assert update.json()["message"].startswith("Endpoint mine is currently updating. Wait for the update to complete")
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "burst_scaling_enabled")
 async def test_the_old_names_of_entities_are_taken(workspace: Workspace) -> None:
     old = {"model_name": "main.m", "model_version": 7, "workload_size": "Small", "burst_scaling_enabled": True}
     made = await workspace.call("POST", "", {"name": "mine", "config": {"served_models": [old]}})

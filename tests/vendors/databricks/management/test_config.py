@@ -10,6 +10,14 @@ MAVERICK = {"entity_name": "system.ai.llama-4-maverick", "entity_version": "1"}
 HALVES = {"traffic_config": {"routes": [{"served_model_name": name, "traffic_percentage": 50} for name in "ab"]}}
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "workload_size", case="a size")
+@pytest.mark.covers("databricks/shapes of an endpoint", "environment_vars", case="51 variables")
+@pytest.mark.covers("databricks/shapes of an endpoint", "provisioned concurrency", case="too many calls at once")
+@pytest.mark.covers("databricks/shapes of an endpoint", "external_model and its providers", case="no provider")
+@pytest.mark.covers("databricks/lifecycle", "throughput in chunks", case="a base model")
+@pytest.mark.covers("databricks/lifecycle", "Llama 4 alone", case="alone")
+@pytest.mark.covers("databricks/limits", "provisioned concurrency of a model", case="too many calls at once")
+@pytest.mark.covers("databricks/limits", "environment variables", case="51 variables")
 @pytest.mark.parametrize(
     ("entities", "config", "text"),
     [
@@ -64,6 +72,7 @@ async def test_what_is_within_bounds_is_kept(start: Start) -> None:
     assert {name: kept[name] for name in entity} == entity
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "workload_type")
 @pytest.mark.parametrize(
     "field",
     [
@@ -99,6 +108,7 @@ async def test_a_custom_model_has_no_task_of_a_language_model(start: Start) -> N
     assert (await workspace.call("POST", "/mine/invocations", {"inputs": [1]}, base="/serving-endpoints")).status == 200
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "ai_gateway")
 @pytest.mark.parametrize(
     ("gateway", "text"),
     [
@@ -137,6 +147,7 @@ async def test_an_external_model_says_whether_it_reasons(start: Start, model: st
     assert (await workspace.get())["capabilities"]["openai_reasoning"] is reasons
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "provisioned_model_units")
 @pytest.mark.parametrize(("size", "sleeps"), [({"provisioned_model_units": 50}, False), ({}, True)])
 async def test_an_entity_of_model_units_never_sleeps(start: Start, size: JSON, sleeps: bool) -> None:
     workspace = await open_workspace(start)

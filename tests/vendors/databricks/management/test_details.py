@@ -13,6 +13,14 @@ def look(path: str) -> Exchange:
     return send(f"/api/2.0/{path}", deployments=(OWN, STOPPED))
 
 
+@pytest.mark.covers(
+    "databricks/management routes",
+    "export_metrics",
+    "get_open_api",
+    "build_logs",
+    "logs",
+    "get-model-optimization-info",
+)
 def test_details_of_an_endpoint() -> None:
     metrics = look("serving-endpoints/mine/metrics")
     assert metrics.headers["Content-Type"].startswith("text/plain")
@@ -29,6 +37,7 @@ def test_details_of_an_endpoint() -> None:
     assert look("serving-endpoints/get-model-optimization-info/gpt-oss/1").body == {"optimizable": False}
 
 
+@pytest.mark.covers("databricks/management routes", "get_permissions", "get_permission_levels")
 def test_permissions_go_by_id() -> None:
     name = look("serving-endpoints/mine").body["id"]
     shown = look(f"permissions/serving-endpoints/{name}").body
@@ -37,6 +46,9 @@ def test_permissions_go_by_id() -> None:
     assert [level["permission_level"] for level in levels] == ["CAN_VIEW", "CAN_QUERY", "CAN_MANAGE"]
 
 
+@pytest.mark.covers("databricks/lifecycle", "OpenAPI of what is ready")
+@pytest.mark.covers("databricks/lifecycle", "permissions of a preconfigured endpoint", case="a preconfigured endpoint")
+@pytest.mark.covers("databricks/traps", "23 no id", case="a preconfigured endpoint")
 @pytest.mark.parametrize(
     ("path", "status", "code"),
     [

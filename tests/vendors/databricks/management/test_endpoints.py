@@ -9,12 +9,16 @@ from tests.vendors.databricks.harness import BGE, GPT, LLAMA, send
 KEYS = {"dapi-1": "search", "dapi-2": "batch"}
 
 
+@pytest.mark.covers("databricks/authentication", "neither asks for a credential")
+@pytest.mark.covers("databricks/traps", "28 no key for discovery")
 @pytest.mark.parametrize("path", ["/.well-known/databricks-config", "/oidc/.well-known/oauth-authorization-server"])
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_discovery_asks_for_nothing(path: str, slash: str) -> None:
     assert send(path + slash, headers={"Authorization": ""}, keys=KEYS).status == 200
 
 
+@pytest.mark.covers("databricks/authentication", "databricks-config", "oauth-authorization-server")
+@pytest.mark.covers("databricks/traps", "1 discovery")
 def test_discovery_leads_to_the_token() -> None:
     config = send("/.well-known/databricks-config", workspace_id="7", cloud="Azure").body
     assert (config["workspace_id"], config["cloud"], config["oidc_endpoint"]) == ("7", "Azure", "http://host/oidc")
@@ -23,6 +27,8 @@ def test_discovery_leads_to_the_token() -> None:
     assert endpoints["authorization_endpoint"] == "http://host/oidc/v1/authorize"
 
 
+@pytest.mark.covers("databricks/management routes", "list", "get")
+@pytest.mark.covers("databricks/shapes of an endpoint", "task", "capabilities", "api_types", "no id and no creator")
 def test_listing_and_one_endpoint() -> None:
     for slash in ("", "/"):
         endpoints = {e["name"]: e for e in send("/api/2.0/serving-endpoints" + slash).body["endpoints"]}
@@ -43,6 +49,7 @@ def test_listing_and_one_endpoint() -> None:
     assert {e["task"] for e in endpoints.values()} >= {"llm/v1/chat", "llm/v1/completions", "llm/v1/embeddings"}
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "config", "config summary")
 @pytest.mark.parametrize(
     ("deployment", "shape"),
     [
@@ -63,6 +70,8 @@ def test_endpoints_of_a_scenario(deployment: JSON, shape: JSON) -> None:
     assert [(r["served_entity_name"], r["traffic_percentage"]) for r in routes] == [("a", 30), ("b", 70)]
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "state", "suspend")
+@pytest.mark.covers("databricks/traps", "25 both keys of a state")
 def test_states_of_endpoints() -> None:
     for state, ready, suspend in (("stopped", "NOT_READY", "STOPPED"), ("loading", "NOT_READY", "NOT_SUSPENDED")):
         own = Deployment(vendor="databricks", name="mine", mode="provisioned", state=state)
@@ -70,6 +79,7 @@ def test_states_of_endpoints() -> None:
         assert (shown["ready"], shown["suspend"]) == (ready, suspend)
 
 
+@pytest.mark.covers("databricks/shapes of an endpoint", "served_models", "traffic_config")
 def test_percentages_sum_to_a_hundred() -> None:
     own = Deployment(
         vendor="databricks", name="mine", mode="custom", traits={"served_entities": {"a": 1, "b": 1, "c": 1}}
@@ -79,6 +89,7 @@ def test_percentages_sum_to_a_hundred() -> None:
     assert [m["name"] for m in config["served_models"]] == ["a", "b", "c"]
 
 
+@pytest.mark.covers("databricks/authentication", "openid-configuration")
 def test_openid_discovery_is_as_the_client_reads_it() -> None:
     body = send("/oidc/.well-known/oauth-authorization-server").body
     assert list(body) == ["authorization_endpoint", "token_endpoint"]

@@ -17,6 +17,10 @@ async def guarded(start: Start, guardrails: JSON, rules: str = "") -> Workspace:
     return workspace
 
 
+@pytest.mark.covers("databricks/guardrails", "personal data", case="personal data")
+@pytest.mark.covers("databricks/guardrails", "keywords", case="a keyword")
+@pytest.mark.covers("databricks/guardrails", "topics", case="another topic")
+@pytest.mark.covers("databricks/guardrails", "safety", case="unsafe")
 @pytest.mark.parametrize(
     ("guard", "content", "finding"),
     [
@@ -41,6 +45,7 @@ async def test_an_input_is_refused(start: Start, guard: JSON, content: str, find
     assert (await workspace.chat(content="What is cooking?")).status == 200
 
 
+@pytest.mark.covers("databricks/guardrails", "MASK of an input")
 async def test_an_input_is_masked(start: Start) -> None:
     rules = "rules: [{name: masked, when: {prompt: {contains: x}}, reply: {text: seen}}]"
     workspace = await guarded(start, {"input": {"pii": {"behavior": "MASK"}}}, rules.replace("x}", "<EMAIL_ADDRESS>}"))
@@ -48,6 +53,7 @@ async def test_an_input_is_masked(start: Start) -> None:
     assert answer.json()["choices"][0]["message"]["content"] == "seen"
 
 
+@pytest.mark.covers("databricks/guardrails", "MASK of an output", "not of a stream")
 async def test_an_output_is_masked_unless_it_is_streamed(start: Start) -> None:
     workspace = await guarded(start, {"output": {"pii": {"behavior": "MASK"}}}, SECRETIVE)
     body = (await workspace.chat(max_tokens=50)).json()
@@ -57,6 +63,7 @@ async def test_an_output_is_masked_unless_it_is_streamed(start: Start) -> None:
     assert "output_guardrail" not in streamed.body.decode()
 
 
+@pytest.mark.covers("databricks/guardrails", "BLOCK of an output")
 @pytest.mark.parametrize("guard", [{"pii": {"behavior": "BLOCK"}}, {"invalid_keywords": ["WRITE"]}])
 async def test_an_output_is_refused(start: Start, guard: JSON) -> None:
     workspace = await guarded(start, {"output": guard}, SECRETIVE)
@@ -65,6 +72,7 @@ async def test_an_output_is_refused(start: Start, guard: JSON) -> None:
     assert json.loads(answer.json()["message"])["finishReason"] == "output_guardrail_triggered"
 
 
+@pytest.mark.covers("databricks/lifecycle", "fallback")
 @pytest.mark.parametrize(("enabled", "status"), [(True, 200), (False, 429)])
 async def test_another_model_takes_the_place_of_one_that_fails(start: Start, enabled: bool, status: int) -> None:
     full = "rules: [{name: full, when: {deployment: mine}, times: {first: 1}, error: {kind: rate_limited}}]"
@@ -90,6 +98,7 @@ async def test_every_model_fails(start: Start) -> None:
     assert answer.json()["error"] == "Received error from openai"
 
 
+@pytest.mark.covers("databricks/envelopes", "4 external models")
 @pytest.mark.parametrize("wrapped", [False, True])
 async def test_an_external_model_words_its_own_errors(start: Start, wrapped: bool) -> None:
     full = "rules: [{name: full, when: {deployment: mine}, error: {kind: rate_limited}}]"
@@ -103,6 +112,7 @@ async def test_an_external_model_words_its_own_errors(start: Start, wrapped: boo
     assert body["external_model_message"]["error"]["type"] == "rate_limit_error"
 
 
+@pytest.mark.covers("databricks/usage", "a prompt of a cache")
 @pytest.mark.parametrize(
     ("name", "marked", "counts"),
     [

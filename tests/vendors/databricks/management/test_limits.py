@@ -29,6 +29,7 @@ async def test_a_word_switches_limits_on(start: Start, fields: JSON, phrase: str
     assert (await (await limited(start, "none")).chat(SMALL, **fields)).status == 200
 
 
+@pytest.mark.covers("databricks/rate limits", "reserved and given back")
 async def test_output_is_reserved_and_given_back(start: Start) -> None:
     workspace = await limited(start)
     first = await workspace.chat(SMALL, max_tokens=490, stop=["."])
@@ -37,6 +38,7 @@ async def test_output_is_reserved_and_given_back(start: Start) -> None:
     assert (await workspace.chat(SMALL, max_tokens=500 - used)).status == 200
 
 
+@pytest.mark.covers("databricks/rate limits", "QPH")
 async def test_requests_of_an_hour(start: Start) -> None:
     workspace = await limited(start, settings=", rate_limit_body: docs")
     for number in range(1200):
@@ -50,6 +52,7 @@ async def test_requests_of_an_hour(start: Start) -> None:
     assert refused["message"] == "Rate limit exceeded: QPH limit of 1,200 queries reached"
 
 
+@pytest.mark.covers("databricks/rate limits", "autumn's raise")
 async def test_a_raise_is_for_some(start: Start) -> None:
     llama = "databricks-meta-llama-3-3-70b-instruct"
     workspace = await limited(start)
@@ -61,12 +64,14 @@ async def test_a_raise_is_for_some(start: Start) -> None:
     assert (await raised.chat(SMALL, max_tokens=501)).status == 429
 
 
+@pytest.mark.covers("databricks/rate limits", "pay-per-token alone")
 async def test_what_a_workspace_provisions_has_no_such_limits(start: Start) -> None:
     workspace = await limited(start)
     await workspace.make({"entity_name": "system.ai.meta_llama_v3_1_405b_instruct", "entity_version": "1"})
     assert (await workspace.chat(max_tokens=501)).status == 200
 
 
+@pytest.mark.covers("databricks/rate limits", "of the gateway")
 async def test_limits_through_the_api_come_on_top(start: Start) -> None:
     workspace = await limited(start)
     rule = {"calls": 1, "key": "endpoint", "renewal_period": "minute"}
@@ -76,6 +81,7 @@ async def test_limits_through_the_api_come_on_top(start: Start) -> None:
     assert (await workspace.chat(SMALL)).status == 429
 
 
+@pytest.mark.covers("databricks/limits", "200 queries a second")
 @pytest.mark.parametrize(
     ("name", "body", "fields", "status"),
     [

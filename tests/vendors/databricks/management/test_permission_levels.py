@@ -43,6 +43,8 @@ async def open_users(start: Start) -> Users:
     return users
 
 
+@pytest.mark.covers("databricks/management routes", "set_permissions", "update_permissions")
+@pytest.mark.covers("databricks/shapes of an endpoint", "permission_level")
 @pytest.mark.parametrize(
     ("grant", "allowed"),
     [

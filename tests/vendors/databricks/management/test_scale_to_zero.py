@@ -20,6 +20,7 @@ async def late(workspace: Workspace, name: str = "mine") -> float:
     return found
 
 
+@pytest.mark.covers("databricks/lifecycle", "scale to zero")
 @pytest.mark.parametrize("entity", [LLAMA, CUSTOM], ids=["a model of Databricks'", "a custom model"])
 async def test_the_first_after_a_long_while_waits(start: Start, entity: dict[str, str]) -> None:
     workspace = await open_workspace(start, "wake_s: 12", INSTANT)
@@ -47,6 +48,8 @@ async def test_an_endpoint_of_a_scenario_may_sleep(start: Start) -> None:
     assert [await late(workspace), await late(workspace)] == [15, 0]
 
 
+@pytest.mark.covers("databricks/lifecycle", "too long a cold start")
+@pytest.mark.covers("databricks/limits", "execution time")
 async def test_what_takes_too_long_is_given_up(start: Start) -> None:
     workspace = await open_workspace(start, "wake_s: 600", INSTANT)
     await workspace.make({**LLAMA, "scale_to_zero_enabled": True})

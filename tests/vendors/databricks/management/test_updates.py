@@ -32,6 +32,7 @@ async def test_a_limit_holds_for_a_minute(workspace: Workspace) -> None:
     assert [(await workspace.chat()).status for _ in range(3)] == [200] * 3
 
 
+@pytest.mark.covers("databricks/management routes", "put_ai_gateway")
 async def test_limits_by_tokens_and_by_user(workspace: Workspace) -> None:
     await workspace.call("PUT", "/mine/ai-gateway", {"rate_limits": [limit(tokens=30)]})
     statuses = [(await workspace.chat()).status for _ in range(4)]
@@ -57,12 +58,15 @@ async def test_a_scenario_sets_up_a_gateway(start: Start) -> None:
     assert [(await workspace.chat()).status for _ in range(2)] == [200, 429]
 
 
+@pytest.mark.covers("databricks/management routes", "put (rate limits)")
 async def test_the_older_limits(workspace: Workspace) -> None:
     told = await workspace.call("PUT", "/mine/rate-limits", {"rate_limits": [limit(calls=1)]})
     assert told.json() == {"rate_limits": [limit(calls=1)]}
     assert [(await workspace.chat()).status for _ in range(2)] == [200, 429]
 
 
+@pytest.mark.covers("databricks/management routes", "patch (tags)")
+@pytest.mark.covers("databricks/lifecycle", "tags")
 async def test_tags_are_added_and_deleted(workspace: Workspace) -> None:
     for body, tags in (
         ({"add_tags": [{"key": "b", "value": "1"}, {"key": "a"}]}, {"a": "", "b": "1"}),
@@ -73,6 +77,7 @@ async def test_tags_are_added_and_deleted(workspace: Workspace) -> None:
         assert (await workspace.get())["tags"] == told
 
 
+@pytest.mark.covers("databricks/management routes", "update_notifications")
 async def test_notifications(workspace: Workspace) -> None:
     wanted = {"email_notifications": {"on_update_failure": ["me@example.com"]}}
     answer = (await workspace.call("PATCH", "/mine/notifications", wanted)).json()
@@ -80,6 +85,7 @@ async def test_notifications(workspace: Workspace) -> None:
     assert wanted.items() <= (await workspace.get()).items()
 
 
+@pytest.mark.covers("databricks/management routes", "patch_telemetry_config")
 async def test_telemetry_is_of_custom_models(workspace: Workspace) -> None:
     wanted = {"table_name_prefix": "t"}
     refused = await workspace.call("PATCH", "/mine/telemetry-config", wanted)
@@ -89,6 +95,8 @@ async def test_telemetry_is_of_custom_models(workspace: Workspace) -> None:
     assert told.json()["telemetry_config"] == wanted
 
 
+@pytest.mark.covers("databricks/lifecycle", "rules of the gateway")
+@pytest.mark.covers("databricks/limits", "rules of a gateway", case="too many")
 @pytest.mark.parametrize(
     ("path", "body"),
     [

@@ -20,6 +20,7 @@ def result(name: str = "toolu_1") -> JSON:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "sunny"}]}
 
 
+@pytest.mark.covers("databricks/inference routes", "POST anthropic/v1/messages")
 def test_an_answer_in_one_piece() -> None:
     body = ask(system=[{"type": "text", "text": "Be brief."}]).body
     assert (body["type"], body["role"], body["model"], body["stop_reason"]) == (
@@ -31,10 +32,12 @@ def test_an_answer_in_one_piece() -> None:
     assert list(body["usage"])[1:3] == ["cache_creation_input_tokens", "cache_read_input_tokens"]
 
 
+@pytest.mark.covers("databricks/AI gateway routes", "anthropic/v1 messages")
 def test_a_model_of_unity_catalog() -> None:
     assert ask("/ai-gateway/anthropic/v1/messages", model=f"system.ai.{CLAUDE}").status == 200
 
 
+@pytest.mark.covers("databricks/inference routes", "POST anthropic/v1/messages/count_tokens")
 def test_tokens_are_counted_without_an_answer() -> None:
     counted = ask(f"{PATH}/count_tokens", max_tokens="absent").body
     assert counted == {"input_tokens": ask().body["usage"]["input_tokens"]}
@@ -55,6 +58,7 @@ def test_an_answer_that_fits_a_schema() -> None:
     assert ask(max_tokens=100, output_config=config).body["content"][0]["text"] == '{"a":1}'
 
 
+@pytest.mark.covers("databricks/errors", "Claude's own")
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

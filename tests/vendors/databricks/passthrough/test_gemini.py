@@ -28,6 +28,7 @@ def config(**fields: JSON) -> Exchange:
     return ask(generationConfig=fields)
 
 
+@pytest.mark.covers("databricks/inference routes", "POST gemini/v1beta generateContent")
 def test_several_candidates() -> None:
     body = config(candidateCount=3, maxOutputTokens=100).body
     assert [candidate["index"] for candidate in body["candidates"]] == [0, 1, 2]
@@ -88,12 +89,14 @@ def test_a_call_that_is_signed_comes_back_signed() -> None:
     assert ask(FLASH, contents=[ASKED, called(), RESULT], tools=OFFER).status == 200
 
 
+@pytest.mark.covers("databricks/inference routes", "POST gemini/v1beta countTokens")
 def test_a_whole_request_is_counted() -> None:
     inner = {"model": f"models/{FLASH}", "contents": [ASKED], "systemInstruction": {"parts": [{"text": "Be brief."}]}}
     whole = send(f"/serving-endpoints/gemini/v1/models/{FLASH}:countTokens", {"generateContentRequest": inner}).body
     assert whole["totalTokens"] > ask(method="countTokens").body["totalTokens"]
 
 
+@pytest.mark.covers("databricks/errors", "Gemini's own")
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -141,6 +144,7 @@ def test_refused(fields: JSON, message: str) -> None:
     assert message in answer.body["error"]["message"]
 
 
+@pytest.mark.covers("databricks/AI gateway routes", "gemini/v1beta")
 def test_a_prompt_too_long() -> None:
     words = {"contents": [{"parts": [{"text": "word " * 1_100_000}]}]}
     error = send(f"/ai-gateway/gemini/v1/models/{FLASH}:generateContent", words, payload_limit_bytes=10**8).body[

@@ -18,6 +18,7 @@ def ask(*tools: JSON, **fields: JSON) -> JSON:
     return {"model": GPT, "input": 'Please run "print(1)" as code', "tools": list(tools), **fields}
 
 
+@pytest.mark.covers("databricks/Responses", "custom tools")
 @pytest.mark.parametrize(
     ("form", "pattern"),
     [

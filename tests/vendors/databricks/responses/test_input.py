@@ -13,6 +13,11 @@ def block(**fields: JSON) -> JSON:
     return {"role": "user", "content": [fields]}
 
 
+@pytest.mark.covers("databricks/Responses", "items")
+@pytest.mark.covers("databricks/Responses", "status on an item", case="a status")
+@pytest.mark.covers("databricks/Responses", "ids of 64 characters", case="a long id")
+@pytest.mark.covers("databricks/Responses", "ids that begin with fc", case="a call with an id of another kind")
+@pytest.mark.covers("databricks/Responses", "a call among the blocks", case="a call among the blocks")
 @pytest.mark.parametrize(
     ("item", "text"),
     [

@@ -15,6 +15,11 @@ FLAT: JSON = {"type": "function", **FUNCTION}
 FORMAT: JSON = {"name": "city", "schema": SCHEMA}
 
 
+@pytest.mark.covers("databricks/Responses", "null is absent", case="store left open")
+@pytest.mark.covers("databricks/validation", "what Responses refuse", case="background")
+@pytest.mark.covers("databricks/validation", "16 pairs of metadata", case="17 pairs")
+@pytest.mark.covers("databricks/validation", "stream_options of Responses", case="stream options as a number")
+@pytest.mark.covers("databricks/limits", "metadata pairs", case="17 pairs")
 @pytest.mark.parametrize(
     ("field", "value", "text"),
     [
@@ -132,11 +137,13 @@ def test_long_input_is_truncated_only_if_asked() -> None:
     assert cut.body["usage"]["total_tokens"] <= 50
 
 
+@pytest.mark.covers("databricks/Responses", "another model")
 @pytest.mark.parametrize("name", [LLAMA, OSS, "databricks-claude-sonnet-4-5"])
 def test_other_models_have_no_responses(name: str) -> None:
     assert respond(model=name).message == f"Responses API passthrough is not supported for model {name}"
 
 
+@pytest.mark.covers("databricks/tasks", "agent, input")
 def test_agents_speak_responses() -> None:
     answer = respond(path="/serving-endpoints/agent/invocations", stream=True)
     assert answer.events[-2]["type"] == "response.completed"

@@ -1,5 +1,7 @@
 """Responses in one piece."""
 
+import pytest
+
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import GPT, respond
 
@@ -8,6 +10,7 @@ FUNCTION: JSON = {"name": "get_weather", "description": "Weather", "parameters":
 NESTED: JSON = {"type": "function", "function": FUNCTION}
 
 
+@pytest.mark.covers("databricks/Responses", "answer")
 def test_answer_has_the_fields_of_the_reference() -> None:
     sent: JSON = {
         "instructions": "Be brief", "max_output_tokens": 400, "temperature": 0.5, "top_p": 0.9, "tools": [NESTED],
@@ -36,6 +39,7 @@ def test_defaults_are_repeated() -> None:
     assert (body["metadata"], body["instructions"], body["max_output_tokens"]) == ({}, None, None)
 
 
+@pytest.mark.covers("databricks/Responses", "incomplete")
 def test_reaching_the_bound_is_incomplete() -> None:
     body = respond(max_output_tokens=70).body
     assert (body["status"], body["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})

@@ -28,6 +28,7 @@ def distinct(events: tuple[JSON, ...]) -> list[str]:
     return [kind for position, kind in enumerate(types) if position == 0 or types[position - 1] != kind]
 
 
+@pytest.mark.covers("databricks/Responses", "order of events")
 def test_text_streams_in_order() -> None:
     events = respond(stream=True).events
     assert distinct(events) == TEXT_EVENTS
@@ -42,6 +43,7 @@ def test_text_streams_in_order() -> None:
     assert [i["type"] for i in events[-1]["response"]["output"]] == ["reasoning", "message"]
 
 
+@pytest.mark.covers("databricks/Responses", "a call")
 def test_call_streams_in_order() -> None:
     events = respond(stream=True, tools=[FLAT], tool_choice="required").events
     assert distinct(events)[4:] == [
@@ -55,6 +57,7 @@ def test_call_streams_in_order() -> None:
     assert done["arguments"] == "".join(e["delta"] for e in events if e["type"].endswith("arguments.delta"))
 
 
+@pytest.mark.covers("databricks/Responses", "incomplete stream")
 def test_cut_stream_ends_incomplete() -> None:
     assert respond(stream=True, max_output_tokens=70).events[-1]["type"] == "response.incomplete"
 
@@ -65,6 +68,8 @@ def test_logprobs_and_summary_stream() -> None:
     assert all(len(e["logprobs"]) == 1 for e in events if e["type"] == "response.output_text.delta")
 
 
+@pytest.mark.covers("databricks/Responses", "event lines and DONE")
+@pytest.mark.covers("databricks/traps", "3 nothing but data lines")
 @pytest.mark.parametrize(
     ("path", "options", "named", "done"),
     [

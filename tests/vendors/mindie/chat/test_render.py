@@ -12,6 +12,8 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/routes", "POST /v1/chat/completions")
+@pytest.mark.covers("mindie/answers", "chat")
 async def test_chat(start: Start) -> None:
     running = await start(REPLY)
     answer = (await running.ask("mindie", CHAT, {"model": MODEL, "messages": HELLO})).json()

@@ -1,5 +1,7 @@
 """Streamed chat answers."""
 
+import pytest
+
 from tests.conftest import Start
 from tests.vendors.mindie.direct import (
     CHAT,
@@ -9,6 +11,7 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/answers", "chat, streamed")
 async def test_chat_stream(start: Start) -> None:
     running = await start("vendors: {mindie: {full_text: true}}\n" + REPLY)
     *rows, done = (await running.ask("mindie", CHAT, {"model": MODEL, "messages": HELLO, "stream": True})).events()

@@ -24,6 +24,17 @@ STOP_LIST = (
 MAX_UINT64 = 18446744073709551615
 
 
+@pytest.mark.covers("mindie/order and types", "null is absent", case="every field null")
+@pytest.mark.covers("mindie/order and types", "fields nobody knows", case="fields nobody knows")
+@pytest.mark.covers("mindie/decisions", "1 seed", case="the largest seed")
+@pytest.mark.covers("mindie/decisions", "2 temperature and top_p", case="temperature just above a millionth")
+@pytest.mark.covers("mindie/decisions", "14 max_new_tokens", case="as many new tokens as a 32-bit integer holds")
+@pytest.mark.covers("mindie/vectors", "null", case="every field null")
+@pytest.mark.covers("mindie/vectors", "top_p", case="top_p just below one")
+@pytest.mark.covers("mindie/vectors", "typical_p", case="typical_p of one")
+@pytest.mark.covers("mindie/vectors", "repetition_penalty", case="repetition_penalty that rewards")
+@pytest.mark.covers("mindie/vectors", "adapter_id", case="every sign an adapter's name may have")
+@pytest.mark.covers("mindie/vectors", "unknown keys", case="fields nobody knows")
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -156,6 +167,20 @@ RANGES = [
 ]
 
 
+@pytest.mark.covers("mindie/parameters", "stop", case="a list with a number")
+@pytest.mark.covers("mindie/parameters", "temperature", case="temperature of a millionth")
+@pytest.mark.covers("mindie/parameters", "top_k", case="top_k -1 in spite of the words")
+@pytest.mark.covers("mindie/parameters", "top_p", case="top_p 1.0 in spite of the words")
+@pytest.mark.covers("mindie/parameters", "typical_p", case="typical_p above one")
+@pytest.mark.covers("mindie/parameters", "seed", case="seed 0")
+@pytest.mark.covers("mindie/parameters", "repetition_penalty", case="repetition_penalty 0")
+@pytest.mark.covers("mindie/parameters", "adapter_id", case="an adapter's name of 257 characters")
+@pytest.mark.covers("mindie/parameters", "max_new_tokens", case="new tokens of 33 bits")
+@pytest.mark.covers("mindie/parameters", "truncate", case="truncate of 33 bits")
+@pytest.mark.covers("mindie/decisions", "7 an adapter without a name", case="an adapter without a name")
+@pytest.mark.covers("mindie/decisions", "10 a list of stops", case="a list with a number")
+@pytest.mark.covers("mindie/decisions", "15 truncate", case="truncate of 33 bits")
+@pytest.mark.covers("mindie/vectors", "stop, bounds", case="1025 stops")
 @pytest.mark.parametrize(("field", "value", "text"), RANGES)
 def test_out_of_range(field: str, value: JSON, text: str) -> None:
     answer = refused("/", ask({field: value}))
@@ -181,6 +206,8 @@ WRONG: dict[str, list[JSON]] = {
 }
 
 
+@pytest.mark.covers("mindie/order and types", "type errors")
+@pytest.mark.covers("mindie/vectors", "max_new_tokens")
 @pytest.mark.parametrize(
     ("field", "kind", "value"),
     [
@@ -221,18 +248,22 @@ ORDER = [
 ]
 
 
+@pytest.mark.covers("mindie/order and types", "order of checking")
+@pytest.mark.covers("mindie/vectors", "two bad fields")
 @pytest.mark.parametrize("position", range(len(ORDER)), ids=[f"{row[0]} hides what follows" for row in ORDER])
 def test_first_failure_is_told(position: int) -> None:
     answer = refused("/", ask({field: value for field, value, _ in ORDER[position:]}))
     assert ORDER[position][2] in json.loads(answer.body)["error"]
 
 
+@pytest.mark.covers("mindie/parameters", "stream and decoder_input_details")
 def test_input_details_do_not_stream() -> None:
     answer = refused("/", ask({"decoder_input_details": True}, stream=True))
     assert json.loads(answer.body)["error"] == "The decoder_input_details must not be true when stream is true."
     assert dict(answer.headers)["Content-Type"] == "application/json"
 
 
+@pytest.mark.covers("mindie/parameters", "prefill and decode apart")
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
@@ -245,6 +276,8 @@ def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> 
     accepted("/", ask({"stop": [], "adapter_id": "None"}), PD)
 
 
+@pytest.mark.covers("mindie/parameters", "do_sample")
+@pytest.mark.covers("mindie/interplay", "greedy or not")
 @pytest.mark.parametrize(
     ("parameters", "greedy"),
     [
@@ -264,6 +297,7 @@ def test_sampling(parameters: JSON, greedy: bool) -> None:
     assert call.request.sampling.greedy is greedy
 
 
+@pytest.mark.covers("mindie/parameters", "watermark", case="nor has watermark")
 @pytest.mark.parametrize(
     ("left", "right", "same"),
     [
@@ -287,6 +321,7 @@ def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
     assert (first == second) is same
 
 
+@pytest.mark.covers("mindie/vectors", "seed")
 def test_largest_seed_keeps_every_digit() -> None:
     assert generate_codec(ask({"seed": MAX_UINT64})).seed == MAX_UINT64
 

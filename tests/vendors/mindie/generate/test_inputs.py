@@ -31,6 +31,7 @@ def image(value: JSON) -> JSON:
     return {"type": "image_url", "image_url": value}
 
 
+@pytest.mark.covers("mindie/other checks", "length")
 @pytest.mark.parametrize(
     ("text", "length"),
     [
@@ -47,10 +48,12 @@ def test_longest_text_is_taken(text: str) -> None:
     accepted("/", {"inputs": text}, SMALL)
 
 
+@pytest.mark.covers("mindie/decisions", "3 length of inputs")
 def test_default_bound_is_four_megabytes_of_characters() -> None:
     assert MindieSettings().max_input_chars == 4 * 1024**2
 
 
+@pytest.mark.covers("mindie/media", "image_url", case="a picture in base64")
 @pytest.mark.parametrize(
     "part",
     [
@@ -80,6 +83,13 @@ def test_media_taken(part: JSON) -> None:
     assert call.prompt_tokens[0] > accepted("/", {"inputs": [TEXT]}).prompt_tokens[0]
 
 
+@pytest.mark.covers("mindie/other checks", "elements of a list")
+@pytest.mark.covers("mindie/media", "video_url", case="a film of another type")
+@pytest.mark.covers("mindie/media", "audio_url", case="a sound of another type")
+@pytest.mark.covers("mindie/checks of media", "text", case="a text that is a number")
+@pytest.mark.covers("mindie/checks of media", "a key that is null", case="no picture")
+@pytest.mark.covers("mindie/checks of media", "type", case="a smell")
+@pytest.mark.covers("mindie/checks of media", "form", case="neither path nor base64")
 @pytest.mark.parametrize(
     ("part", "text"),
     [
@@ -134,6 +144,7 @@ def test_media_refused(part: JSON, text: str) -> None:
     assert error_of("/", {"inputs": [TEXT, part]}) == text
 
 
+@pytest.mark.covers("mindie/other checks", "media")
 def test_picture_of_more_than_twenty_megabytes() -> None:
     data = base64.b64encode(bytes(20 * 1024**2 + 1)).decode()
     assert (
@@ -141,6 +152,8 @@ def test_picture_of_more_than_twenty_megabytes() -> None:
     )
 
 
+@pytest.mark.covers("mindie/checks of media", "size")
+@pytest.mark.covers("mindie/decisions", "8 size of media")
 @pytest.mark.parametrize("form", ["{}", "data:image/png;base64,{}"], ids=["plain", "data URL"])
 def test_picture_of_exactly_twenty_megabytes(form: str) -> None:
     data = form.format(base64.b64encode(bytes(20 * 1024**2)).decode())
@@ -154,6 +167,8 @@ def test_texts_of_a_list_are_bounded_beside_a_large_picture() -> None:
     assert error_of("/", body) == f"Inputs length must be in (0, 4194304], but got {length}"
 
 
+@pytest.mark.covers("mindie/checks of media", "more than twenty")
+@pytest.mark.covers("mindie/vectors", "media")
 def test_twenty_media_of_all_kinds_together() -> None:
     kinds = [("image_url", "a.png"), ("video_url", "a.mp4"), ("audio_url", "a.mp3")]
     parts = [{"type": kind, kind: name} for kind, name in (kinds * 7)[:20]]

@@ -18,6 +18,14 @@ from tests.vendors.mindie.direct import (
 )
 
 
+@pytest.mark.covers("mindie/other checks", "no JSON", case="half a document")
+@pytest.mark.covers("mindie/other checks", "stream", case="stream as a text")
+@pytest.mark.covers("mindie/other checks", "no inputs", case="no inputs")
+@pytest.mark.covers("mindie/other checks", "inputs of another type", case="an object")
+@pytest.mark.covers("mindie/other checks", "an empty list", case="an empty list")
+@pytest.mark.covers("mindie/other checks", "no UTF-16", case="half a surrogate pair")
+@pytest.mark.covers("mindie/vectors", "stream of another type", case="stream as a number")
+@pytest.mark.covers("mindie/vectors", "inputs", case="a number")
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -78,6 +86,7 @@ def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
     assert len(generate_codec(body, section).prefill) == 8
 
 
+@pytest.mark.covers("mindie/interplay", "truncate")
 @pytest.mark.parametrize(
     ("truncate", "prompt", "count"),
     [
@@ -94,10 +103,12 @@ def test_truncate(truncate: int, prompt: str, count: int) -> None:
     assert len(generate_codec(body).prefill) == count
 
 
+@pytest.mark.covers("mindie/interplay", "truncate first")
 def test_truncate_lets_a_long_prompt_pass() -> None:
     accepted("/", ask({"truncate": 8}, inputs="a b c d e f g h i"), TIGHT)
 
 
+@pytest.mark.covers("mindie/tokens", "begin of a sequence")
 def test_truncate_with_a_begin_of_sequence_token() -> None:
     section = "deployments: [{vendor: mindie, name: own, tokenizer: llama2}]\n"
     whole = generate_codec(ask({"decoder_input_details": True}), section)
@@ -106,6 +117,7 @@ def test_truncate_with_a_begin_of_sequence_token() -> None:
     assert cut.prefill == whole.prefill[-2:]
 
 
+@pytest.mark.covers("mindie/other checks", "the parameters")
 def test_parameters_are_checked_before_the_engine_is_asked() -> None:
     assert refused("/", ask({"temperature": 0}, inputs="a b c d e f g h i"), TIGHT).status == 422
 
@@ -124,6 +136,7 @@ async def test_sample_is_cut_like_any_answer(start: Start) -> None:
     assert other["generated_text"] != SOFTWARE
 
 
+@pytest.mark.covers("mindie/interplay", "an adapter nobody knows")
 async def test_adapter(start: Start) -> None:
     running = await start("deployments: [{vendor: mindie, name: poet, kind: lora, tokenizer: qwen2}]\n")
 

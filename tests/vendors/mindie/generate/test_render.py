@@ -22,11 +22,15 @@ SOFTWARE = "'m a software engineer from France. I love to build things, especial
 TOKEN = ["id", "logprob", "special", "text"]
 
 
+@pytest.mark.covers("mindie/answers", "text")
+@pytest.mark.covers("mindie/what clients accept", "a bare object")
 async def test_plain_text(start: Start) -> None:
     running = await start(REPLY)
     assert await post(running, {"inputs": PROMPT}) == [{"generated_text": " one two three"}]
 
 
+@pytest.mark.covers("mindie/parameters", "details")
+@pytest.mark.covers("mindie/interplay", "details and prefill")
 @pytest.mark.parametrize(
     ("parameters", "prefill"),
     [
@@ -52,6 +56,9 @@ async def test_details(start: Start, parameters: JSON, prefill: int) -> None:
     assert 0 <= details["seed"] < 2**32
 
 
+@pytest.mark.covers("mindie/answers", "text with details")
+@pytest.mark.covers("mindie/tokens", "samples")
+@pytest.mark.covers("mindie/programs", "samples of the manuals")
 async def test_documented_text_sample(start: Start) -> None:
     running = await start()
     parameters = {
@@ -72,6 +79,9 @@ async def test_documented_text_sample(start: Start) -> None:
     assert (details["generated_tokens"], details["seed"]) == (20, 789070824)
 
 
+@pytest.mark.covers("mindie/parameters", "return_full_text")
+@pytest.mark.covers("mindie/interplay", "text in front")
+@pytest.mark.covers("mindie/vectors", "return_full_text")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 async def test_full_text_in_front(start: Start, stream: bool) -> None:
     running = await start(REPLY)
@@ -92,6 +102,7 @@ async def test_list_comes_back_as_json(start: Start) -> None:
     assert answer["generated_text"] == f"{dumped}  one two three"
 
 
+@pytest.mark.covers("mindie/tokens", "media")
 async def test_prefill_of_media(start: Start) -> None:
     running = await start(REPLY)
     inputs = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": "a.png"}]
@@ -112,6 +123,7 @@ async def test_filled_fields(start: Start) -> None:
     assert all(isinstance(row["token"]["id"], int) and row["token"]["logprob"] <= 0 for row in rows)
 
 
+@pytest.mark.covers("mindie/interplay", "seed")
 async def test_seed_is_echoed_exactly_and_drawn_anew_each_time(start: Start) -> None:
     running = await start()
     body = {"inputs": PROMPT, "parameters": {"details": True, "seed": 18446744073709551615}}
@@ -121,6 +133,7 @@ async def test_seed_is_echoed_exactly_and_drawn_anew_each_time(start: Start) -> 
     assert len(set(seeds)) == 3
 
 
+@pytest.mark.covers("mindie/HTTP", "head of an answer")
 async def test_head_of_an_answer(start: Start) -> None:
     running = await start()
     answer = await running.ask("mindie", "/", {"inputs": PROMPT})

@@ -19,6 +19,8 @@ FRENCH = "'m a French guy who is looking for a place to live in. I'm a"
 LLAMA = "deployments: [{vendor: mindie, name: own, tokenizer: llama2}]\n"
 
 
+@pytest.mark.covers("mindie/answers", "stream")
+@pytest.mark.covers("mindie/decisions", "13 two tokenizers")
 async def test_documented_stream_sample(start: Start) -> None:
     running = await start(LLAMA)
     rows = await events(running, {"inputs": SAMPLE, "stream": True, "parameters": {"details": True}})
@@ -38,6 +40,7 @@ async def test_documented_stream_sample(start: Start) -> None:
     }
 
 
+@pytest.mark.covers("mindie/answers", "stream of full texts")
 async def test_documented_full_text_sample(start: Start) -> None:
     running = await start(
         "vendors: {mindie: {full_text: true}}\nrules: [{name: fixed, reply: {text: ', i need you'}}]\n"
@@ -61,6 +64,7 @@ async def test_documented_full_text_sample(start: Start) -> None:
     }
 
 
+@pytest.mark.covers("mindie/HTTP", "bytes of a stream")
 async def test_stream_bytes(start: Start) -> None:
     running = await start(REPLY)
     answer = await running.ask("mindie", "/", {"inputs": PROMPT, "stream": True, "parameters": {"max_new_tokens": 2}})
@@ -72,6 +76,7 @@ async def test_stream_bytes(start: Start) -> None:
     assert b"[DONE]" not in answer.body
 
 
+@pytest.mark.covers("mindie/answers", "details of a stream")
 async def test_details_of_a_stream_need_details(start: Start) -> None:
     running = await start(REPLY)
     rows = await events(running, {"inputs": PROMPT, "stream": True})
@@ -84,6 +89,7 @@ async def test_details_of_a_stream_need_details(start: Start) -> None:
     assert (rows[-1]["token"]["id"], rows[-1]["token"]["text"]) == ([151645], "")
 
 
+@pytest.mark.covers("mindie/interplay", "control characters")
 async def test_control_characters_leave_the_text_only(start: Start) -> None:
     running = await start('rules: [{name: fixed, reply: {text: "a\\u0001b\\u007f\\n\\t世"}}]\n')
     rows = await events(running, {"inputs": PROMPT, "stream": True})
@@ -91,6 +97,7 @@ async def test_control_characters_leave_the_text_only(start: Start) -> None:
     assert "".join(row["token"]["text"] for row in rows) == "a\x01b\x7f\n\t世"
 
 
+@pytest.mark.covers("mindie/interplay", "stop in a stream")
 async def test_stop_held_back_while_streaming(start: Start) -> None:
     running = await start("rules: [{name: fixed, reply: {chunks: [' one', ' tw', 'o th', 'ree', ' four']}}]\n")
     body = {"inputs": PROMPT, "stream": True, "parameters": {"stop": " two three", "details": True}}
@@ -106,6 +113,7 @@ async def test_switches_win_over_the_profile(start: Start) -> None:
     assert all(isinstance(row["token"]["id"], list) and row["token"]["logprob"] is None for row in rows)
 
 
+@pytest.mark.covers("mindie/routes", "POST /generate_stream")
 @pytest.mark.parametrize("path", ["/generate", "/generate_stream"])
 async def test_routes_beside_the_root(start: Start, path: str) -> None:
     running = await start(REPLY)

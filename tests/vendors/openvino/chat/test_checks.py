@@ -48,6 +48,9 @@ def picture(url: str) -> JSON:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
+@pytest.mark.covers("openvino/messages", "members that are texts", "role and content", "content that is an array")
+@pytest.mark.covers("openvino/releases", "messages")
+@pytest.mark.covers("openvino/decisions", "12 content")
 @pytest.mark.parametrize(
     ("messages", "reasons"),
     [
@@ -94,6 +97,7 @@ def test_messages(messages: JSON, reasons: Reasons) -> None:
         assert make_server(release).refusal({**BASE, "messages": messages}) == expected, release
 
 
+@pytest.mark.covers("openvino/messages", "pictures")
 @pytest.mark.parametrize(
     ("url", "seen", "unseen"),
     [
@@ -153,6 +157,7 @@ def test_pictures(url: str, seen: Reasons, unseen: Reasons) -> None:
             assert found == expected, (model, release)
 
 
+@pytest.mark.covers("openvino/order of checks", "pictures after fields")
 @pytest.mark.parametrize("release", _ALL)
 def test_fields_come_before_the_refusal_of_pictures(release: str) -> None:
     """But its template's options only in 2026.3, where they are read with the other fields."""
@@ -166,6 +171,7 @@ def test_fields_come_before_the_refusal_of_pictures(release: str) -> None:
         assert ("chat_template_kwargs must be an object" in options.error) is (release == "2026.3")
 
 
+@pytest.mark.covers("openvino/messages", "several texts")
 @pytest.mark.parametrize("release", _ALL[1:])
 def test_several_texts(release: str) -> None:
     parts: JSON = [{"type": "text", "text": text} for text in ("", "one", "", "two")]
@@ -173,12 +179,14 @@ def test_several_texts(release: str) -> None:
     assert ask.prompt == ("one\n\ntwo" if release >= "2026.2" else "two")
 
 
+@pytest.mark.covers("openvino/messages", "content that is no text")
 @pytest.mark.parametrize("release", _ALL[4:])
 def test_content_that_is_no_text(release: str) -> None:
     ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": 7}]}).request
     assert ask.prompt == ("" if release == "2026.3" else "7")
 
 
+@pytest.mark.covers("openvino/messages", "restricted tags")
 @pytest.mark.parametrize("release", _ALL[1:])
 def test_tags(release: str) -> None:
     """Where a vision graph keeps its pictures a text may not point."""
@@ -192,6 +200,7 @@ def test_tags(release: str) -> None:
     assert server.refusal({**BASE, "model": "eyes", "messages": named}) == expected
 
 
+@pytest.mark.covers("openvino/messages", "input_audio")
 @pytest.mark.parametrize(
     ("sound", "reason"),
     [
@@ -219,6 +228,7 @@ def test_a_release_between_two_rows_has_the_older() -> None:
     assert json.dumps(sorted(RELEASES)) == json.dumps(sorted([*_ALL, "seed", "latest"]))
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "part types")
 @pytest.mark.parametrize(
     ("content", "old", "new"),
     [

@@ -44,6 +44,8 @@ _EITHER = "num_assistant_tokens and assistant_confidence_threshold are only supp
 _UNUSED = f"{_EITHER} speculative decoding is enabled."
 
 
+@pytest.mark.covers("openvino/order of checks", "fields of 2025.0")
+@pytest.mark.covers("openvino/decisions", "9 ignore_eos alone")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -198,6 +200,8 @@ _TOP_K = "top_k must be -1 (all tokens) or a positive integer"
 _SEED = "seed out of range [0, 4294967295]"
 
 
+@pytest.mark.covers("openvino/order of checks", "fields of 2026.3")
+@pytest.mark.covers("openvino/fields of 2026.3", "ignore_eos")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -247,6 +251,8 @@ _NULLABLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.covers("openvino/numbers", "null")
+@pytest.mark.covers("openvino/cases", "85")
 @pytest.mark.parametrize("name", _NULLABLE)
 def test_null(name: str) -> None:
     """A wrong type in 2025.0; absent since 2025.1."""
@@ -317,6 +323,8 @@ def test_field_of_a_stream(fields: JSON, reason: str | None) -> None:
     assert answer.body.startswith(b'{"error":"')
 
 
+@pytest.mark.covers("openvino/a stream that fails", "status by release")
+@pytest.mark.covers("openvino/decisions", "14 stream error status")
 @pytest.mark.parametrize(
     ("release", "switches", "status"),
     [
@@ -334,6 +342,7 @@ def test_status_of_an_error_in_a_stream(release: str, switches: dict[str, JSON],
     assert answer.status == status
 
 
+@pytest.mark.covers("openvino/a stream that fails", "2024.2 without escapes")
 def test_2024_2_does_not_escape_an_error_in_a_stream() -> None:
     answer = make_server("2024.2").send(CHAT, {**BASE, "stream": True, "temperature": 1})
     assert isinstance(answer, Response)
@@ -345,6 +354,7 @@ _NEITHER = "Speculative decoding requires either num_assistant_tokens or assista
 _TOKENS = "num_assistant_tokens must be an unsigned integer greater than 0"
 
 
+@pytest.mark.covers("openvino/fields of 2025.0", "speculative: neither, both, not one")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -376,6 +386,8 @@ def test_speculative_graph(fields: JSON, reason: str | None) -> None:
     check(SEED, {"model": "draft", **fields}, reason)
 
 
+@pytest.mark.covers("openvino/the engine's check", "both speculative fields")
+@pytest.mark.covers("openvino/fields of 2026.3", "speculative fields")
 def test_later_speculative_graphs_need_neither_field_and_the_engine_refuses_both() -> None:
     assert LATEST.refusal({**BASE, "model": "draft"}) is None
     both = {"num_assistant_tokens": 3, "assistant_confidence_threshold": 0.4}
@@ -384,6 +396,8 @@ def test_later_speculative_graphs_need_neither_field_and_the_engine_refuses_both
     assert "`assistant_confidence_threshold` and `num_assistant_tokens` are mutually exclusive" in refusal.error
 
 
+@pytest.mark.covers("openvino/the engine's check", "top_k 0", "top_p 0", "repetition_penalty")
+@pytest.mark.covers("openvino/decisions", "7 top_p 0")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -403,10 +417,12 @@ def test_engine(fields: JSON, reason: str) -> None:
     assert reason in refusal.error
 
 
+@pytest.mark.covers("openvino/order of checks", "messages, then the engine")
 def test_the_engine_looks_after_the_messages() -> None:
     assert SEED.refusal({**BASE, "top_k": 0, "messages": []}) == Refusal(400, failure("Messages array cannot be empty"))
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "max_tokens")
 def test_limits_of_the_graph_are_settings_and_traits() -> None:
     server = make_server("2025.0", max_tokens_limit=10, best_of_limit=3)
     assert server.refusal({**BASE, "max_tokens": 10}) == Refusal(
@@ -418,6 +434,7 @@ def test_limits_of_the_graph_are_settings_and_traits() -> None:
     assert make_server("2025.0", max_tokens_limit=0).refusal({**BASE, "max_tokens": 100000}) is None
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "its limit")
 def test_a_later_limit_is_also_the_default_and_includes_itself_for_max_completion_tokens() -> None:
     server = make_server("2025.1", max_tokens_limit=10)
     unbounded = {name: value for name, value in BASE.items() if name != "max_tokens"}
@@ -476,6 +493,7 @@ def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
     assert len(seen) > 60
 
 
+@pytest.mark.covers("openvino/numbers", "uint32", "uint64", "int32")
 @given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.text())
 def test_number_classes(value: JSON) -> None:
     """Whatever the number, a float field takes it, calls it out of range, or no valid number."""

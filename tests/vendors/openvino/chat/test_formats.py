@@ -30,6 +30,7 @@ def say(value: JSON, release: str = "latest") -> str:
     return "".join(token for part in parts for token in part.tokens)
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "formats that are followed")
 @pytest.mark.parametrize(
     ("value", "pattern"),
     [

@@ -124,6 +124,7 @@ def test_parts_collapse() -> None:
     assert read(LATEST, parts) == (Message(role="user", text="one\ntwo"),)
 
 
+@pytest.mark.covers("openvino/messages", "tool_calls")
 def test_turns_with_tools_are_read() -> None:
     call = {"id": "a1", "type": "function", "function": {"name": "f"}}
     messages = [
@@ -158,6 +159,7 @@ def test_picture(url: str, old: str | None, new: str | None) -> None:
     check(LATEST, say(TEXT, picture(url)), new, model="eyes")
 
 
+@pytest.mark.covers("openvino/messages", "pictures on a text graph")
 def test_a_text_graph_ignores_pictures_and_later_refuses_them() -> None:
     messages = say(TEXT, picture(_PIXEL))
     assert read(SEED, messages) == (Message(role="user", text="hi"),)
@@ -166,6 +168,7 @@ def test_a_text_graph_ignores_pictures_and_later_refuses_them() -> None:
     assert read(SEED, say(picture(_PIXEL)))[0].text == ""
 
 
+@pytest.mark.covers("openvino/messages", "where pictures may come from")
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
@@ -212,6 +215,7 @@ def test_sound(part: JSON, reason: str | None) -> None:
     check(SEED, say({"type": "input_audio", **part}), "Unsupported content type")
 
 
+@pytest.mark.covers("openvino/messages", "the stock template")
 @pytest.mark.parametrize(
     ("messages", "reason"),
     [
@@ -236,6 +240,8 @@ def test_the_built_in_template_takes_many_turns() -> None:
     assert SEED.refusal({**BASE, "messages": [{"role": "user", "content": ""}]}) is None
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "prompt length")
+@pytest.mark.covers("openvino/cases", "86")
 @pytest.mark.parametrize(
     ("release", "reason"),
     [
@@ -251,6 +257,7 @@ def test_prompt_and_answer_against_the_length(release: str, reason: str | None) 
     check(server, BASE["messages"], reason, model="short", max_tokens=19)
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "prompt length, batched tokens and NPU")
 def test_prompt_against_the_lengths() -> None:
     messages = [{"role": "user", "content": "What is OpenVINO? " * 10}]
     refusal = LATEST.refusal({**BASE, "model": "short", "messages": messages})

@@ -16,6 +16,8 @@ def _usage(completion: int) -> bytes:
     return b'"usage":{"prompt_tokens":5,"completion_tokens":%d,"total_tokens":%d}' % (completion, completion + 5)
 
 
+@pytest.mark.covers("openvino/answers", "2025.0")
+@pytest.mark.covers("openvino/decisions", "6 order in usage")
 @pytest.mark.parametrize(
     ("server", "plan", "body"),
     [
@@ -82,6 +84,7 @@ _CALLS = make_plan(
 )
 
 
+@pytest.mark.covers("openvino/answers", "2026.3")
 def test_thoughts_and_tool_calls() -> None:
     choice = json.loads(render(LATEST, _CALLS))["choices"][0]
     message = choice["message"]
@@ -109,6 +112,7 @@ def test_without_a_parser_thoughts_and_calls_stay_in_the_text() -> None:
 _WEIGHED = make_plan(make_choice(("text", "", ["Hi", " é"]), logprobs=[-0.25, -0.0001]))
 
 
+@pytest.mark.covers("openvino/answers", "logprobs")
 def test_chat_logprobs() -> None:
     body = render(SEED, _WEIGHED, logprobs=True)
     assert (
@@ -118,6 +122,7 @@ def test_chat_logprobs() -> None:
     assert b'"logprobs":null' in render(make_server(logprobs_content=False), _WEIGHED, logprobs=True)
 
 
+@pytest.mark.covers("openvino/answers", "numbers")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -144,6 +149,7 @@ def test_verbose_response() -> None:
     assert b"__verbose" not in render(make_server("2026.2", verbose_response=True), say("Hi"))
 
 
+@pytest.mark.covers("openvino/answers", "headers")
 def test_headers() -> None:
     call = SEED.call({"model": "llama3", "messages": [{"role": "user", "content": "hi"}]})
     answer = call.codec.render(say("Hi"), make_request(CHAT))
@@ -158,6 +164,7 @@ def _speak(server: Server, model: str, **fields: JSON) -> JSON:
     return json.loads(render(server, plan, model=model, **{"tools": [tool], **fields}))["choices"][0]
 
 
+@pytest.mark.covers("openvino/answers", "a graph without parsers")
 @pytest.mark.parametrize(
     ("model", "content"),
     [

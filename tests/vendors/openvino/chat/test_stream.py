@@ -34,6 +34,8 @@ HANDSHAKE = (
 DONE = b"data: [DONE]\n\n"
 
 
+@pytest.mark.covers("openvino/answers", "a stream of 2025.0")
+@pytest.mark.covers("openvino/traps", "22 no comments")
 def test_2025_0() -> None:
     streamed = stream(SEED, say("Hello", " wor", "ld", "!"))
     assert streamed.events == (
@@ -47,6 +49,7 @@ def test_2025_0() -> None:
     }
 
 
+@pytest.mark.covers("openvino/answers", "usage")
 def test_usage_goes_out_with_the_last_chunk_and_the_end() -> None:
     events = stream(SEED, say("Hi", " you"), stream_options={"include_usage": True}).events
     null = b',"usage":null'
@@ -57,6 +60,7 @@ def test_usage_goes_out_with_the_last_chunk_and_the_end() -> None:
     )
 
 
+@pytest.mark.covers("openvino/answers", "a stream of 2026.3")
 def test_2026_3() -> None:
     events = stream(LATEST, say("Hello", " wor", "ld", "!"), stream_options={"include_usage": True}).events
     null = b',"usage":null'
@@ -127,6 +131,7 @@ def test_key_order_and_handshake_came_with_2026_1() -> None:
     assert stream(make_server("2026.1"), say("a", "b", "c")).events[0] == (1.0, HANDSHAKE)
 
 
+@pytest.mark.covers("openvino/answers", "a stream of 2024.2")
 def test_2024_2_closes_with_an_empty_delta_and_loses_what_follows_the_last_blank() -> None:
     last = (
         b'data: {"choices":[{"finish_reason":"stop","index":0,"logprobs":null%b}],"created":1716825108,'
@@ -139,12 +144,15 @@ def test_2024_2_closes_with_an_empty_delta_and_loses_what_follows_the_last_blank
     assert closing == (1.0, last % (b"", b"text_completion") + DONE)
 
 
+@pytest.mark.covers("openvino/cases", "64")
 def test_finish_reason_length_and_only_at_the_end() -> None:
     body = b"".join(event for _, event in stream(SEED, say("a", " b", " c", finish="length")).events)
     chunks = [json.loads(line[6:]) for line in body.split(b"\n\n")[:-2]]
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None, None, "length"]
 
 
+@pytest.mark.covers("openvino/completions", "stream")
+@pytest.mark.covers("openvino/traps", "23 text_completion.chunk")
 def test_completions() -> None:
     head = b'"created":1716825108,"model":"llama3","object":"text_completion.chunk"'
     assert stream(SEED, say("Hi", " you"), COMPLETIONS).events == (
@@ -164,6 +172,7 @@ def test_completions() -> None:
     )
 
 
+@pytest.mark.covers("openvino/completions", "stream of an echo")
 @pytest.mark.parametrize(
     ("prompt", "tokens", "chunks"),
     [
@@ -223,6 +232,7 @@ def test_without_a_parser_the_call_streams_as_text() -> None:
     )
 
 
+@pytest.mark.covers("openvino/traps", "21 created")
 @given(tokens=st.lists(st.text(alphabet=" \nabé", max_size=4)), opening=st.text(alphabet=" a\n", max_size=3))
 def test_no_split_loses_text_or_goes_back_in_time(tokens: list[str], opening: str) -> None:
     choice = make_choice(("text", "", tokens))

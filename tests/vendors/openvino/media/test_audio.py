@@ -29,6 +29,7 @@ def speak(fields: JSON, release: str = "latest") -> bytes:
     return answer.codec.render(say(), make_request(_SPEECH)).body
 
 
+@pytest.mark.covers("openvino/images and audio", "speech")
 def test_speech_is_a_wav_file() -> None:
     wav = speak({})
     assert is_wav(wav)
@@ -44,6 +45,7 @@ def test_no_sound_is_without_end(speed: float) -> None:
     assert measure_wav(speak({"speed": speed})) == pytest.approx(60)
 
 
+@pytest.mark.covers("openvino/routes", "POST audio/speech")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -100,6 +102,7 @@ def test_what_is_heard() -> None:
     assert LATEST.refusal(make_form(*_HEAR), _ENGLISH, headers=HEADERS) is None
 
 
+@pytest.mark.covers("openvino/images and audio", "text and times")
 def test_times_of_words_and_segments() -> None:
     call = listen(("timestamp_granularities[]", "word"), ("timestamp_granularities[]", "segment"))
     body = json.loads(call.codec.render(say("Five", " thousand"), make_request(_WRITE)).body)
@@ -110,6 +113,7 @@ def test_times_of_words_and_segments() -> None:
     assert body["segments"][0]["text"] == "Five thousand"
 
 
+@pytest.mark.covers("openvino/images and audio", "stream")
 def test_a_stream_to_the_byte() -> None:
     call = listen(("stream", "true"))
     assert call.stream
@@ -123,6 +127,7 @@ def test_a_stream_to_the_byte() -> None:
     assert dict(answer.headers)["content-type"] == "text/event-stream"
 
 
+@pytest.mark.covers("openvino/routes", "POST audio/transcriptions")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -145,6 +150,8 @@ def test_listening(fields: Fields, reason: str | None) -> None:
     assert LATEST.refusal(make_form(_HEAR[0], *fields), _WRITE, headers=HEADERS) == expected
 
 
+@pytest.mark.covers("openvino/routes", "POST audio/translations")
+@pytest.mark.covers("openvino/releases", "audio")
 @pytest.mark.parametrize(
     ("release", "path", "fields", "reason"),
     [
@@ -203,6 +210,7 @@ def test_a_broken_wav(data: bytes) -> None:
         measure_mp3(data[:20])
 
 
+@pytest.mark.covers("openvino/images and audio", "omni")
 @pytest.mark.parametrize(
     ("fields", "spoken", "written"),
     [
@@ -222,6 +230,7 @@ def test_an_omni_graph_says_its_answer(fields: JSON, spoken: bool, written: bool
         assert is_wav(sound) is ("audio" not in fields)
 
 
+@pytest.mark.covers("openvino/fields of 2026.3", "modalities, audio, chunk_frames")
 def test_a_text_graph_checks_what_is_said_of_sound_and_has_no_use_for_it() -> None:
     message = json.loads(render(LATEST, say("Hi"), modalities=["audio"]))["choices"][0]["message"]
     assert (message["content"], "audio" in message) == ("Hi", False)

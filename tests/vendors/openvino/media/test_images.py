@@ -60,6 +60,7 @@ def test_pictures(fields: JSON, found: list[tuple[int, int]]) -> None:
     assert sizes(draw({**_ENOUGH, **fields})) == found
 
 
+@pytest.mark.covers("openvino/images and audio", "bytes")
 def test_bytes_of_an_answer() -> None:
     body = draw({**_ENOUGH, "n": 2, "size": "8x8"})
     assert body.startswith(b'{"data":[{"b64_json":"iVBORw0KGgo')
@@ -77,6 +78,8 @@ def test_equal_requests_get_equal_pictures_and_others_do_not() -> None:
     )
 
 
+@pytest.mark.covers("openvino/routes", "POST images/generations")
+@pytest.mark.covers("openvino/images and audio", "fields")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -126,11 +129,13 @@ def test_generation(fields: JSON, reason: str | None) -> None:
     assert LATEST.refusal(body, _PATH) == expected
 
 
+@pytest.mark.covers("openvino/images and audio", "the engine's failure")
 def test_a_picture_too_large_is_the_engines_failure() -> None:
     refusal = LATEST.refusal({**_ENOUGH, "size": "99999x99999"}, _PATH)
     assert refusal == Refusal(400, failure("Error during images generation", _NODE, "INTERNAL"))
 
 
+@pytest.mark.covers("openvino/images and audio", "by release")
 @pytest.mark.parametrize(
     ("release", "fields", "reason"),
     [
@@ -184,6 +189,7 @@ def test_paths(release: str, path: str, refusal: Refusal | None) -> None:
 _FIELDS = (("model", "draws"), ("prompt", "a hat"), ("image", _PNG), ("size", "16x16"))
 
 
+@pytest.mark.covers("openvino/routes", "POST images/edits")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -212,6 +218,8 @@ def test_edits(fields: tuple[tuple[str, str | bytes], ...], reason: str) -> None
     assert LATEST.refusal(make_form(*fields), _EDITS, headers=HEADERS) == Refusal(400, failure(reason, _NODE))
 
 
+@pytest.mark.covers("openvino/images and audio", "edits")
+@pytest.mark.covers("openvino/releases", "edits")
 def test_edits_are_drawn() -> None:
     plain = draw(make_form(*_FIELDS, ("n", "2"), ("strength", "0.5")), path=_EDITS, headers=HEADERS)
     assert sizes(plain) == [(8, 8)] * 2  # as the picture is
@@ -224,6 +232,7 @@ def test_edits_are_drawn() -> None:
     assert routed == Refusal(400, failure("Unsupported URI: /v3/draws", _NODE))
 
 
+@pytest.mark.covers("openvino/errors", "a broken form")
 def test_a_form_that_is_none() -> None:
     for kind in ("multipart/form-data", "multipart/form-data; boundary=other"):
         refusal = LATEST.refusal(make_form(*_FIELDS), _EDITS, headers={"Content-Type": kind})
@@ -249,6 +258,7 @@ def test_an_edit_is_as_large_as_its_picture(picture: bytes, size: tuple[int, int
     assert sizes(draw(make_form(*_FIELDS[:2], ("image", picture)), path=_EDITS, headers=HEADERS)) == [size]
 
 
+@pytest.mark.covers("openvino/images and audio", "not built")
 def test_what_draws_has_to_be_built() -> None:
     def send(release: str, *fields: tuple[str, bytes]) -> Refusal | None:
         form = make_form(("model", "fills"), ("prompt", "a hat"), ("image", _PNG), *fields)

@@ -20,6 +20,9 @@ def part(**members: JSON) -> JSON:
     return item(role="user", content=[members])
 
 
+@pytest.mark.covers("openvino/routes", "POST responses")
+@pytest.mark.covers("openvino/models, tokenize, responses", "input")
+@pytest.mark.covers("openvino/cases", "103", "104")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -90,6 +93,8 @@ def test_request(fields: JSON, reason: str | None) -> None:
     assert LATEST.refusal(body, PATH) == (None if reason is None else Refusal(400, failure(reason)))
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "n in a stream")
+@pytest.mark.covers("openvino/cases", "104, in a stream")
 def test_more_answers_than_one_do_not_stream() -> None:
     answer = LATEST.send(PATH, {**BODY, "stream": True, "n": 2})
     assert isinstance(answer, Response)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from emulator.core.plan import Plan
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, make_request
@@ -21,6 +23,7 @@ def test_numbers_that_are_repeated_are_floats() -> None:
     assert (body["temperature"], body["top_p"], body["min_p"]) == (0.699999988079071, 1.0, 0.10000000149011612)
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "answer")
 def test_answer() -> None:
     fields = {"temperature": 0.5, "top_p": 0.5, "min_p": 0.1, "max_output_tokens": 9}
     answer = render(say("Hi", " you"), **fields)
@@ -43,6 +46,7 @@ def test_answer() -> None:
     assert answer["usage"] == {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "incomplete")
 def test_an_answer_cut_off_is_incomplete() -> None:
     answer = render(say("Hi", finish="length"))
     assert list(answer)[3:5] == ["incomplete_details", "error"]
@@ -54,6 +58,7 @@ _PLAN = make_plan(
 )
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "items")
 def test_items_of_an_answer() -> None:
     thoughts, call, message = render(_PLAN)["output"]
     assert thoughts == {"id": "rs-0", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}

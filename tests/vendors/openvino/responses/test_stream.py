@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
@@ -16,6 +18,7 @@ _PLAN = make_plan(
 )
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "stream")
 def test_stream() -> None:
     call = LATEST.call({**BODY, "stream": True}, PATH)
     written = list(join_writes(call.codec.stream(_PLAN, make_request(PATH)).events))
@@ -54,6 +57,7 @@ def test_stream() -> None:
     assert events[14]["output_index"] == 2
 
 
+@pytest.mark.covers("openvino/models, tokenize, responses", "failed")
 def test_a_failure_midway_is_an_event() -> None:
     request = make_request(PATH, {**BODY, "stream": True})
     words = VENDOR.render_late_error(EmulatedError(ErrorKind.INTERNAL), request, LATEST.service)

@@ -35,6 +35,7 @@ def ask(server: Server, content: JSON, model: str = "dummy", text: str = "", **h
     return answer
 
 
+@pytest.mark.covers("openvino/routes", "POST v2/models/infer")
 def test_an_answer_to_the_blank() -> None:
     answer = ask(SEED, body(id="7"), text='{"a": [0.5, 2, -0.1]}')
     assert answer.body.decode() == (

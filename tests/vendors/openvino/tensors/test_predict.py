@@ -23,6 +23,7 @@ def ask(content: JSON, path: str = _PATH, text: str = '{"a": [0.1, 2, 3]}') -> s
     return answer.codec.render(say(text), make_request(path, content)).body.decode()
 
 
+@pytest.mark.covers("openvino/routes", "POST v1/models:predict")
 @pytest.mark.parametrize(
     ("content", "answer"),
     [
@@ -157,6 +158,7 @@ def test_it_went_with_2026_3() -> None:
     assert "model field is missing" in refusal.error
 
 
+@pytest.mark.covers("openvino/routes", "GET v1/models/metadata")
 def test_metadata() -> None:
     answer = SEED.send("/v1/models/dummy/versions/1/metadata", method="GET")
     assert isinstance(answer, Response)

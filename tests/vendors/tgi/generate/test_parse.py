@@ -6,6 +6,7 @@ from tests.parsed import JSON
 from tests.vendors.tgi.direct import PROMPT, ask, generate_options
 
 
+@pytest.mark.covers("mindie/TGI beside it", "default of return_full_text", "prompt echo")
 @pytest.mark.parametrize(
     ("section", "path", "parameters", "echo"),
     [

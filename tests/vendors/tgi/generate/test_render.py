@@ -7,12 +7,14 @@ from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, PROMPT, REPLY, ask, post
 
 
+@pytest.mark.covers("mindie/TGI beside it", "body of POST /", "body of POST /generate")
 async def test_array_at_the_root_and_object_elsewhere(start: Start) -> None:
     running = await start(REPLY)
     assert await post(running, ask({"return_full_text": False}), "/") == [{"generated_text": "one two three"}]
     assert await post(running, ask({}), "/generate") == {"generated_text": "one two three"}
 
 
+@pytest.mark.covers("mindie/TGI beside it", "order of keys", "keys of details", "token")
 @pytest.mark.parametrize("section", ["", OLD], ids=["3", "0.9.4"])
 async def test_details(start: Start, section: str) -> None:
     running = await start(section + REPLY)
@@ -28,6 +30,7 @@ async def test_details(start: Start, section: str) -> None:
     assert details["prefill"] == []
 
 
+@pytest.mark.covers("mindie/TGI beside it", "seed when greedy")
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
@@ -44,6 +47,7 @@ async def test_seed(start: Start, parameters: JSON, told: bool) -> None:
         assert details["seed"] == 7
 
 
+@pytest.mark.covers("mindie/TGI beside it", "token of a prefill")
 @pytest.mark.parametrize(
     ("section", "filled"),
     [
@@ -61,6 +65,7 @@ async def test_prefill(start: Start, section: str, filled: bool) -> None:
         assert all(token["logprob"] <= 0 for token in details["prefill"][1:])
 
 
+@pytest.mark.covers("mindie/TGI beside it", "extra parameters")
 async def test_top_tokens(start: Start) -> None:
     running = await start(REPLY)
     details = (await post(running, ask({"details": True, "top_n_tokens": 3})))["details"]
@@ -84,6 +89,7 @@ async def test_best_of(start: Start) -> None:
     assert mean(details) >= mean(other)
 
 
+@pytest.mark.covers("mindie/TGI beside it", "stop text", "finish_reason on stop")
 async def test_stop_stays_in_the_text(start: Start) -> None:
     running = await start(REPLY)
     answer = await post(running, ask({"details": True, "stop": [" two"]}))

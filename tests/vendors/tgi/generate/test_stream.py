@@ -9,6 +9,9 @@ from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, REPLY, ask, stream
 
 
+@pytest.mark.covers(
+    "mindie/TGI beside it", "token.id of a stream", "events of a stream", "details of a stream", "framing"
+)
 @pytest.mark.parametrize(
     ("section", "keys", "details", "start_of_event"),
     [
