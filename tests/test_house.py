@@ -134,3 +134,11 @@ def test_the_paths_that_newcomers_are_told_exist() -> None:
     for row in rows:
         for vendor, cell in zip(vendors, row.strip("|").split("|")[1:], strict=True):
             assert (ROOT / "vendors" / vendor / cell.strip().strip("`")).is_file(), row
+
+
+def test_every_place_of_the_map_exists() -> None:
+    text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = text[text.index("| you want to … |") :].split("\n\n")[0].splitlines()[2:]
+    places = [place for row in rows for place in re.findall(r"`([a-z_]+(?:/[a-z_./]*|\.py))`", row.split("|")[2])]
+    assert len(rows) >= 30
+    assert not [place for place in places if not (ROOT / place).exists()]
