@@ -20,9 +20,9 @@ from emulator.observability.spans import Spans
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
+from tests.http_client import Running
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as serving
-from tests.wire import Running
 
 pytest_plugins = ("pytester", "tests.platforms")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wire import Running
+from tests.http_client import Running
 
 _SEPARATOR = "\n" + "-" * 72 + "\n"
 _PORT = re.compile(r"127\.0\.0\.1:\d+")

@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.probe import REQUESTS, collect
+from tests.determinism_probe import REQUESTS, collect
 
 
 async def test_another_process_answers_with_the_same_bytes() -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     process = subprocess.run(
-        [sys.executable, "-m", "tests.probe"],
+        [sys.executable, "-m", "tests.determinism_probe"],
         env=environment,
         cwd=Path(__file__).parent.parent,
         capture_output=True,

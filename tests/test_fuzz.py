@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
+from tests.untyped_json import JSON
 
 PER_VENDOR = 2000
 _MESSAGES = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "What is the weather in Paris?"}]

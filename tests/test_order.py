@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
-from tests.wire import Running, read_answer
+from tests.http_client import Running, read_answer
+from tests.untyped_json import JSON
 
 SCENARIO = """\
 version: 1

@@ -11,9 +11,9 @@ import pytest
 
 from emulator import start
 from emulator.control.auth import ControlAuth
-from tests.saved import read_details
+from tests.http_client import Running
+from tests.report_page import read_details
 from tests.tools.docs.blocks import find_blocks
-from tests.wire import Running
 
 ROOT = Path(__file__).parent.parent
 APP = (ROOT / "tests" / "client" / "app.py").read_text(encoding="utf-8")

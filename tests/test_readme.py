@@ -12,7 +12,7 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.settings import Settings, variable
 from emulator.vendors import VENDORS
-from tests.wire import Running
+from tests.http_client import Running
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.reference import Piece, check
+from tests.reference_rows import Piece, check
 
 OUTCOME = {"status": 200, "answer": {"choices": [{"index": 0, "text": "Hello", "ratio": 1.0}]}}
 

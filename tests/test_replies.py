@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CHATS: dict[str, tuple[str, str | None]] = {
     "databricks": ("/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations", None),

@@ -12,8 +12,8 @@ from emulator.cli.schema import render_schema
 from emulator.core.clock import EPOCH
 from emulator.scenario.load import find_files, load_library, load_scenario
 from tests.conftest import Start
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
 FILES = find_files(FOLDER)

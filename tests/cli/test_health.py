@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
-from tests.wire import Running
+from tests.http_client import Running
 
 
 @pytest.mark.covers("language/commands", "health")

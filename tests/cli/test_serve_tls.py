@@ -20,7 +20,7 @@ import pytest
 from emulator.cli import main
 from tests.cli.test_serve import serving
 from tests.handler.shakes import trusting
-from tests.wire import Running
+from tests.http_client import Running
 
 
 @contextmanager

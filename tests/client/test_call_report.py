@@ -7,7 +7,7 @@ from emulator.client import EmulatorClient
 from emulator.client.call_report import describe_calls, describe_unmatched
 from emulator.core.json import as_array, as_object
 from tests.client.app import PATH, ask
-from tests.saved import read_details, read_run
+from tests.report_page import read_details, read_run
 
 
 def test_each_call_has_a_line_and_a_reason_where_one_is_missed(session: EmulatorClient) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
 from emulator.scenario.parsed import ScenarioError
 from tests.client.app import MODEL, PATH, ask
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 BUSY: Mapping[str, JSON] = {"name": "busy", "times": {"first": 1}, "error": {"kind": "rate_limited"}}
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.saved import read_details
+from tests.report_page import read_details
 
 SERVER = {"aiohttp", "faker", "multidict", "numpy", "orjson", "prometheus_client", "re2", "yaml"}  # what it needs
 # Finds what is not among the installed packages of an application that has pydantic and pytest alone.

@@ -7,7 +7,7 @@ import pytest
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
 from emulator.client.request import name_token
 from emulator.control.auth import ControlAuth
-from tests.wire import Running
+from tests.http_client import Running
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.handler.shared import PLAIN, chat, open_replica, open_replicas, steer
 from tests.handler.toy import TOY
-from tests.parsed import JSON
+from tests.http_client import Running
 from tests.storage.servers import KINDS, find_server, free_port, running
-from tests.wire import Running
+from tests.untyped_json import JSON
 
 SAID = "version: 1\nname: said\nrules: [{name: said, reply: {text: put}}]\n"
 LIMITED = "version: 1\nlimits: [{unit: requests, amount: 3, window: 1h, strategy: sliding}]\n"

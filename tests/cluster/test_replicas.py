@@ -15,10 +15,10 @@ from redis.asyncio.client import Monitor
 from emulator.vendors import VENDORS
 from tests.golden import read_request
 from tests.handler.shared import HEADERS, PLAIN, chat, open_replica, open_replicas, steer
+from tests.http_client import Answer, Running, read_answer
 from tests.storage.servers import KINDS, find_server, free_port, running
 from tests.tools.soak.load import CHATS
 from tests.vendors.databricks.management.api import Workspace, external
-from tests.wire import Answer, Running, read_answer
 
 LIMITED = """
 version: 1

@@ -14,8 +14,8 @@ from emulator.core.bus import ClusterBus
 from emulator.core.json import Object
 from emulator.core.storage import StoreLostError
 from tests.handler.shared import chat, open_replica, open_replicas, steer
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 MINE = {"x-emulator-session": "mine"}
 RULES = """

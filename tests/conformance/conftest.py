@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 LiveWith = Callable[[str], Running]
 _NUMBERS = count(1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 
 @dataclass

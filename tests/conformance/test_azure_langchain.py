@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 chat_models = pytest.importorskip("langchain_azure_ai.chat_models.inference")
 embeddings = pytest.importorskip("langchain_azure_ai.embeddings.inference")

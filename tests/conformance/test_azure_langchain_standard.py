@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 standard = pytest.importorskip("langchain_tests.integration_tests")
 langchain_openai = pytest.importorskip("langchain_openai")

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.conformance.conftest import LiveWith
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CLIENT = "litellm"
 pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself

@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 NODE = shutil.which("node")
 CLIENTS = {"test_openai": "openai (Node)", "test_inference": "@azure-rest/ai-inference (Node)"}

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 HELLO: JSON = [{"role": "user", "content": "How many feet are in a mile?"}]
 SECRET = "some-secret"

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 inference = pytest.importorskip("azure.ai.inference")
 azure_aio = pytest.importorskip("azure.ai.inference.aio")

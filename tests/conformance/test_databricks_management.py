@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 sdk = pytest.importorskip("databricks.sdk")
 serving = pytest.importorskip("databricks.sdk.service.serving")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 openai = pytest.importorskip("openai")
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.conformance.load import Reading, read_as_guidellm, read_as_older_vllm, read_as_vllm
 from tests.conftest import LiveServer
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CLIENT = "load clients"
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.conformance.conftest import in_session
 from tests.conftest import LiveServer
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 openai = pytest.importorskip("openai")
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import LiveServer
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 openai = pytest.importorskip("openai")
 

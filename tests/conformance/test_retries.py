@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from openai import OpenAI
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CLIENTS = {"test_openai": "openai", "test_azure": "azure-ai-inference", "test_databricks": "databricks-sdk"}
 LiveWith = Callable[[str], Running]

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from tests.conformance.load import Reading, read_as_guidellm, read_as_vllm
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CLIENT = "load clients"
 

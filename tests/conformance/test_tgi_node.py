@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CLIENT = "@huggingface/inference"
 

@@ -14,7 +14,7 @@ import yaml
 
 from emulator.control.auth import ControlAuth
 from emulator.faults import AnyFault
-from tests.wire import Running
+from tests.http_client import Running
 
 PROBE = "fetch('/_emulator/requests?detail=true')"
 SCRIPT = f'<script>{PROBE}</script><img src=x onerror="{PROBE}">'

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 
 from emulator.core.json import Object, as_object
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 KEY: Mapping[str, str] = {"x-key": "k"}
 

@@ -15,8 +15,8 @@ from emulator.scenario.load import load_paths
 from tests.conftest import FROZEN, Start
 from tests.control.asking import KEY, ask, control
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Running, read_answer
+from tests.http_client import Running, read_answer
+from tests.untyped_json import JSON
 
 THROTTLED = """
 rules:

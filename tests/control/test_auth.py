@@ -12,7 +12,7 @@ from emulator.control.problem import ProblemError
 from emulator.control.routes import ROUTES
 from tests.conftest import Start
 from tests.handler.toy import TOY
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
 
 GUARD = ControlAuth(("emulator.test", "*.svc.test"), machine="Build-7")
 STEERING = [(route.method, route.path) for route in ROUTES]

@@ -10,8 +10,8 @@ from emulator.core.json import as_array, as_object
 from tests.conftest import Start
 from tests.control.asking import ask, control
 from tests.handler.toy import TOY
-from tests.saved import read_run
-from tests.wire import Running
+from tests.http_client import Running
+from tests.report_page import read_run
 
 
 @pytest.fixture

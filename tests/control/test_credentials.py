@@ -13,7 +13,7 @@ from tests.conftest import Start
 from tests.control.asking import KEY, control
 from tests.control.test_events import Viewer
 from tests.handler.toy import TOY
-from tests.saved import read_details
+from tests.report_page import read_details
 
 Keys = list[tuple[str, str]]
 

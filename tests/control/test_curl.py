@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from emulator.cli.quoting import quote
 from emulator.control.serialize import find_raw, show_body
-from tests.parsed import JSON
 from tests.shells import ODD, SHELLS, TOKEN, Ground
+from tests.untyped_json import JSON
 
 BASE = "http://127.0.0.1:4011"
 SCRIPT = files("emulator.control.console").joinpath("curl.js").read_text(encoding="utf-8")

@@ -14,8 +14,8 @@ from emulator.core.json import Object
 from tests.conftest import Start
 from tests.control.asking import ask, control, until_waiting
 from tests.handler.toy import TOY
+from tests.http_client import Running
 from tests.journal.test_journal import make_entry
-from tests.wire import Running
 
 RULES = """
 rules:

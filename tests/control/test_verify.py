@@ -11,8 +11,8 @@ from emulator.journal.record import LimitCheck
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 RULES = """
 rules:

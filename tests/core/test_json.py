@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from emulator.core.json import as_array, canonical_json, dump_json, dump_string, dump_text
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 FOLDER = Path(__file__).parent.parent.parent / "deploy" / "kubernetes"
 BASE, REPLICAS = FOLDER / "base", FOLDER / "overlays" / "replicas"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 ROOT = Path(__file__).parent.parent.parent
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")

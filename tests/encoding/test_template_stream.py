@@ -20,7 +20,7 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
 from emulator.vendors.openvino.release import RELEASES
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 _KEY = b"0123456789abcdef"
 _PROMPT: JSON = {"messages": [{"role": "user", "content": "Tell me about the tides"}]}

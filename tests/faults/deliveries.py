@@ -7,7 +7,7 @@ from emulator.core.http import Mark
 from emulator.faults import AnyFault, Fault
 from emulator.protocols import tgi
 from emulator.protocols.openai import messages
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 TEXTS = ("Hi", " 你", "\n")
 EVENTS = (

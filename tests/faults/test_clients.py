@@ -8,7 +8,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.wire import Running
+from tests.http_client import Running
 
 # Before its third major version the client let errors of its HTTP library through once a stream had begun.
 TORN = (openai.APIConnectionError, getattr(sys.modules.get("httpx"), "TransportError", openai.APIConnectionError))

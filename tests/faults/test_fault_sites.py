@@ -5,7 +5,7 @@ import pytest
 from emulator.core.faultable import FaultableResponse
 from emulator.faults import FaultSite, locate_faults
 from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 WIDE = "你".encode()
 

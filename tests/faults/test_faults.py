@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from tests.faults.deliveries import EVENTS, HEAD, JSON_TYPE, STREAM, WHOLE, body_until, make_fault, starts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 STREAMED = STREAM.body
 BODY = WHOLE.body

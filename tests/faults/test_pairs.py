@@ -8,8 +8,8 @@ import pytest
 from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from emulator.faults import apply_faults
 from tests.faults.deliveries import STREAM, WHOLE, make_fault, starts
-from tests.faults.test_both import TABLE
-from tests.parsed import JSON
+from tests.faults.test_whole_and_streamed import TABLE
+from tests.untyped_json import JSON
 
 _PLACES: tuple[dict[str, JSON], ...] = ({}, {"after_tokens": 1}, {"at": 1.0}, {"before": "finish"}, {"inside": "event"})
 _STRIKING = ("disconnect", "truncate", "hang", "late_error", "drip", "duplicate", "garbage", "reorder")

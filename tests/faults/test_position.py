@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from emulator.core.faultable import FaultableResponse
 from emulator.faults.position import Positioned
 from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 STREAMED = STREAM.body
 BODY = WHOLE.body

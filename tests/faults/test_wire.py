@@ -8,9 +8,9 @@ import pytest
 
 from emulator.core.json import dump_text
 from tests.conftest import Start
-from tests.faults.test_both import TABLE
-from tests.parsed import JSON
-from tests.wire import Running, read_until_reset
+from tests.faults.test_whole_and_streamed import TABLE
+from tests.http_client import Running, read_until_reset
+from tests.untyped_json import JSON
 
 CHUNKS = ["Hello ", "你好 ", "😀 ", 'a "b" ', "tab\there ", "終わり"]
 TEXT = "".join(CHUNKS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from emulator.core.json import Object
 from emulator.core.requests import ChatRequest, Message, Tool
 from emulator.generation.tools import answer_opening, choose_tools, write_arguments
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 STRING: JSON = {"type": "string"}
 

@@ -10,8 +10,8 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.storage import Loss
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 HEADERS = {"x-key": "k"}
 TOYS: Vendors = {"toy": TOY}

@@ -11,7 +11,7 @@ import pytest
 from emulator.core.clock import FrozenClock
 from tests.conftest import Start, running
 from tests.handler.toy import TOY
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
 
 KEY: Mapping[str, str] = {"x-key": "k"}
 

@@ -8,8 +8,8 @@ import pytest
 from emulator.handler.call_record import CallRecord
 from tests.conftest import Start
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 RULES = "rules: [{name: fixed, reply: {text: one two three}}]\n"
 

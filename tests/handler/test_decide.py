@@ -25,8 +25,8 @@ from emulator.scenario.outcomes import Outcome
 from emulator.storage.memory import MemoryState
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToySettings
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 REFUSED = "rules: [{name: no, when: {endpoint: /note}, times: {first: 1}, error: {kind: internal, status: 500%s}}]"
 

@@ -12,8 +12,8 @@ from emulator.core.requests import Deployment
 from emulator.core.vendor import Endpoint, InferenceCall
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyService
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 KEY: Mapping[str, str] = {"x-key": "k"}
 

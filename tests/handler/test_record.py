@@ -13,8 +13,8 @@ from emulator.journal.record import JournalEntry, JournalItem
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.http.test_head_cache import HEAD, chat, warm
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 KEY = {"x-key": "key-of-mine"}
 

@@ -9,7 +9,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment, Message, Sampling
 from emulator.core.vendor import Change, Endpoint, InferenceCall, Service, Vendor, VendorSettings, Write, no_profile
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 _TEXT = (("Content-Type", "text/plain"),)
 _STATUS = {ErrorKind.NOT_FOUND: 404, ErrorKind.METHOD_NOT_ALLOWED: 405, ErrorKind.UNAUTHENTICATED: 401}

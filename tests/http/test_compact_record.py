@@ -10,8 +10,8 @@ from emulator.core.json import Object, as_array, as_object
 from emulator.http.compact_record import CompactRecord
 from tests.conftest import Start
 from tests.http.test_head_cache import HEAD, MODEL, chat, warm
-from tests.saved import read_details
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.report_page import read_details
 
 SECRET = "key-of-mine"  # in the head
 Change = Callable[[Running], Awaitable[object]]

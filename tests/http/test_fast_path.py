@@ -11,7 +11,7 @@ from emulator.http.timeouts import ConnectionPhase
 from tests.conftest import Start, running
 from tests.http.test_head_cache import HEAD, chat, warm
 from tests.http.test_writer import frozen, until
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
 
 SLOW = "latency: {ttft: 1s, itl: 1s}\n"
 LONG = 3600.0  # seconds; later than the end of any stream here

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.faults import AnyFault
 from tests.conftest import Start
-from tests.wire import Running, read_answer
+from tests.http_client import Running, read_answer
 
 _INSTANT = "version: 1\nname: framing\nclock: instant\n"
 _FAULTS = (

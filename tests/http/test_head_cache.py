@@ -14,7 +14,7 @@ from emulator.http.head_cache import is_bare, read_frame
 from emulator.journal.record import JournalEntry, Payload
 from tests.conftest import Start
 from tests.golden import read_request
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
 
 VENDORS = Path(__file__).parent.parent / "vendors"
 CHAT = "/serving-endpoints/chat/completions"

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.http_client import Answer, Running
 from tests.tools.attack.chats import BODIES, make_bomb
 from tests.tools.attack.rows import CHATS, chat
-from tests.wire import Answer, Running
+from tests.untyped_json import JSON
 
 _KEY = {"Authorization": "Bearer k"}
 

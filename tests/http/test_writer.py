@@ -20,8 +20,8 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.conftest import Start, running
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
+from tests.untyped_json import JSON
 
 SAY = "rules:\n- name: r\n  reply: {{chunks: [one, two, three, four]}}\n  faults: [{}]\n"
 LINES = b"one\ntwo\nthree\nfour\n"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import Start
-from tests.wire import Running
+from tests.http_client import Running
 
 PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 HEAD = f"POST {PATH} HTTP/1.1\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\n".encode()

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from emulator.core.json import as_object
 from emulator.latency import Delay
 from emulator.latency.distributions import Distribution
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 DELAY: TypeAdapter[Distribution] = TypeAdapter(Delay)
 MANY = 10_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.core.json import Object
 from emulator.latency import Latency
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 KEY = b"some key"
 

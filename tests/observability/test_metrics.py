@@ -17,8 +17,8 @@ from tests.conftest import Start
 from tests.control.asking import KEY, ask, control
 from tests.handler.toy import TOY
 from tests.http.test_head_cache import HEAD, chat, warm
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 RULES = """

@@ -19,8 +19,8 @@ from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.control.asking import KEY
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 RULES = """
 rules:

@@ -5,7 +5,7 @@ import pytest
 from emulator.observability.timing import Quantiles, TimingReport
 from tests.conftest import Start
 from tests.handler.toy import TOY
-from tests.wire import Running
+from tests.http_client import Running
 
 REAL = "version: 1\nname: t\nlatency: {ttft: 2ms, itl: 1ms}\nrules: [{name: r, reply: {chunks: [a, b, c]}}]\n"
 KEY = {"x-key": "k"}

@@ -12,8 +12,8 @@ from emulator.http.compact_record import CompactRecord
 from emulator.observability.vendor_metrics import VendorMetrics
 from tests.conftest import Start
 from tests.handler.toy import TOY
-from tests.observability.test_sums import Ended
-from tests.wire import Running
+from tests.http_client import Running
+from tests.observability.test_labelled_totals import Ended
 
 
 async def fill(running: Running) -> None:

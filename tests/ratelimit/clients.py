@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from emulator.core.clock import FrozenClock
 from emulator.core.json import dump_json
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 _HELLO: JSON = [{"role": "user", "content": "Hello"}]
 

@@ -23,7 +23,7 @@ from emulator.scenario.limits import compile_limits
 from emulator.scenario.load import load_text
 from emulator.storage.memory import MemoryState
 from tests.handler.toy import ToyCodec
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 TOY = Deployment(vendor="toy", name="llama")
 

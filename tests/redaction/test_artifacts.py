@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.saved import read_details
+from tests.report_page import read_details
 
 pytest_plugins = ("pytester",)
 SUITE = """

@@ -6,8 +6,8 @@ import pytest
 
 from emulator.core.json import JSON, Object
 from tests.conftest import Start
+from tests.http_client import Running
 from tests.redaction.test_ways_out import unpack
-from tests.wire import Running
 
 SECRET = "zqx1-MARKER-of-a-secret"
 MODEL = "databricks-meta-llama-3-3-70b-instruct"

@@ -13,9 +13,9 @@ from tests.conftest import Start
 from tests.control.asking import control
 from tests.handler.shared import open_replicas, steer
 from tests.handler.toy import TOY
+from tests.http_client import Running
 from tests.redaction.table import ROWS, Row
-from tests.saved import read_details
-from tests.wire import Running
+from tests.report_page import read_details
 
 RULES = """
 rules:

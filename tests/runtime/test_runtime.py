@@ -10,8 +10,8 @@ from emulator.runtime.sessions import IDLE, MOST, Sessions
 from tests.conftest import Start
 from tests.control.asking import ask, control
 from tests.handler.toy import TOY
+from tests.http_client import Running
 from tests.ratelimit.clients import move, wait_for
-from tests.wire import Running
 
 
 async def now_of(running: Running, session: str) -> float:

@@ -11,8 +11,8 @@ from emulator.core.json import dump_json
 from emulator.runtime.sessions import IDLE, Session, SessionLimits, Sessions
 from tests.conftest import FROZEN, Start
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
+from tests.untyped_json import JSON
 
 SECOND = "rules: [{name: second, when: {endpoint: /chat}, times: {nth: 2}, error: {kind: rate_limited}}]\n"
 KEY = {"x-key": "k"}

@@ -3,7 +3,7 @@
 from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, Message, Sampling, Tool
 from emulator.scenario.load import load_text
 from emulator.scenario.matching import RequestAttributes, RuleMatcher, compile_rules
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 BODY: JSON = {
     "model": "llama",

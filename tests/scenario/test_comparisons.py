@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.scenario.matchers import same_json
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -15,10 +15,10 @@ from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.yaml_reader import parse_document
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
-from tests.scenario.test_mistakes import test_mistake as mistakes
+from tests.scenario.test_errors import test_mistake as mistakes
 from tests.scenario.test_models import TOUR, WRONG
-from tests.scenario.test_rule_mistakes import test_mistake_in_a_rule as rule_mistakes
+from tests.scenario.test_rule_errors import test_mistake_in_a_rule as rule_mistakes
+from tests.untyped_json import JSON
 
 ROOT = Path(__file__).parent.parent.parent / "emulator"
 SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(render_schema()))

@@ -15,7 +15,7 @@ from emulator.scenario.load import load_text
 from emulator.scenario.models import DeploymentEntry, ErrorOutcome, Scenario, schema_json
 from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.yaml_reader import parse_document
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 TOUR = """
 version: 1

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.errors import ErrorKind
 from emulator.scenario.outcomes import ErrorOutcome, ReplyOutcome
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 
 def test_an_error_outcome_is_the_error_the_vendor_words() -> None:

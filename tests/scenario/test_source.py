@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.scenario.load import load_text
-from tests.parsed import JSON
 from tests.scenario.texts import HEAD, rows_of
+from tests.untyped_json import JSON
 
 
 def error_value(yaml: str) -> JSON:

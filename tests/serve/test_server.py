@@ -8,7 +8,7 @@ import pytest
 from emulator.serve.server import has_uvloop, run
 from tests.conftest import running
 from tests.handler.toy import TOY
-from tests.wire import Running, read_until_reset
+from tests.http_client import Running, read_until_reset
 
 KEY = {"x-key": "k"}
 LOOPS = [

@@ -20,9 +20,9 @@ import pytest
 
 from emulator.http.listeners import PortInUse
 from emulator.serve.supervisor import reserved
-from tests.parsed import JSON
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as running_store
+from tests.untyped_json import JSON
 
 CALL = "/databricks/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 SAID = b"version: 1\nrules: [{name: said, reply: {text: put}}]\n"

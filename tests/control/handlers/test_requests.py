@@ -15,9 +15,9 @@ from emulator.journal.record import thin_out
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting, whole
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.saved import read_details, read_run
-from tests.wire import Running, read_answer
+from tests.http_client import Running, read_answer
+from tests.report_page import read_details, read_run
+from tests.untyped_json import JSON
 
 CONTRACT = (
     "id seq time vendor session principal method path operation deployment stream status attempt retry_of retries rule "

@@ -8,8 +8,8 @@ from emulator.control.models import Parsed, Place
 from tests.conftest import Start
 from tests.control.asking import ask, control
 from tests.handler.toy import TOY
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 FROZEN = "version: 1\nname: t\nclock: frozen\n"
 BUSY = (

@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 from emulator.core.http import Request
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.values import redact, redact_request
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 READABLE = (
     '{"messages":[{"role":"user","content":"password=abcdefghijkl"}],"max_tokens":4096,"stop":["token"]}',

@@ -2,7 +2,7 @@
 
 import jsonschema_rs
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 
 def accepts(schema: JSON, instance: JSON) -> bool:

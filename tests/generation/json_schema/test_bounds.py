@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from emulator.generation.json_schema import Unsatisfiable, generate
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 STRING = {"type": "string"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.generation.json_schema import Mode, generate
 from tests.generation.json_schema.oracle import accepts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 MODES: tuple[Mode, ...] = ("typical", "minimal", "boundary", "adversarial")
 KEYS = (b"a", b"b", b"c")

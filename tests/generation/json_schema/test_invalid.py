@@ -5,7 +5,7 @@ import pytest
 from emulator.core.json import as_object
 from emulator.generation.json_schema import Unsatisfiable, generate, generate_invalid, is_instance
 from tests.generation.json_schema.oracle import accepts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 PERSON: JSON = {
     "type": "object",

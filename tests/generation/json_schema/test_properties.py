@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from emulator.generation.json_schema import Mode, Unsatisfiable, generate, generate_invalid, is_instance
 from tests.generation.json_schema.oracle import accepts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 QUIET = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = st.sampled_from(["a", "b", "ab", "name", "email"])

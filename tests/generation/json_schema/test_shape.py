@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.json import Object, as_object
 from emulator.generation.json_schema import generate
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 STRING: Object = {"type": "string"}
 NUMBER: Object = {"type": "number"}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from emulator.generation.json_schema import Unsatisfiable, generate, is_instance
 from tests.generation.regex.patterns import PATTERNS, TEXTS
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 
 @settings(max_examples=25, deadline=None)

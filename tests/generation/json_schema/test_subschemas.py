@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.generation.json_schema import Unsatisfiable, generate, is_instance
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 WRONG: dict[str, JSON] = {
     "type": 5, "enum": "a", "required": "a", "uniqueItems": "yes", "pattern": 1, "format": None, "$ref": {},

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.generation.json_schema import is_instance
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}

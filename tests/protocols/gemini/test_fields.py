@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.errors import EmulatedError
 from emulator.protocols.gemini.request import read_request
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 GENERATE = "GenerateContentRequest"
 

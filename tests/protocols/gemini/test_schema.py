@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.protocols.gemini.request import to_json_schema
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 
 CHATS, KEY = "/openai/v1/chat/completions", {"api-key": "k"}
 STREAM: JSON = {"stream": True, "stream_options": {"include_usage": True}}

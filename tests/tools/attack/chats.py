@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tests.parsed import JSON
 from tests.tools.attack.rows import CHATS, Row, chat, sending, write
+from tests.untyped_json import JSON
 
 
 def _schema(vendor: str, schema: JSON) -> bytes:

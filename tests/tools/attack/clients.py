@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from tests.parsed import JSON
 from tests.tools.attack.rows import CHATS, Row, send, write
 from tests.tools.fuzz.server import Server
 from tests.tools.fuzz.wire import Answer
+from tests.untyped_json import JSON
 
 _CLIENTS = 1000
 _LOOKS = 3.0  # seconds that they stay

@@ -12,9 +12,9 @@ from emulator.core.errors import EmulatedError
 from emulator.core.vendor import AnyEndpoint
 from emulator.http.routing import Router
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
 from tests.tools.attack.rows import Row, sending, write
 from tests.tools.fuzz.requests import list_seeds
+from tests.untyped_json import JSON
 
 _MIB = 1024**2
 _MARK = "@@giant@@"

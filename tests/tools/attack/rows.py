@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tests.parsed import JSON
 from tests.tools.fuzz.server import Server
 from tests.tools.fuzz.wire import Answer, Desynchronised, Lost
+from tests.untyped_json import JSON
 
 CHATS = {
     "azure": ("/chat/completions?api-version=2024-05-01-preview", "mistral-small-2503"),

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from tests.parsed import JSON
 from tests.tools.attack.rows import CHATS, Row, chat, send, sending, write
 from tests.tools.fuzz.server import Server
 from tests.tools.fuzz.wire import Answer
+from tests.untyped_json import JSON
 
 _WORDS = "word " * 2_400  # of a prompt
 _TEMPLATES = {

@@ -14,7 +14,7 @@ import yaml
 from emulator import start
 from emulator.cli import main
 from emulator.settings import load_settings
-from tests.saved import read_details
+from tests.report_page import read_details
 from tests.test_pytest_plugin import suite
 from tests.tools.docs.blocks import ROOT
 from tests.tools.docs.included import PAGES, find_files, render

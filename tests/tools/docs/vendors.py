@@ -6,8 +6,8 @@ from functools import cache
 from emulator.core.json import Object, as_array, as_object, dump_text
 from emulator.core.vendor import AnyVendor, VendorSettings
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
 from tests.tools.docs.words import plain, takes
+from tests.untyped_json import JSON
 
 _HEAD = """\
 ## Vendors

@@ -6,8 +6,8 @@ from functools import cache
 from emulator.core.json import Object, as_array, as_object, as_text
 from emulator.core.units import parse_duration
 from emulator.scenario.models import schema_json
-from tests.parsed import JSON
 from tests.tools.docs.sections import SECTIONS
+from tests.untyped_json import JSON
 
 _UNIONS = {"disconnect": "[a fault](#faults)", "constant": "[a distribution](#distribution)"}
 _PLAIN = {"string": "text", "boolean": "true or false", "object": "mapping", "integer": "whole number"}

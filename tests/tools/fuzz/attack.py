@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
 from tests.tools.fuzz.requests import Request, make_request
 from tests.tools.fuzz.server import Server
 from tests.tools.fuzz.wire import Answer, Connection, Desynchronised, Lost
 from tests.tools.fuzz.worlds import make_world
+from tests.untyped_json import JSON
 
 ROUND = 800  # requests
 _BATCH = 8  # requests that are under way at once on a connection

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
 from tests.test_fuzz import CORPUS
+from tests.untyped_json import JSON
 
 Seed = tuple[str, str, JSON]
 

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.parsed import JSON
 from tests.tools.fuzz.wire import Connection
+from tests.untyped_json import JSON
 
 _STARTS = 60.0  # seconds
 _TICKS = os.sysconf("SC_CLK_TCK")

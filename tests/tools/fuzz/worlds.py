@@ -7,7 +7,7 @@ import random
 from typing import get_args
 
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 _FAULTS: list[JSON] = [
     {"type": "disconnect", "after_tokens": 2},

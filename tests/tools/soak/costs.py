@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.http_client import read_answer
 from tests.tools.bench.load import Load, loader
 from tests.tools.bench.rows import chat
 from tests.tools.bench.servers import Running
 from tests.tools.soak.processes import CHAT, Serving, serving, write_chat, write_limit
-from tests.wire import read_answer
 
 _PAIRS = 15  # of fifty calls with a store and fifty without
 _TURNS, _LOADED = 4, 2.0  # of one worker and two, each so many seconds

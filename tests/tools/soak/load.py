@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from tests.parsed import JSON
+from tests.http_client import Answer, read_answer
 from tests.test_fuzz import CORPUS, make_request
-from tests.wire import Answer, read_answer
+from tests.untyped_json import JSON
 
 _PATIENCE = 60.0  # seconds after which an answer counts as lost
 CHATS: Mapping[str, tuple[str, str]] = {

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.parsed import JSON
+from tests.http_client import Answer, read_answer
 from tests.storage.servers import KINDS, find_server
-from tests.wire import Answer, read_answer
+from tests.untyped_json import JSON
 
 CHAT = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 PATIENCE = 60.0  # real seconds

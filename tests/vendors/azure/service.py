@@ -17,8 +17,8 @@ from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.routes import VENDOR
-from tests.parsed import JSON, parse_json
-from tests.reference import Piece
+from tests.reference_rows import Piece
+from tests.untyped_json import JSON, parse_json
 
 FIRST = "mistral-small-2503"
 PASS = {"extra-parameters": "pass-through"}

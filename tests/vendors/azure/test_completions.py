@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.requests import CompletionRequest, Sampling
 from tests.conftest import Start
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import REQUEST, plan_of, say
 from tests.vendors.azure.service import VERSION, accept, refuse
 

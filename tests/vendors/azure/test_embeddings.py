@@ -8,7 +8,7 @@ import pytest
 
 from emulator.core.requests import EmbeddingRequest
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import VERSION, accept, refuse
 
 ROUTE = f"/embeddings{VERSION}"

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.core.json import dump_json
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.service import VERSION, Refused, send
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

@@ -7,7 +7,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.http.routing import Router
 from emulator.vendors.azure.routes import VENDOR
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request, refuse, serve
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.encoding.images import draw_png
 from tests.conftest import Start
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.service import VERSION, accept, refuse
 
 V1 = "/openai/v1/images/generations"

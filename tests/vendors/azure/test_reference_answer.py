@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from tests.parsed import JSON, parse_json
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, HELLO, TOOL, chunks, plan_of, render, say
 from tests.vendors.azure.service import chat, headers_of, look, word
 

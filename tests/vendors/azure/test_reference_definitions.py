@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.requests import ToolCall
-from tests.parsed import JSON
-from tests.reference import Cases, check
+from tests.reference_rows import Cases, check
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import broken, chat, look
 
 PARAMETERS: JSON = {"type": "object", "properties": {"city": {"type": "string"}}}

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from emulator.core.requests import Message, Sampling, Tool
-from tests.parsed import JSON
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import CHAT, FIRST, HELLO, PASS, broken, chat, look
 
 PARAMETERS: JSON = {"type": "object", "properties": {"city": {"type": "string"}}}

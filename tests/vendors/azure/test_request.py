@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.vendors.azure.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import CHAT, FIRST, HELLO, VERSION, accept, chat, make_request, refuse, serve
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import ChatRequest, Sampling
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import CHAT, HELLO, accept, ask_of, chat, refuse
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import ChatRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import HELLO, VERSION, Refused, accept, chat, refuse, send
 
 PROFILES = ["seed", "maas", "managed", "foundry", "aoai"]

@@ -19,8 +19,8 @@ from emulator.scenario.models import Scenario
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
-from tests.parsed import JSON
-from tests.reference import Piece
+from tests.reference_rows import Piece
+from tests.untyped_json import JSON
 
 LLAMA = "databricks-meta-llama-3-3-70b-instruct"
 CLAUDE = "databricks-claude-sonnet-4-5"

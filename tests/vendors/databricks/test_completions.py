@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.requests import Deployment
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import LLAMA, MPT, Exchange, invoke
 
 SMALL = Deployment(vendor="databricks", name="small", task="completions", context=40, tokenizer="mpt")

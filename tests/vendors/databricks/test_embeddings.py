@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, LLAMA, QWEN, Exchange, invoke
 
 

@@ -8,7 +8,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.errors import WIRE, render_error, render_late_error
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_service, send
 
 PATH = f"/serving-endpoints/{LLAMA}/invocations"

@@ -12,7 +12,7 @@ from emulator.vendors.databricks.completions import FIELDS as COMPLETIONS
 from emulator.vendors.databricks.decoder import Either, Many, Scalar, Shape, Struct
 from emulator.vendors.databricks.embeddings import EXTENDED_FIELDS as EMBEDDINGS
 from emulator.vendors.databricks.responses.parse import FIELDS as RESPONSES
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service, send
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import Deployment
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, send
 
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}

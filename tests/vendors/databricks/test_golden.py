@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import running
 from tests.golden import check_golden, golden_files
-from tests.wire import Running
+from tests.http_client import Running
 
 SCENARIO = """
 deployments:

@@ -5,7 +5,7 @@ import pytest
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import LLAMA, USER, chat, invoke, send
 
 CATALOGUE = VENDOR.catalogue(DatabricksSettings())

@@ -4,11 +4,11 @@ import pytest
 
 from emulator.core.requests import Deployment
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.http_client import Answer
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import invoke, send, with_traits
 from tests.vendors.databricks.management.api import CUSTOM as CUSTOM_ENTITY
 from tests.vendors.databricks.management.api import open_workspace
-from tests.wire import Answer
 
 CUSTOM = with_traits("custom")
 

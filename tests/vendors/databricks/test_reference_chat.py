@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.requests import Message, ToolCall
-from tests.parsed import JSON
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import CLAUDE, LLAMA, OSS, PROVISIONED, USER, chat, refused, with_traits
 
 SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.requests import ToolCall
-from tests.parsed import JSON
-from tests.reference import Cases, check
+from tests.reference_rows import Cases, check
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import refused, respond
 
 CALL: JSON = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"}

@@ -8,8 +8,8 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.requests import Message
 from emulator.vendors.databricks.errors import render_late_error
-from tests.parsed import JSON
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import GPT, make_service, refused, respond
 
 SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

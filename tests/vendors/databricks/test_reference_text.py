@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.requests import Deployment
-from tests.parsed import JSON
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, MPT, Exchange, invoke, refused
 
 SMALL = Deployment(vendor="databricks", name="small", task="completions", context=40, tokenizer="mpt")

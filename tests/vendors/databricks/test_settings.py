@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from emulator.vendors.databricks.settings import PROFILES, DatabricksSettings
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, OSS, Exchange, chat, invoke, send
 
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import CLAUDE, GPT, LLAMA, OSS, chat
 
 SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -17,8 +17,8 @@ from emulator.serve.application import create_application
 from emulator.vendors.mindie.generate.render import GenerateCodec
 from emulator.vendors.mindie.routes import VENDOR
 from emulator.vendors.mindie.settings import MindieService
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CHAT = "/v1/chat/completions"
 MODEL = "llama_65b"

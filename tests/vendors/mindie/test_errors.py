@@ -8,7 +8,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, Request
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
     service,

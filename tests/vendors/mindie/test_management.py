@@ -6,10 +6,10 @@ from contextlib import suppress
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.http_client import Answer, Running, read_answer
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT
 from tests.vendors.mindie.test_request_ids import SLOW, begun
-from tests.wire import Answer, Running, read_answer
 
 STOPPED = b'{"error":"The service has been stopped.","error_type":"Service Unavailable"}'
 REFUSED = b'{"error":"The service has been stopped","error_type":"Service Unavailable"}'

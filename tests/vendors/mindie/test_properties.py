@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.http import Event, Mark
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, stream, whole
 
 TEXTS = st.text(alphabet="ab 世é𝄞\n.'", min_size=1, max_size=40)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import PROMPT, ask, make_request, plan_for, put
 
 POET = "deployments: [{vendor: mindie, name: poet, kind: lora, tokenizer: qwen2}]\n"

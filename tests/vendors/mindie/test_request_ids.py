@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.http_client import Answer, Running, read_answer
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, error_of
-from tests.wire import Answer, Running, read_answer
 
 STOP = f"/v2/models/{MODEL}/stopInfer"
 SLOW = "latency: {ttft: 1s, itl: 1s}\nrules: [{name: said, reply: {text: ' one two three four'}}]\n"

@@ -5,7 +5,7 @@ import pytest
 from emulator.core.http import Mark
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.mindie.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, put, stream
 
 DETAILS = {"details": True}

@@ -18,7 +18,7 @@ from emulator.scenario.models import DeploymentEntry, Key, Scenario
 from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
 from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 CHAT = "/v3/chat/completions"
 COMPLETIONS = "/v3/completions"

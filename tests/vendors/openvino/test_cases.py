@@ -9,7 +9,7 @@ import pytest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.media.image_files import draw_png
 from emulator.vendors.openvino.release import RELEASES
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, PROMPT, failure, make_server, not_json
 
 _ALL = tuple(name for name in RELEASES if name[0] == "2" and name != "2024.2")  # whose own words other tests have

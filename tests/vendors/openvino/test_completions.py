@@ -7,7 +7,7 @@ from emulator.core.plan import Logprob, PromptTokens
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.completions import CompletionsCodec
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 

@@ -7,7 +7,7 @@ from emulator.core.http import Response
 from emulator.core.plan import Plan, Usage
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_request, make_server
 
 OK = None

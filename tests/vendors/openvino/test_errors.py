@@ -7,7 +7,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Response
 from emulator.vendors.openvino.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request
 
 

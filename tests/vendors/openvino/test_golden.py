@@ -7,8 +7,8 @@ import pytest
 
 from emulator.vendors.openvino.routes import VENDOR
 from tests.golden import check_golden, golden_files
+from tests.http_client import Running
 from tests.vendors.openvino.scenario import SCENARIO
-from tests.wire import Running
 
 
 @pytest.mark.covers("openvino/routes", "POST chat/completions")

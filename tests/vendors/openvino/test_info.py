@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.http import Response
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_server, without
 
 _EXTRA = [name for name in SEED.service.deployments if name not in ("llama3", "embeddings", "rerank")]

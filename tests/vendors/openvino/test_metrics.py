@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from emulator.vendors.openvino.routes import VENDOR
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 _SCENARIO = """
 vendors: {openvino: {profile: "2026.2", metrics_enable: true}}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.core.json import dump_json
 from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, read_json, read_number
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, SEED, Refusal, make_server, not_json
 
 _VALUES = st.recursive(

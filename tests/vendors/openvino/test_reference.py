@@ -8,8 +8,8 @@ import pytest
 from emulator.core.plan import Plan
 from emulator.core.requests import Message
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON
-from tests.reference import Cases, Piece, check
+from tests.reference_rows import Cases, Piece, check
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, SEED, failure, make_request
 from tests.vendors.openvino.plans import make_choice, make_plan, say
 

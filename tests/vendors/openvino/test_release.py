@@ -7,7 +7,7 @@ from emulator.core.http import Response
 from emulator.core.requests import ChatRequest
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, LATEST, PROMPT, make_request, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 

@@ -8,7 +8,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.profile import kind_of
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json
 
 URL = Refusal(400, "Invalid request URL")

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.core.http import Response
 from emulator.core.plan import Plan
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import SEED, Refusal, failure, make_request
 
 OK = None

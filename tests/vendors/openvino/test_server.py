@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from emulator.vendors.openvino.routes import VENDOR
-from tests.parsed import JSON
+from tests.http_client import Running
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, PROMPT
 from tests.vendors.openvino.scenario import SCENARIO
-from tests.wire import Running
 
 Start = Callable[..., Awaitable[Running]]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.http import Response
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 PATH = "/v3/tokenize"

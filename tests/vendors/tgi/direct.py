@@ -19,8 +19,8 @@ from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
 from emulator.vendors.tgi.routes import VENDOR
 from emulator.vendors.tgi.settings import TgiService
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 CHAT = "/v1/chat/completions"
 PROMPT = "Tell me about the harbour"

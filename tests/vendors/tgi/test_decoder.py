@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import CHAT, accepted, put, refused
 
 FIT = "Failed to deserialize the JSON body into the target type: "

@@ -8,7 +8,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.vendors.tgi.errors import render_error, render_late_error
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import PROMPT, service
 
 REQUEST = Request(method="POST", path="/generate")

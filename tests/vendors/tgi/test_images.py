@@ -6,7 +6,7 @@ import json
 import pytest
 
 from emulator.core.requests import ChatRequest, CompletionRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import CHAT, accepted, refused
 
 VISION = "deployments: [{vendor: tgi, name: eyes, traits: {vision: true}}]\n"

@@ -6,7 +6,7 @@ from emulator.core.http import Mark
 from emulator.core.plan import Plan
 from emulator.vendors.tgi.keepalive import keep_alive
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import CHAT, HELLO, PROMPT
 
 COMMENT = b":\n\n"

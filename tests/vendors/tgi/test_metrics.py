@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from tests.conftest import Start
+from tests.http_client import Running
 from tests.ratelimit.clients import move, wait_for
 from tests.vendors.tgi.direct import OLD, REPLY
-from tests.wire import Running
 
 OVERLOADED = {"error": "Model is overloaded", "error_type": "overloaded"}
 TWO = "vendors: {tgi: {max_concurrent_requests: 2}}\nlatency: {ttft: 10s}\n"

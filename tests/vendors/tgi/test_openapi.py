@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 SHARED = {"/", "/generate", "/generate_stream", "/health", "/info", "/metrics"}
 NEW = {"/chat_tokenize", "/invocations", "/tokenize", "/v1/chat/completions", "/v1/completions", "/v1/models"}

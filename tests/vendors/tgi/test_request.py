@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.requests import CompletionRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import OLD, accepted, ask, generate_options, refused
 
 PREFIX = "Input validation error: "

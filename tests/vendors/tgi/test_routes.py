@@ -5,7 +5,7 @@ import pytest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.tgi.routes import VENDOR
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import OLD, PROMPT, accepted, put, refused
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import CHAT, HELLO, WEATHER, refused
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.requests import CompletionRequest
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import accepted, refused
 
 TEXT: JSON = {"inputs": "Tell me"}

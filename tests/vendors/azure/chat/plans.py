@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from emulator.core.http import Event, Response
 from emulator.core.plan import Choice, FinishReason, Plan, Segment, Tokens, Usage
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, make_request
 
 TOOL: JSON = {"type": "function", "function": {"name": "f"}}

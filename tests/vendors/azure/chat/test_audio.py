@@ -7,7 +7,7 @@ from base64 import b64decode
 import pytest
 
 from emulator.vendors.azure.chat.audio import make_sound
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST
 from tests.vendors.azure.service import CHAT, accept, chat, refuse
 

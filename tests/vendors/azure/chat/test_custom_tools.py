@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON, parse_json
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON, parse_json
 
 CHAT, RESPONSES = "/openai/v1/chat/completions", "/openai/v1/responses"
 KEY = {"api-key": "k"}

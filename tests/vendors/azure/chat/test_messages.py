@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import Message, ToolCall
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import Refused, accept, ask_of, messages, refuse, send
 
 CALLED: JSON = {"name": "get_weather", "arguments": "{}"}

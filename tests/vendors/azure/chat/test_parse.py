@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.requests import ChatRequest
 from emulator.vendors.azure.chat.render import ChatCodec
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import CHAT, FIRST, PASS, accept, ask_of, chat
 
 SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True}}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.plan import Logprob
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, deltas, plan_of, render, say, stream
 from tests.vendors.azure.service import CHAT, accept, chat, make_request
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.http import Response
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import Refused, refuse, send
 
 CHAT = "/openai/v1/chat/completions"

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON, parse_json
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON, parse_json
 
 V1 = "/openai/v1/chat/completions"
 KEY = {"api-key": "k"}

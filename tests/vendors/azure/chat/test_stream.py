@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.http import Mark
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import (
     CALL,
     HELLO,

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import Tool
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import ask_of, chat, refuse
 
 TOOL: JSON = {"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"a": 1}}}

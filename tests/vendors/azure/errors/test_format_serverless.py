@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.service import CHAT, chat, headers_of, refuse, word
 
 K = ErrorKind

@@ -8,7 +8,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.vendors.azure.errors.render import render_late_error
 from emulator.vendors.azure.settings import Profile
-from tests.parsed import parse_json
+from tests.untyped_json import parse_json
 from tests.vendors.azure.service import (
     CHAT,
     HELLO,

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.http import Response
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.service import Refused, send
 
 PROJECT = "/api/projects/mine"

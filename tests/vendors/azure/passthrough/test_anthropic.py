@@ -5,7 +5,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Response
 from emulator.vendors.azure.errors.render import render_late_error
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST
 from tests.vendors.azure.service import Refused, accept, make_request, refuse, send, serve
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import accept, refuse
 
 ASK: JSON = {"query": "capital of France", "documents": ["Bananas are yellow.", "Paris is the capital of France."]}

@@ -6,7 +6,7 @@ from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.azure.responses.models import ResponseRequest
 from tests.conftest import Start
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST
 from tests.vendors.azure.service import Refused, accept, refuse, send
 

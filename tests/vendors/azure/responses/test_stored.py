@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 V1 = "/openai/v1/responses"
 

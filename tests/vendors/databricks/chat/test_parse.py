@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import CLAUDE, GEMINI, GPT, LLAMA, OSS, chat, invoke
 
 

@@ -1,8 +1,8 @@
 """A workspace that is changed over HTTP."""
 
 from tests.conftest import Start
-from tests.parsed import JSON
-from tests.wire import Answer, Running
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 
 API = "/api/2.0/serving-endpoints"
 LLAMA = {"entity_name": "system.ai.meta_llama_v3_1_8b_instruct", "entity_version": "2"}

@@ -9,7 +9,7 @@ import pytest
 from emulator.core.redaction.credentials import build_credential_map, digest_credential
 from emulator.vendors.databricks.management.auth import principal_of
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import Exchange, make_service, send
 from tests.vendors.databricks.management.api import open_workspace
 

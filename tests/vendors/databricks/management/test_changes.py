@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.management.api import CUSTOM, LLAMA, Workspace, external, open_workspace
 
 OWN = "deployments: [{vendor: databricks, name: mine, mode: provisioned, model: llama}]"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.management.api import CUSTOM, LLAMA, external, open_workspace
 
 MAVERICK = {"entity_name": "system.ai.llama-4-maverick", "entity_version": "1"}

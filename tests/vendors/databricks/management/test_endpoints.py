@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import Deployment
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, GPT, LLAMA, send
 
 KEYS = {"dapi-1": "search", "dapi-2": "batch"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.management.api import Workspace, external, open_workspace
 
 SECRETIVE = "rules: [{name: mail, when: {deployment: mine}, reply: {text: Write to me@example.com now.}}]"

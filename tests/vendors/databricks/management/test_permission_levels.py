@@ -3,9 +3,9 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.http_client import Answer, Running
+from tests.untyped_json import JSON
 from tests.vendors.databricks.management.api import API, LLAMA
-from tests.wire import Answer, Running
 
 KEYS = "keys: [{token: t-ann, principal: ann}, {token: t-ben, principal: ben}]"
 PERMISSIONS = "/api/2.0/permissions/serving-endpoints"

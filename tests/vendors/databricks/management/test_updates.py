@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.management.api import CUSTOM, Workspace, open_workspace
 
 CLAUDE = "databricks-claude-sonnet-4-5"

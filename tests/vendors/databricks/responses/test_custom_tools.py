@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import GPT, send
 
 PATH = "/serving-endpoints/responses"

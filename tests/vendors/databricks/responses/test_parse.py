@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.requests import Deployment
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import AGENT, LLAMA, OSS, respond, send
 
 SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.requests import CompletionRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     accepted,
     ask,

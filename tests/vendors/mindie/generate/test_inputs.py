@@ -8,7 +8,7 @@ import pytest
 from emulator.core.requests import CompletionRequest
 from emulator.vendors.mindie.decoder import count_shown, count_units, show
 from emulator.vendors.mindie.settings import MindieSettings
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
     accepted,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
     REPLY,

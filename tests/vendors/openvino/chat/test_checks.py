@@ -7,7 +7,7 @@ import pytest
 from emulator.core.requests import ChatRequest
 from emulator.vendors.openvino.chat.checks import checks_of
 from emulator.vendors.openvino.release import RELEASES
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, Refusal, failure, make_server
 
 _ALL = tuple(name for name in RELEASES if name[0] == "2")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import (
     BASE,
     CHAT,

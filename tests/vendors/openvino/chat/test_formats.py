@@ -7,7 +7,7 @@ import pytest
 from emulator.core.requests import ChatRequest
 from emulator.core.rng import derive_key
 from emulator.generation.segments import plan_parts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, make_server
 
 _FLAT = {"type": "json_schema", "json_schema": {"name": "s", "type": "object", "properties": {"a": {"const": 1}}}}

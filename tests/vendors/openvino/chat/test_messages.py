@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.requests import ChatRequest, Message
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, SEED, Refusal, Server, failure, make_server
 
 OK = None

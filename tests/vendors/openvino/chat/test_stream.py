@@ -11,7 +11,7 @@ from emulator.core.http import Event
 from emulator.core.plan import Plan
 from emulator.protocols.choice_events import TextRun
 from emulator.vendors.openvino.chat.stream import cut_at_blanks, cut_with_lag
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, say, stream
 

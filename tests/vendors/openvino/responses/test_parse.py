@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.http import Response
 from emulator.core.requests import ChatRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 OK = None

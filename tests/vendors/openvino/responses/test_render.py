@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.plan import Plan
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, make_request
 from tests.vendors.openvino.plans import make_choice, make_plan, say
 

@@ -7,7 +7,7 @@ import pytest
 from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
 from emulator.scenario.models import DeploymentEntry
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_request, make_server
 from tests.vendors.openvino.plans import say
 

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import SEED, Refusal, make_request, make_server
 from tests.vendors.openvino.plans import say
 

@@ -8,7 +8,7 @@ from emulator.runtime.services import check_vendors
 from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
 from emulator.vendors.openvino.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 _OUTPUTS: JSON = [{"name": "a", "shape": [1]}]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.requests import ChatRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import accepted, refused
 
 

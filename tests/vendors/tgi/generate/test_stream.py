@@ -5,7 +5,7 @@ import pytest
 from emulator.core.http import Mark
 from emulator.generation.segments import FixedReply
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import OLD, REPLY, ask, stream
 
 

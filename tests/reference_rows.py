@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 Cases = Sequence[tuple[Mapping[str, JSON], Mapping[str, object]]]
 """Requests that show one field, each with what is seen: paths and what stands there (a value, a type, a piece)."""

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import Start
 from tests.http.test_head_cache import CHAT, chat
-from tests.wire import Answer, Running, read_answer
+from tests.http_client import Answer, Running, read_answer
 
 FROZEN = "version: 1\nclock: frozen\n"
 WAIT = 20.0  # seconds

@@ -5,7 +5,7 @@ import pytest
 from emulator.core.json import Object
 from emulator.generation.json_schema import Mode, Unsatisfiable, generate, generate_invalid
 from tests.generation.json_schema.oracle import accepts
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 MODES: tuple[Mode, ...] = ("typical", "minimal", "boundary", "adversarial")
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}

@@ -11,7 +11,7 @@ from emulator.core.http import Request
 from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key
 from emulator.handler.parse import authenticate_principal
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from(
     ["it's", 'a "b"', "a\\b", "\x7f", "\n'\\", "é"]

@@ -1,4 +1,4 @@
-"""What an emulator answers to a fixed set of odd requests, as digests; run as ``python -m tests.probe``."""
+"""What an emulator answers to a fixed set of odd requests, as digests; run as ``python -m tests.determinism_probe``."""
 
 import asyncio
 import hashlib
@@ -7,8 +7,8 @@ import random
 from urllib.parse import urlsplit
 
 from tests.conftest import running
+from tests.http_client import read_answer
 from tests.test_fuzz import CORPUS, make_request
-from tests.wire import read_answer
 
 REQUESTS = 15  # to each vendor
 _SCENARIO = """\

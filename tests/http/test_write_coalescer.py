@@ -8,7 +8,7 @@ import pytest
 from emulator.http.connection import WriteCoalescer
 from tests.conftest import Start
 from tests.http.test_head_cache import HEAD, chat, warm
-from tests.wire import Running, read_answer
+from tests.http_client import Running, read_answer
 
 
 class Line(asyncio.WriteTransport):

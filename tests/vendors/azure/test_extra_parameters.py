@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.http import Response
 from emulator.core.requests import ChatRequest
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.azure.service import CHAT, HELLO, PASS, Refused, accept, chat, refuse, send
 
 NOT_SET = (

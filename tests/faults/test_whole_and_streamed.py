@@ -11,7 +11,7 @@ import pytest
 from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from emulator.faults import AnyFault
 from tests.faults.deliveries import STREAM, WHOLE, make_fault
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 DOCS = (Path(__file__).parents[2] / "docs" / "faults.md").read_text(encoding="utf-8")
 

@@ -11,10 +11,10 @@ from emulator.scenario.load import load_text
 from tests.conftest import Start
 from tests.handler.shared import PLAIN, open_replicas
 from tests.handler.toy import TOY
+from tests.http_client import Running
 from tests.runtime.test_sessions import ask, control
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as running_store
-from tests.wire import Running
 
 LIMITED = b"version: 1\nrules: [{name: a, error: {kind: rate_limited}}]\n"
 REFUSED = 400  # how the toy says that it is too much

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from emulator.http.connection import Connection
 from emulator.http.listeners import Listeners
 from emulator.serve.application import Application
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from emulator.core.requests import (
 from emulator.generation.generate import Content, generate
 from emulator.generation.segments import FixedReply
 from emulator.generation.tokenizer import tokenizer_for
-from tests.parsed import parse_json
+from tests.untyped_json import parse_json
 
 TOKENIZER = tokenizer_for("llama3")
 DEPLOYMENT = Deployment(vendor="databricks", name="llama")

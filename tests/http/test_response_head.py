@@ -13,8 +13,8 @@ from emulator.core.vendor import Endpoint, InferenceCall
 from emulator.http.response_head import check_headers, encode_head, frame
 from tests.conftest import Start
 from tests.handler.toy import TOY, ToyCodec, ToyService
-from tests.http.test_media import INERT, PAGES
-from tests.wire import read_answer
+from tests.http.test_content_types import INERT, PAGES
+from tests.http_client import read_answer
 
 LENGTH = frame(200, 5)
 CHUNKS = frame(200, None)

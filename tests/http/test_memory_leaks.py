@@ -10,8 +10,8 @@ import pytest
 from emulator.core.errors import EmulatedError
 from emulator.handler.context import RequestContext
 from tests.conftest import Start
-from tests.parsed import JSON
-from tests.wire import Running
+from tests.http_client import Running
+from tests.untyped_json import JSON
 
 T = TypeVar("T")
 _CHATS = {

@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import Start
 from tests.handler.toy import TOY
-from tests.parsed import JSON
 from tests.ratelimit.clients import (
     AZURE,
     DATABRICKS,
@@ -20,6 +19,7 @@ from tests.ratelimit.clients import (
     toy_stream,
     wait_for,
 )
+from tests.untyped_json import JSON
 
 everyone = pytest.mark.parametrize(
     "chat", [pytest.param(c, id=c.vendor) for c in (DATABRICKS, AZURE, MINDIE, TGI, OPENVINO)]

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.requests import ChatRequest
 from emulator.vendors.azure.chat.openai_models import NATIVE
-from tests.parsed import JSON, parse_json
+from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, REQUEST
 from tests.vendors.azure.service import accept, chat, refuse
 

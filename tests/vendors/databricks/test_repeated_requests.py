@@ -15,7 +15,7 @@ from emulator.http.routing import Router
 from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.chat.shapes import dump_usage, shape_usage
 from emulator.vendors.databricks.routes import VENDOR
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}

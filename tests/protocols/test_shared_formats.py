@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.untyped_json import JSON
 
 PARAMETERS: JSON = {"type": "object", "properties": {"city": {"type": "string"}}}
 FUNCTION: JSON = {"name": "get_weather", "description": "The weather.", "parameters": PARAMETERS}
