@@ -1,6 +1,9 @@
 """Use an installed emulator as a newcomer does, on any system: ``try_wheel.py serve``, ``try_wheel.py pytest``.
 
-It needs the standard library and, for ``pytest``, pytest. Run it with ``-I``, so that it imports what is installed.
+``try_wheel.py light COMMAND`` is for an environment that has the wheel without its dependencies, pydantic and pytest:
+COMMAND starts the emulator of another environment.
+
+``serve`` needs the standard library, the others pytest. Run it with ``-I``, so that it imports what is installed.
 """
 
 import json
@@ -35,6 +38,14 @@ def test_the_fixture_answers(emulator):
     with urllib.request.urlopen(asked, timeout=30) as answer:
         assert json.load(answer)["choices"][0]["message"]["content"] == "The moon."
     emulator.assert_called(times=1)
+"""
+LIGHT = """
+
+def test_the_server_is_not_imported():
+    import sys
+
+    absent = {"aiohttp", "faker", "multidict", "numpy", "orjson", "prometheus_client", "re2", "yaml"}
+    assert absent.isdisjoint(sys.modules)
 """
 
 
@@ -75,14 +86,26 @@ def serving(command: list[str], ports: Path) -> Iterator[dict[str, str]]:
 
 
 def try_pytest(folder: Path) -> None:
-    """Run a test that uses the fixture, with every warning an error."""
-    (folder / "test_tides.py").write_text(TEST, encoding="utf-8")
-    command = [sys.executable, "-I", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", str(folder)]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (ended.returncode, "1 passed" in ended.stdout) == (0, True), ended.stdout + ended.stderr
+    """Run a test that uses the fixture."""
+    run_pytest(folder, TEST, 1)
+
+
+def try_light(folder: Path) -> None:
+    """Run the same test with an emulator of another environment, and none of the server's libraries imported."""
+    run_pytest(folder, TEST + LIGHT, 2, "--emulator-command", sys.argv[2])
+
+
+def run_pytest(folder: Path, source: str, passed: int, *options: str) -> None:
+    """Run tests in the order of their source, with every warning an error."""
+    (folder / "test_tides.py").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-I", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *options]
+    ended = subprocess.run(
+        [*command, str(folder)], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (ended.returncode, f"{passed} passed" in ended.stdout) == (0, True), ended.stdout + ended.stderr
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made:
-        {"serve": try_serve, "pytest": try_pytest}[sys.argv[1]](Path(made))
+        {"serve": try_serve, "pytest": try_pytest, "light": try_light}[sys.argv[1]](Path(made))
     print(f"llm-emulator {version('llm-emulator')}: {sys.argv[1]} works on Python {sys.version.split()[0]}")
