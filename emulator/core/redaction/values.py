@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote, unquote_plus
 
 from emulator.core.http import Request
@@ -99,11 +99,7 @@ def redact_text(text: str, depth: int = 0) -> str:
 
 def cut_head(wire: Request) -> None:
     """Leave whole no header and nothing in a query whose name says that it is a credential: what is cheap to find."""
-    headers = _cut_named("header", wire.headers)
-    if headers:
-        wire.headers = _change_headers(wire.headers, headers)
-    if wire.query and (query := _cut_named("field", wire.query)):
-        wire.query = {**wire.query, **query}
+    _change_head(wire, _cut_named)
 
 
 def _cut_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
@@ -112,6 +108,15 @@ def _cut_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
         for name in values
         if is_secret_name(place, name) and (value := values[name])
     }
+
+
+def _change_head(wire: WireRequest, find: Callable[[Place, Mapping[str, str]], dict[str, str]]) -> None:
+    """Replace the headers and query parameters that ``find`` returns redacted values for."""
+    headers = find("header", wire.headers)
+    if headers:
+        wire.headers = _change_headers(wire.headers, headers)
+    if wire.query and (query := find("field", wire.query)):
+        wire.query = {**wire.query, **query}
 
 
 def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> Mapping[str, str]:
@@ -126,11 +131,7 @@ def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> M
 
 def redact_request(wire: Request) -> None:
     """Leave no credential of a request's headers and query whole; each is still equal to the whole."""
-    headers = _redact_all("header", wire.headers)
-    if headers:
-        wire.headers = _change_headers(wire.headers, headers)
-    if wire.query and (query := _redact_all("field", wire.query)):
-        wire.query = {**wire.query, **query}
+    _change_head(wire, _redact_all)
 
 
 def _redact_all(place: Place, values: Mapping[str, str]) -> dict[str, str]:
