@@ -45,6 +45,15 @@ class ParsedScenario:
         texts = list(self.answers.texts.values())
         return blake2b(canonical_json([self.data, texts] if texts else self.data), digest_size=8).hexdigest()
 
+    def drop_locations(self) -> ParsedScenario:
+        """Return the scenario without locations, except those of the tokens in ``keys``.
+
+        The control plane cuts the tokens in ``text`` by their locations.
+        """
+        paths: list[KeyPath] = [("keys", position, "token") for position in range(len(self.scenario.keys or ()))]
+        values = self.locations.values
+        return replace(self, locations=Locations({path: values[path] for path in paths if path in values}))
+
     def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Diagnostic:
         """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""
         return self._locate(Mistake(path, message, suggestion, at_key=at_key))

@@ -97,6 +97,21 @@ async def test_their_scenarios_are_weighed(toy: Running) -> None:
     assert (await control(toy, "PUT", "/scenario?session=c", text)).status == 200
 
 
+async def test_their_scenarios_keep_the_locations_of_tokens_alone(toy: Running) -> None:
+    text = make_rules(3) + b"keys: [{token: dapi-search-secret, principal: search}]  # ours\n"
+    for session in ("a", ""):
+        assert (await control(toy, "PUT", f"/scenario?session={session}", text)).status == 200
+        shown = (await control(toy, "GET", f"/scenario?session={session}")).json()["text"]
+        assert shown == text.decode().replace("dapi-search-secret", "dapi\u2026")
+    sent = load_text(text, "scenario").locations
+    own = toy.built.runtime.of("a").loaded.locations
+    assert own.values == {("keys", 0, "token"): sent.values["keys", 0, "token"]}
+    assert own.keys == {}
+    assert toy.built.runtime.active.loaded.locations.values == sent.values
+    broken = await control(toy, "PUT", "/scenario?session=a", text + b"seed: x\n")
+    assert (broken.status, broken.json()["errors"][0]["line"]) == (422, 7)
+
+
 def test_a_scenario_weighs_more_the_more_it_says() -> None:
     least, more, text = (
         estimate_size(load_text(each, "scenario"))
