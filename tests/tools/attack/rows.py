@@ -32,6 +32,7 @@ class Row:
         scenario: put to work before.
         flags: of ``emulator serve``.
         drops: the client may be hung up on.
+        grown: MiB that memory may grow by meanwhile.
     """
 
     vendor: str
@@ -40,6 +41,7 @@ class Row:
     scenario: JSON = None
     flags: tuple[str, ...] = ()
     drops: bool = False
+    grown: float = 100.0
 
 
 def write(method: str, target: str, body: bytes = b"", *lines: str) -> bytes:

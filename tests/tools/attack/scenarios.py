@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from emulator.runtime.sessions import MOST_WEIGHT
 from tests.tools.attack.rows import CHATS, Row, chat, send, sending, write
 from tests.tools.fuzz.server import Server
 from tests.tools.fuzz.wire import Answer
 from tests.untyped_json import JSON
 
-_WORDS = "word " * 2_400  # of a prompt
+_WORDS = "sentence " * 1_334  # 12 KB of a prompt, of fewer tokens than any vendor refuses
 _TEMPLATES = {
     "20,000 prompts": "{prompt}" * 20_000,
     "20,000 bodies": "{body.messages}" * 20_000,
@@ -36,7 +37,7 @@ def list_scenarios() -> Iterator[Row]:
     vectors = json.dumps({"model": "embeddings", "input": ["a"] * 140}).encode()
     act = sending("openvino", partial(write, "POST", _EMBEDDINGS, vectors))
     yield Row("openvino", "140 vectors of 40,000 numbers", act, scenario=_reply(embedding=[0.5] * 40_000))
-    yield Row("tgi", "1,000 rules for each of 60 sessions", _fill_sessions)
+    yield Row("tgi", "1,000 rules for each of 60 sessions", _fill_sessions, grown=MOST_WEIGHT / 2**20)
     yield Row("tgi", f"{_PORTS:,} ports of sessions", _open_ports)
 
 
