@@ -104,7 +104,7 @@ async def test_their_scenarios_keep_the_locations_of_tokens_alone(toy: Running) 
         shown = (await control(toy, "GET", f"/scenario?session={session}")).json()["text"]
         assert shown == text.decode().replace("dapi-search-secret", "dapi\u2026")
     sent = load_text(text, "scenario").locations
-    own = toy.built.runtime.of("a").loaded.locations
+    own = toy.built.runtime.for_session("a").loaded.locations
     assert own.values == {("keys", 0, "token"): sent.values["keys", 0, "token"]}
     assert own.keys == {}
     assert toy.built.runtime.active.loaded.locations.values == sent.values

@@ -110,7 +110,7 @@ def _cut_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _change_head(wire: WireRequest, find: Callable[[Place, Mapping[str, str]], dict[str, str]]) -> None:
+def _change_head(wire: Request, find: Callable[[Place, Mapping[str, str]], dict[str, str]]) -> None:
     """Replace the headers and query parameters that ``find`` returns redacted values for."""
     headers = find("header", wire.headers)
     if headers:
