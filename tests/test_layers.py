@@ -28,11 +28,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "protocols": frozenset({"core", "encoding"}),
     "vendors": _WIRE,
     "settings": frozenset({"core"}),
-    "journal": frozenset({"control", "core", "faults", "scenario"}),
+    "journal": frozenset({"core", "faults", "scenario"}),
     "observability": frozenset({"core", "handler", "journal", "scenario"}),  # a span reads the request's context
     "handler": _HANDLING,
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
-    "runtime": _HANDLING | {"cluster", "control"},
+    "runtime": _HANDLING | {"cluster"},
     "control": _HANDLING | {"runtime"},
     "cluster": _HANDLING | {"control", "runtime"},
     "serve": _ALL - {"cli", "pytest_plugin"},

@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager, suppress
 
 from emulator.cluster.shared_journal import SharedJournal
 from emulator.cluster.snapshot import read_beginning, read_clock, read_scenario, write_world
-from emulator.control.problem import ProblemError
 from emulator.core.bus import ClusterBus, ClusterSnapshot, PendingChange
 from emulator.core.clock import Clock
+from emulator.core.errors import ProblemError
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text
 from emulator.core.storage import IsolatedReplicaError, Store, StoreLostError
 from emulator.runtime.active import Activation, ActiveScenario
@@ -38,8 +38,6 @@ Change = tuple[Object, Object | None]
 
 class Replica(LocalController):
     """Steers all who share a store; a change returns once it holds on every one of them that lives."""
-
-    is_shared = True
 
     def __init__(self, runtime: Runtime, commons: ClusterBus, journal: SharedJournal) -> None:
         super().__init__(runtime)
@@ -124,7 +122,11 @@ class Replica(LocalController):
         return any(as_object(reply).get("found") for reply in replies)
 
     @property
-    def counts_for_all(self) -> bool:  # type: ignore[override]
+    def is_shared(self) -> bool:
+        return True
+
+    @property
+    def counts_for_all(self) -> bool:
         return self._here.store.counts_for_all
 
     async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:

@@ -16,18 +16,18 @@ from emulator.control.auth import ControlAuth
 from emulator.control.console import page_headers, read_page
 from emulator.control.events import stream_events
 from emulator.control.handlers.report import ReportHandlers
-from emulator.control.problem import ProblemError, format_mistakes, problem_response, scenario_problem
+from emulator.control.problem import format_mistakes, problem_response, refusal_response, scenario_problem
 from emulator.control.routes import Route, find_route
-from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.compression import unpack
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ProblemError
 from emulator.core.executor import run_parsing
 from emulator.core.json import JSON, TooMuch, as_text, check_json, parse_json
 from emulator.core.rng import derive_key
 from emulator.core.storage import ATTEMPTS, StoreLostError
 from emulator.journal.record import JournalEntry
 from emulator.observability.metrics import METRICS_TYPE, add_metrics, merge_metrics
+from emulator.runtime.runtime import Runtime
 from emulator.scenario.errors import Diagnostic, explain_errors
 from emulator.scenario.locations import format_path
 from emulator.scenario.parsed import ScenarioError
@@ -75,10 +75,10 @@ class ControlPlane:
     is the certificate (PEM) that clients trust, where the server has one of its own; ``guard`` lets requests in.
     """
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._actions = ReportHandlers(target)
-        target.reporters["metrics"] = self._tell_metrics
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._actions = ReportHandlers(runtime)
+        runtime.reporters["metrics"] = self._tell_metrics
         self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
         self._started = self._wall.now()
         self.ready = False
@@ -102,7 +102,7 @@ class ControlPlane:
         try:
             return await self._answer(http)
         except ProblemError as error:
-            return problem_response(error.problem, error.headers)
+            return refusal_response(error)
         except ScenarioError as error:
             return scenario_problem(error)
         except StoreLostError as error:
@@ -111,11 +111,11 @@ class ControlPlane:
 
     async def serve_unknown(self, http: web.BaseRequest, session: str, path: str) -> web.StreamResponse:
         """A path of no vendor that is served; the journal has it all the same."""
-        active = self._target.for_session(session)
+        active = self._runtime.for_session(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
         hint = active.hints.explain_front(http.method, path)
         detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
-        emulator, journal = active.emulator, self._target.journal
+        emulator, journal = active.emulator, self._runtime.journal
         identity = derive_key("", http.method, path)
         entry = JournalEntry(
             id="",
@@ -143,7 +143,7 @@ class ControlPlane:
         query = _read_query(http, route)
         body = await self._prepare(http, route)
         if isinstance(query, models.EventsQuery):
-            return await stream_events(http, self._target, query)
+            return await stream_events(http, self._runtime, query)
         if not route.path:
             return web.Response(body=read_page(), headers=page_headers())
         if route.path == "/health":
@@ -160,7 +160,7 @@ class ControlPlane:
 
     async def _act(self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str) -> Result:
         """Do what is asked; of metrics those of all workers are told, or of each replica."""
-        steering, asked = self._target.controller, query.model_dump()
+        steering, asked = self._runtime.controller, query.model_dump()
         if route.path == _EACH:
             return merge_metrics(_by_replica(await steering.gather("metrics")))
         if route.path == _METRICS and not steering.counts_for_all:
@@ -178,7 +178,7 @@ class ControlPlane:
         """The body, once all is known that is asked for."""
         body = await _read_body(http) if http.body_exists else b""
         if route.is_of_journal:
-            await self._target.controller.catch_up()
+            await self._runtime.controller.catch_up()
         return body
 
     def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
@@ -190,7 +190,7 @@ class ControlPlane:
         return route, name
 
     def _health(self) -> models.Health:
-        loaded = self._target.active.loaded
+        loaded = self._runtime.active.loaded
         return models.Health(
             version=__version__,
             uptime_seconds=round(self._wall.now() - self._started, 3),

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from emulator.control.problem import ProblemError
+from emulator.core.errors import ProblemError
 
 _OURS = ("same-origin", "none")  # what a browser says of a page of ours, and of an address that somebody typed
 _NO_HOST = re.compile(r"[\s/?#@\\]")  # letters that a name and a port have not

@@ -11,12 +11,12 @@ from aiohttp import web
 
 from emulator.control.filters import compile_filters
 from emulator.control.models import EventsQuery, RequestEntry
-from emulator.control.problem import ProblemError
-from emulator.control.target import Target
+from emulator.control.watcher import JournalWatcher
+from emulator.core.errors import ProblemError
 from emulator.core.json import dump_json
 from emulator.core.text import read_whole
 from emulator.journal.record import UNTAKEN, JournalItem
-from emulator.journal.watcher import JournalWatcher
+from emulator.runtime.runtime import Runtime
 
 EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
@@ -30,13 +30,13 @@ _read_fields = attrgetter(*_FIELDS)
 _SKIPPED = b'event: skipped\ndata: {"calls":%d,"before":%d}\n\n'
 
 
-async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuery) -> web.StreamResponse:
+async def stream_events(http: web.BaseRequest, runtime: Runtime, query: EventsQuery) -> web.StreamResponse:
     """Each call as it comes, and again, without an ``id``, if it changes.
 
     It ends when the client leaves or the server closes. Of more calls than it asks for the latest are told, and an
     event ``skipped`` says how many were not.
     """
-    journal, matches, room = target.journal, compile_filters(query), EventRateLimiter(query.most)
+    journal, matches, room = runtime.journal, compile_filters(query), EventRateLimiter(query.most)
     asked = _read_last_id(http) if query.since is None else query.since
     latest = journal.latest if asked is None else asked
     changed: dict[int, JournalItem] = {}
@@ -48,7 +48,7 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
     response = await _begin(http)
     if http.method == "HEAD":
         return response
-    with JournalWatcher(target, hear) as news:
+    with JournalWatcher(runtime, hear) as news:
         await response.write(b": calls as they come\n\n")
         while not news.over:
             async with journal.reading:

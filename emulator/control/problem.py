@@ -7,19 +7,11 @@ from pathlib import Path
 from aiohttp import web
 
 from emulator.control.models import Problem, dump_model
+from emulator.core.errors import ProblemError
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.parsed import ScenarioError
 
 MOST_MISTAKES = 200  # that are told one by one
-
-
-class ProblemError(Exception):
-    """A control request that cannot be done."""
-
-    def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        self.problem = Problem(title=title, status=status, detail=detail)
-        self.headers = headers or {}
-        super().__init__(detail)
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -43,6 +35,10 @@ def show_file(name: str) -> str:
         return name
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
+
+
+def refusal_response(error: ProblemError) -> web.Response:
+    return problem_response(Problem(title=error.title, status=error.status, detail=error.detail), error.headers)
 
 
 def scenario_problem(error: ScenarioError) -> web.Response:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from emulator.control import models
-from emulator.control.problem import ProblemError
+from emulator.core.errors import ProblemError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from emulator.control.assertion_messages import Made, describe_count, describe_order
 from emulator.control.expectations import Pattern
 from emulator.control.models import CallCount, Calls, Verified, Verify
-from emulator.control.problem import ProblemError
-from emulator.control.target import Target
+from emulator.control.watcher import JournalWatcher
+from emulator.core.errors import ProblemError
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.units import parse_duration
 from emulator.journal.record import JournalEntry
-from emulator.journal.watcher import JournalWatcher
+from emulator.runtime.runtime import Runtime
 
 _MANY = 1000  # calls that are not looked at again for every single one that comes
 _PAUSE = 0.05  # real seconds between two looks at many
@@ -22,8 +22,8 @@ _PAUSE = 0.05  # real seconds between two looks at many
 class Verification:
     """One expectation, and the calls that it is held against."""
 
-    def __init__(self, target: Target, expected: Verify, session: str | None) -> None:
-        self._target = target
+    def __init__(self, runtime: Runtime, expected: Verify, session: str | None) -> None:
+        self._runtime = runtime
         self._session = session
         self._count = expected.times or CallCount()
         self._single = expected.order is None
@@ -39,7 +39,7 @@ class Verification:
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._within
-        with JournalWatcher(self._target) as news:
+        with JournalWatcher(self._runtime) as news:
             while True:
                 entries = await self._entries()
                 found = await self._find(entries)
@@ -51,12 +51,12 @@ class Verification:
                     await asyncio.sleep(_PAUSE)
         if self._holds(found):
             ids = [entry.id for entry in found]
-            return Verified(count=len(found), ids=ids, timing_invalid=self._target.timing.invalid)
+            return Verified(count=len(found), ids=ids, timing_invalid=self._runtime.timing.invalid)
         raise ProblemError(406, "Not as expected", await self._describe(entries, found))
 
     async def _entries(self) -> list[JournalEntry]:
         """In the order in which they came."""
-        entries = [call.load() async for call in cooperative(self._target.journal.list_calls(self._session))]
+        entries = [call.load() async for call in cooperative(self._runtime.journal.list_calls(self._session))]
         return sorted(entries, key=lambda entry: entry.start_seq)
 
     async def _find(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
@@ -96,7 +96,7 @@ class Verification:
     def _elsewhere(self) -> dict[str, int]:
         """How many calls other sessions made."""
         counts: dict[str, int] = {}
-        for call in self._target.journal.list_calls():
+        for call in self._runtime.journal.list_calls():
             counts[call.session] = counts.get(call.session, 0) + 1
         return counts
 

@@ -1,4 +1,4 @@
-"""What a vendor would say in place of an answer."""
+"""Errors that become an error response: of a vendor (`EmulatedError`) or of the control API (`ProblemError`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,3 +78,18 @@ class EmulatedError(Exception):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
+
+
+class ProblemError(Exception):
+    """A refused control request, sent as RFC 9457 problem details.
+
+    Fields:
+        headers: added to the response.
+    """
+
+    def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.headers = headers or {}
+        super().__init__(detail)

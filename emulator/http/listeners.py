@@ -19,7 +19,8 @@ from aiohttp.web_protocol import RequestHandler
 
 from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
-from emulator.control.problem import ProblemError, problem_response
+from emulator.control.problem import problem_response
+from emulator.core.errors import ProblemError
 from emulator.core.os_errors import explain_address
 from emulator.http.connection import Connection, WriteCoalescer
 from emulator.http.head_cache import HeadCache

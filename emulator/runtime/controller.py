@@ -1,70 +1,89 @@
-"""Changing what is at work."""
+"""Change the active scenario, its clock and its sessions, in this process or in every replica."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
-from emulator.control.target import SessionRecord, Teller
-from emulator.core.clock import Clock
 from emulator.core.json import JSON
-from emulator.runtime.active import ActiveScenario
 from emulator.runtime.factory import make_clock
-from emulator.runtime.sessions import SessionCapacity, estimate_size, require_capacity
+from emulator.runtime.sessions import estimate_size, require_capacity
 from emulator.scenario.models import Clock as WantedClock
 from emulator.scenario.parsed import ParsedScenario
 
+if TYPE_CHECKING:
+    from emulator.runtime.runtime import Runtime  # it holds a controller
 
-class _Sessions(SessionCapacity, Iterable[SessionRecord], Protocol):
-    """Those that exist, and whether there can be more."""
+Reporter = Callable[[JSON], Awaitable[JSON]]
+"""Answers a question, as JSON, with what this process alone holds."""
 
 
-class ControlledRuntime(Protocol):
-    """What is at work in this process, as :class:`emulator.runtime.runtime.Runtime` has it."""
+class Controller(Protocol):
+    """Commands that change the active scenario of the server (the empty session) or of a session.
+
+    A command returns once the change holds in every process that shares the store. All but :meth:`catch_up` may raise
+    :class:`emulator.core.storage.StoreLostError`.
+    """
 
     @property
-    def reporters(self) -> Mapping[str, Teller]: ...
+    def is_shared(self) -> bool:
+        """Other processes serve the same clients; :meth:`catch_up` brings their requests to the journal."""
 
     @property
-    def sessions(self) -> _Sessions: ...
+    def counts_for_all(self) -> bool:
+        """Quotas and rule counters are those of all processes together."""
 
-    def for_session(self, session: str) -> ActiveScenario: ...
+    async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
+        """Replace the active scenario.
 
-    def find(self, session: str) -> ActiveScenario: ...
+        Raises:
+            ScenarioError: the scenario does not fit; the one before stays active.
+            ProblemError: 429, as there are too many sessions; 409, as the replicas disagree.
+        """
 
-    def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None: ...
+    async def reset(self, session: str = "") -> None:
+        """Restart the active scenario with empty counters, quotas and journal."""
 
-    def reset(self) -> None: ...
+    async def advance(self, seconds: float, session: str = "") -> None:
+        """Move the clock forward."""
 
-    def reset_session(self, session: str) -> None: ...
+    async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
+        """Replace the clock; the time goes on from where it is."""
 
-    def advance(self, seconds: float, session: str = "") -> None: ...
+    async def end_session(self, session: str) -> bool:
+        """Delete a session; return false if it does not exist."""
 
-    def change_clock(self, clock: Clock, session: str = "") -> None: ...
+    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        """Return what the reporter ``what`` of each process answers, by the name of the process."""
 
-    def end_session(self, session: str) -> bool: ...
+    async def catch_up(self) -> None:
+        """Read into the journal the requests that other processes have served until now."""
 
 
 class LocalController:
-    """Changes what this process does; there is nobody to tell."""
+    """Controller of a single process."""
 
-    is_shared = False
-    counts_for_all = True
-
-    def __init__(self, runtime: ControlledRuntime) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    @property
+    def counts_for_all(self) -> bool:
+        return True
+
     def _admit(self, session: str, loaded: ParsedScenario | None = None) -> None:
-        """Refuse a scenario or clock of its own to a session where there is no room.
+        """Raise if the limits of sessions leave no room for a scenario or clock of this session.
 
         Raises:
             ProblemError: 429.
         """
         if session:
-            require_capacity(
-                self._runtime.sessions, session, estimate_size(loaded or self._runtime.find(session).loaded)
-            )
+            size = estimate_size(loaded or self._runtime.find(session).loaded)
+            require_capacity(self._runtime.sessions, session, size)
 
     async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
         self._admit(session, loaded)
@@ -93,15 +112,15 @@ class LocalController:
         return {"": await self.report(what, about)}
 
     async def catch_up(self) -> None:
-        """All calls are in the journal of this process anyway."""
+        """Do nothing: the journal of this process has every request."""
 
     async def report(self, what: str, about: JSON) -> JSON:
-        """What this process alone knows."""
+        """Return what the reporter ``what`` of this process answers."""
         return await self._runtime.reporters[what](about)
 
 
-async def list_sessions(runtime: ControlledRuntime) -> JSON:
-    """Those that exist here, as the control plane shows them."""
+async def list_sessions(runtime: Runtime) -> JSON:
+    """Return the sessions of this process as rows of ``GET /_emulator/sessions``."""
     now = time.monotonic()
     return [
         {

@@ -9,7 +9,6 @@ from functools import partial
 from math import inf
 
 from emulator.cluster.shared_journal import SharedJournal
-from emulator.control.target import Teller
 from emulator.core.cache import clear_scenario_caches
 from emulator.core.clock import Clock
 from emulator.core.redaction.credentials import build_credential_map
@@ -20,7 +19,7 @@ from emulator.observability.spans import Spans
 from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import NOW, Activation, ActiveScenario
-from emulator.runtime.controller import LocalController, list_sessions
+from emulator.runtime.controller import Controller, LocalController, Reporter, list_sessions
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
 from emulator.runtime.services import with_vendor_mistakes
 from emulator.runtime.sessions import IDLE, Session, Sessions, estimate_size
@@ -67,8 +66,8 @@ class Runtime:
         )
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
-        self.controller: LocalController = LocalController(self)
-        self.reporters: dict[str, Teller] = {"sessions": lambda about: list_sessions(self)}
+        self.controller: Controller = LocalController(self)
+        self.reporters: dict[str, Reporter] = {"sessions": lambda about: list_sessions(self)}
 
     async def begin(self) -> None:
         """Have the scenario begin when it began for those who share the store."""

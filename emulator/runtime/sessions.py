@@ -7,9 +7,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
-from emulator.control.problem import ProblemError
+from emulator.core.errors import ProblemError
 from emulator.core.json import JSON
 from emulator.scenario.parsed import ParsedScenario
 
@@ -103,7 +103,8 @@ class Sessions(Generic[W]):
         if len(others) >= self.limits.own:
             return f"{self.limits.own:,} sessions have a scenario, clock or port of their own"
         if weight and sum(others) + weight > self.limits.weight:
-            return f"scenarios of sessions take {self.limits.weight // 1024**2} MiB with this one of {weight // 1024:,} KiB"
+            limit, own = self.limits.weight // 1024**2, weight // 1024
+            return f"scenarios of sessions take {limit} MiB with this one of {own:,} KiB"
         return None
 
     @property
@@ -152,12 +153,6 @@ _VALUE = 1536  # bytes of one value of a file once it is a rule and compiled; me
 _LETTER = 2  # bytes of one of a text, as read and as joined
 
 
-class SessionCapacity(Protocol):
-    """The sessions that exist."""
-
-    def explain_full(self, name: str, weight: int = 0) -> str | None: ...
-
-
 def estimate_size(loaded: ParsedScenario) -> int:
     """Return the bytes of a scenario at work, roughly."""
     values, letters = _count(loaded.data)
@@ -181,7 +176,7 @@ def _count(data: JSON) -> tuple[int, int]:
     return values, letters
 
 
-def require_capacity(sessions: SessionCapacity, session: str, weight: int = 0) -> None:
+def require_capacity(sessions: Sessions[W], session: str, weight: int = 0) -> None:
     """Refuse something of its own to a session where there is no room; ``weight``: of its scenario.
 
     Raises:

@@ -10,7 +10,8 @@ import jsonschema_rs
 import pytest
 
 from emulator.control.auth import ControlAuth, Headers
-from emulator.control.problem import ProblemError, show_file
+from emulator.control.problem import show_file
+from emulator.core.errors import ProblemError
 from emulator.scenario.load import load_paths
 from tests.conftest import FROZEN, Start
 from tests.control.asking import KEY, ask, control

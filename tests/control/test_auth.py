@@ -8,8 +8,8 @@ import pytest
 from multidict import CIMultiDict
 
 from emulator.control.auth import ControlAuth
-from emulator.control.problem import ProblemError
 from emulator.control.routes import ROUTES
+from emulator.core.errors import ProblemError
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.http_client import Answer, Running, read_answer
@@ -41,7 +41,7 @@ def check(
     try:
         guard.check_browser(CIMultiDict(headers), target, local)
     except ProblemError as error:
-        return error.problem.status
+        return error.status
     return 200
 
 
@@ -238,7 +238,7 @@ def let_in(guard: ControlAuth, remote: str | None, headers: Mapping[str, str]) -
     try:
         guard.check_caller(CIMultiDict(headers), remote)
     except ProblemError as error:
-        return error.problem.status
+        return error.status
     return 200
 
 

@@ -13,7 +13,7 @@ from multidict import CIMultiDict
 from emulator import __version__
 from emulator.cli import build_parser
 from emulator.control.auth import ControlAuth
-from emulator.control.problem import ProblemError
+from emulator.core.errors import ProblemError
 from emulator.core.units import parse_duration
 from emulator.http.listeners import number_ports
 from emulator.scenario.load import load_text

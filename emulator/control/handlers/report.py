@@ -8,24 +8,24 @@ from emulator.control import models
 from emulator.control.handlers.requests import show_short, show_whole
 from emulator.control.handlers.scenario import Handlers
 from emulator.control.report_page import BETWEEN, TOGETHER, Report, close_page, dump_rest, dump_short, escape, pack
-from emulator.control.target import Target
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json
 from emulator.journal.record import JournalItem
+from emulator.runtime.runtime import Runtime
 
 
 class ReportHandlers(Handlers):
     """What the control plane does, and the report of it."""
 
     async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> AsyncIterator[str]:
-        return await write_report(self._target, body)
+        return await write_report(self._runtime, body)
 
 
-async def write_report(target: Target, asked: models.ReportAsked) -> AsyncIterator[str]:
+async def write_report(runtime: Runtime, asked: models.ReportAsked) -> AsyncIterator[str]:
     """The calls that are kept, and the scenario, limits and times as they are now; in pieces."""
-    answers = await _collect(Handlers(target), asked.session or "")
-    report = Report(asked.title, asked.outcome, dict(target.urls), answers)
-    return write_page(report, target.journal.list_calls(asked.session))
+    answers = await _collect(Handlers(runtime), asked.session or "")
+    report = Report(asked.title, asked.outcome, dict(runtime.urls), answers)
+    return write_page(report, runtime.journal.list_calls(asked.session))
 
 
 async def _collect(actions: Handlers, session: str) -> dict[str, JSON]:

@@ -7,22 +7,22 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from emulator.control import models
 from emulator.control.filters import Filter, compile_filters
-from emulator.control.problem import ProblemError
 from emulator.control.serialize import show_request, show_response
-from emulator.control.target import Target
 from emulator.control.verify import Verification
+from emulator.control.watcher import JournalWatcher
+from emulator.core.errors import ProblemError
 from emulator.core.executor import cooperative
 from emulator.core.units import parse_duration
 from emulator.journal.record import JournalEntry, JournalItem, describe
-from emulator.journal.watcher import JournalWatcher
+from emulator.runtime.runtime import Runtime
 from emulator.scenario.matching import RuleResult
 
 
 class RequestHandlers:
     """One method a route: its query, its body, the name that ends its path."""
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> AsyncIterator[str]:
         """As :class:`emulator.control.models.Requests`, in pieces."""
@@ -37,7 +37,7 @@ class RequestHandlers:
         return _write_each(some, len(found), _show_whole if query.detail == "true" else show_short)
 
     async def _find(self, matches: Filter, since: int | None) -> list[JournalItem]:
-        journal = self._target.journal
+        journal = self._runtime.journal
         calls = journal.list_calls() if since is None else journal.since(since)
         return [call async for call in cooperative(calls) if matches(call)]
 
@@ -45,8 +45,8 @@ class RequestHandlers:
         """What is new and matches, as soon as there is anything; nothing once the time is over."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        since = self._target.journal.latest if since is None else since
-        with JournalWatcher(self._target) as news:
+        since = self._runtime.journal.latest if since is None else since
+        with JournalWatcher(self._runtime) as news:
             while not (found := await self._find(matches, since)):
                 left = end - loop.time()
                 if left <= 0 or news.over:
@@ -55,7 +55,7 @@ class RequestHandlers:
         return found
 
     async def get_request(self, query: models.RequestQuery, body: bytes, name: str) -> models.RequestDetail:
-        entry = self._target.journal.find(name, query.session)
+        entry = self._runtime.journal.find(name, query.session)
         if entry is None:
             where = "" if query.session is None else f" in session {query.session!r}"
             raise ProblemError(404, "No such request", f"The journal has no request {name!r}{where}.")
@@ -65,7 +65,7 @@ class RequestHandlers:
         if query.session is not None and body.session is not None and query.session != body.session:
             raise ProblemError(400, "Two sessions", "The query names one session, and the body another.")
         session = query.session if body.session is None else body.session
-        return await Verification(self._target, body, session).run()
+        return await Verification(self._runtime, body, session).run()
 
 
 async def _write_each(

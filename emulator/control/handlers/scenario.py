@@ -8,9 +8,10 @@ from emulator.control.credentials import mask_keys, restore_keys, show_text
 from emulator.control.handlers.requests import RequestHandlers
 from emulator.control.handlers.status import StatusHandlers
 from emulator.control.openapi import dump_openapi
-from emulator.control.problem import ProblemError, show_file
+from emulator.control.problem import show_file
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.errors import ProblemError
 from emulator.core.executor import run_in_thread, run_parsing
 from emulator.core.json import JSON, as_array
 from emulator.core.text import escape
@@ -29,7 +30,7 @@ class Handlers(RequestHandlers, StatusHandlers):
     """All of them."""
 
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
-        active = self._target.for_session(query.session)
+        active = self._runtime.for_session(query.session)
         loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
         long = len(loaded.text or "") > INLINE_BYTES
         document, text = await run_in_thread(_show, loaded) if long else _show(loaded)
@@ -50,17 +51,17 @@ class Handlers(RequestHandlers, StatusHandlers):
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
         if query.name is None:
-            sent = await run_parsing(body, self._target.load, body)
-            loaded = restore_keys(sent, self._target.for_session(query.session).loaded)
+            sent = await run_parsing(body, self._runtime.load, body)
+            loaded = restore_keys(sent, self._runtime.for_session(query.session).loaded)
         else:
             loaded = self._select(query.name)
-        await self._target.controller.put(loaded, query.session, query.seed)
+        await self._runtime.controller.put(loaded, query.session, query.seed)
         return await self.get_scenario(query, b"", "")
 
     @property
     def _library(self) -> Mapping[str, ParsedScenario]:
         """What there is to switch within; where the server was given nothing, what comes with the emulator."""
-        return self._target.library or load_bundled()
+        return self._runtime.library or load_bundled()
 
     def _select(self, name: str) -> ParsedScenario:
         library = self._library
@@ -73,7 +74,7 @@ class Handlers(RequestHandlers, StatusHandlers):
         return found
 
     async def list_scenarios(self, query: models.NoQuery, body: bytes, name: str) -> models.Library:
-        active = self._target.active.loaded
+        active = self._runtime.active.loaded
         return models.Library(
             scenarios=[
                 models.LibraryEntry(
@@ -88,19 +89,19 @@ class Handlers(RequestHandlers, StatusHandlers):
         )
 
     async def reset(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
-        await self._target.controller.reset(query.session)
+        await self._runtime.controller.reset(query.session)
         return await self.get_scenario(query, b"", "")
 
     async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:
         found: dict[str, models.SessionState] = {}
-        for told in (await self._target.controller.gather("sessions")).values():
+        for told in (await self._runtime.controller.gather("sessions")).values():
             for state in map(models.SessionState.model_validate, as_array(told)):
                 found[state.name] = _join(found.get(state.name), state)
         sessions = sorted(found.values(), key=lambda state: -state.idle_seconds)
         return models.SessionList(sessions=sessions)
 
     async def end_session(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionEnded:
-        if not await self._target.controller.end_session(name):
+        if not await self._runtime.controller.end_session(name):
             raise ProblemError(404, "No such session", f"There is no session {name!r}.")
         return models.SessionEnded(name=name)
 
@@ -109,12 +110,12 @@ class Handlers(RequestHandlers, StatusHandlers):
             models.check_session(name)
         except ValueError as error:
             raise ProblemError(400, "Bad session", f"{error}, not {name!r}.") from None
-        _check_vendor(body.vendor, self._target.find(name).apps)
-        self._target.for_session(name)  # from now on it exists
-        return models.Listening(url=await self._target.listen(name, body.vendor))
+        _check_vendor(body.vendor, self._runtime.find(name).apps)
+        self._runtime.for_session(name)  # from now on it exists
+        return models.Listening(url=await self._runtime.listen(name, body.vendor))
 
     async def list_deployments(self, query: models.DeploymentsQuery, body: bytes, name: str) -> models.Deployments:
-        apps = self._target.for_session(query.session).apps
+        apps = self._runtime.for_session(query.session).apps
         if query.vendor is not None:
             _check_vendor(query.vendor, apps)
         return models.Deployments(
@@ -127,7 +128,7 @@ class Handlers(RequestHandlers, StatusHandlers):
         )
 
     async def get_clock(self, query: models.SessionQuery, body: bytes, name: str) -> models.ClockState:
-        emulator = self._target.for_session(query.session).emulator
+        emulator = self._runtime.for_session(query.session).emulator
         clock = emulator.clock
         now = clock.now()
         scale = clock.scale if isinstance(clock, RealClock) else 0.0
@@ -142,15 +143,15 @@ class Handlers(RequestHandlers, StatusHandlers):
     async def move_clock(self, query: models.SessionQuery, body: models.Advance, name: str) -> models.ClockState:
         if body.advance is not None:
             seconds = parse_duration(body.advance)
-            if self._target.for_session(query.session).emulator.clock.now() + seconds > LAST:
+            if self._runtime.for_session(query.session).emulator.clock.now() + seconds > LAST:
                 raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
-            await self._target.controller.advance(seconds, query.session)
+            await self._runtime.controller.advance(seconds, query.session)
         if body.clock is not None:
-            await self._target.controller.change_clock(body.clock, query.session)
+            await self._runtime.controller.change_clock(body.clock, query.session)
         return await self.get_clock(query, b"", "")
 
     async def get_timing(self, query: models.NoQuery, body: bytes, name: str) -> models.TimingReport:
-        timing = self._target.timing
+        timing = self._runtime.timing
         return models.TimingReport(
             valid=timing.invalid is None,
             reason=timing.invalid,

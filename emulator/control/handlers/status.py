@@ -13,13 +13,13 @@ from pathlib import Path
 from emulator import __version__
 from emulator.control import models
 from emulator.control.problem import MOST_MISTAKES
-from emulator.control.target import Target
 from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
 from emulator.core.quota import Level
 from emulator.core.storage import StoreLostError
 from emulator.journal.record import JournalEntry
 from emulator.observability.metrics import Page, render_metrics
+from emulator.runtime.runtime import Runtime
 from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.matching import RuleResult, find_nearest
 from emulator.scenario.source import Document
@@ -32,8 +32,8 @@ _PAGE = 4096  # bytes, on the systems that have the file
 class StatusHandlers:
     """One method a route: its query, its body, the name that ends its path."""
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     async def list_limits(self, query: models.SessionQuery, body: bytes, name: str) -> models.Limits:
         levels = await self._find_levels(query.session)
@@ -44,7 +44,7 @@ class StatusHandlers:
         with suppress(StoreLostError):  # that is told, too
             levels = await self._find_levels(query.session or "")
         await run_in_thread(import_module, "prometheus_client")
-        return render_metrics(Page(self._target.metrics, levels, query.session, self._target.store.health))
+        return render_metrics(Page(self._runtime.metrics, levels, query.session, self._runtime.store.health))
 
     async def _find_levels(self, session: str) -> list[Level]:
         """How the limits stand, those too of which nobody has asked anything yet.
@@ -52,7 +52,7 @@ class StatusHandlers:
         Raises:
             StoreLostError: calls are refused for want of it.
         """
-        emulator = self._target.find(session).emulator
+        emulator = self._runtime.find(session).emulator
         now = emulator.clock.now() - emulator.started
         try:
             levels = list(await emulator.state.levels(session, now))
@@ -62,8 +62,8 @@ class StatusHandlers:
         return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
 
     async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
-        rules = self._target.for_session(query.session).loaded.scenario.rules
-        calls = self._target.journal.list_calls(query.session)
+        rules = self._runtime.for_session(query.session).loaded.scenario.rules
+        calls = self._runtime.journal.list_calls(query.session)
         hits: Counter[str | None] = Counter()
         last: dict[str | None, str] = {}
         async for call in cooperative(calls):
@@ -88,11 +88,11 @@ class StatusHandlers:
         )
 
     async def get_status(self, query: models.NoQuery, body: bytes, name: str) -> models.Status:
-        target = self._target
-        busy = [row for active in target.active_scenarios for row in active.emulator.busy]
+        runtime = self._runtime
+        busy = [row for active in runtime.active_scenarios for row in active.emulator.busy]
         return models.Status(
             version=__version__,
-            uptime_seconds=round(target.uptime, 3),
+            uptime_seconds=round(runtime.uptime, 3),
             memory=_measure_memory(),
             tasks=len(asyncio.all_tasks()),
             vendors=[
@@ -102,27 +102,27 @@ class StatusHandlers:
                     requests=int(metrics.total("requests")),
                     failed=int(metrics.total("failed")),
                 )
-                for vendor, metrics in target.metrics.items()
+                for vendor, metrics in runtime.metrics.items()
             ],
             servers=[
                 models.ServerLoad(session=session, vendor=vendor, deployment=deployment, running=running, queued=queued)
                 for (session, vendor, deployment), running, queued in busy
             ],
             journal=models.JournalState(
-                entries=len(target.journal),
-                bytes=target.journal.size,
-                forgotten=target.journal.forgotten,
-                emptied=target.journal.emptied,
+                entries=len(runtime.journal),
+                bytes=runtime.journal.size,
+                forgotten=runtime.journal.forgotten,
+                emptied=runtime.journal.emptied,
             ),
-            sessions=sum(1 for _ in target.sessions),
-            own_sessions=target.sessions.own,
-            forgotten_sessions=target.sessions.forgotten,
-            lateness_p99=target.timing.latest.ttft.quantile(0.99),
-            valid=target.timing.invalid is None,
+            sessions=sum(1 for _ in runtime.sessions),
+            own_sessions=runtime.sessions.own,
+            forgotten_sessions=runtime.sessions.forgotten,
+            lateness_p99=runtime.timing.latest.ttft.quantile(0.99),
+            valid=runtime.timing.invalid is None,
         )
 
     async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
-        check = self._target.check
+        check = self._runtime.check
         findings = await run_parsing(body, check, body)
         rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MOST_MISTAKES]]
         errors = [row for severity, row in rows if severity == "error"]

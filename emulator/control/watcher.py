@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from emulator.control.target import Target
 from emulator.journal.record import JournalItem
+from emulator.runtime.runtime import Runtime
 
 _EVERY = 0.05  # real seconds between two questions for what others have answered
 
@@ -20,10 +20,10 @@ class JournalWatcher:
     ``hear`` is told of each of them; it must not wait.
     """
 
-    def __init__(self, target: Target, hear: Callable[[JournalItem], None] | None = None) -> None:
-        self._journal = target.journal
-        self._closing = target.closing
-        self._steering = target.controller
+    def __init__(self, runtime: Runtime, hear: Callable[[JournalItem], None] | None = None) -> None:
+        self._journal = runtime.journal
+        self._closing = runtime.closing
+        self._controller = runtime.controller
         self._hear = hear
         self._came = asyncio.Event()
 
@@ -46,12 +46,12 @@ class JournalWatcher:
 
     async def wait(self, seconds: float) -> bool:
         """Until something came since the last time, so many real seconds at most, or until the server closes."""
-        if not self._steering.is_shared:
+        if not self._controller.is_shared:
             return await self._wait(seconds)
         ends = time.monotonic() + seconds
         came = False
         while not came and not self.over:
-            await self._steering.catch_up()
+            await self._controller.catch_up()
             left = ends - time.monotonic()
             came = await self._wait(min(left, _EVERY))
             if left <= 0:

@@ -71,6 +71,6 @@ async def test_once_a_viewer_has_left_a_call_takes_the_steps_it_took_before(star
         while running.built.journal.watchers:
             await asyncio.sleep(0)
     after = await steps_of(running, 20)
-    assert watched["emulator.journal.watcher.JournalWatcher._wake"] == 20
+    assert watched["emulator.control.watcher.JournalWatcher._wake"] == 20
     assert after == before
     assert (running.taken > 0) is (not scenario)
