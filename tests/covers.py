@@ -1,8 +1,8 @@
 """Which test covers which row of a specification, read from the ``covers`` markers of all tests.
 
 A test names a table, as ``group/table``, and rows of it: ``@pytest.mark.covers("azure/errors", "401", "403")``;
-``case=`` names one case of a parametrized test. The groups are the vendors, ``language`` (every name of the scenario language) and
-``promises`` (what people who write tests are promised).
+``case=`` names one case of a parametrized test. The groups are the vendors, ``language`` (every name of the scenario
+language) and ``promises`` (what people who write tests are promised).
 """
 
 import ast
