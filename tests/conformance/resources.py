@@ -44,15 +44,15 @@ _LONGEST = 900  # seconds
 _WAY = re.compile(r"^test_(?:method|raw_response|streaming_response|path_params)_")
 _REFUSED = re.compile(r"Error code: (\d+) - (.*)", re.DOTALL)
 _REASONS: Mapping[str, str] = {
-    r"with id '\S+' not found": "nothing has the id of their mock",
-    r"Missing required parameter: 'model'": "they send no model, and Azure has no other way to know the deployment",
-    r"integer below minimum value": "a value of their mock that the service refuses",
-    r"integer out of range": "a value of their mock that the service refuses",
-    r"^400: (Unsupported|Unrecognized|Unknown|Setting)": "all parameters at once, some of which their model refuses",
-    r"deployment for this resource does not exist": "no deployment has the name of their mock",
-    r"405: Method Not Allowed": "not there, as docs/azure.md says",
-    r"404: Resource not found": "not there, as docs/azure.md says",
-    r"invalid for expected schema": "the strict client holds base64 against the schema before it decodes it",
+    r"with id '\S+' not found": "the id of the mock does not exist",
+    r"Missing required parameter: 'model'": "the test sends no model, and Azure needs it to find the deployment",
+    r"integer below minimum value": "the service refuses this value of the mock",
+    r"integer out of range": "the service refuses this value of the mock",
+    r"^400: (Unsupported|Unrecognized|Unknown|Setting)": "the test sends all parameters, and the model refuses some",
+    r"deployment for this resource does not exist": "the model of the mock does not exist",
+    r"405: Method Not Allowed": "not emulated, see docs/azure.md",
+    r"404: Resource not found": "not emulated, see docs/azure.md",
+    r"invalid for expected schema": "the strict client checks base64 against the schema before it decodes it",
 }
 
 
@@ -111,12 +111,13 @@ def render(found: Mapping[Outcome, int], package: str) -> str:
     passed = sum(count for outcome, count in found.items() if outcome.said == PASS)
     return (
         "# The openai package's own tests\n\n"
-        "Its source distribution tests every resource against a mock that takes anything. Here those of chat,\n"
-        "completions, responses, embeddings, models and images meet `/openai/v1` of the emulator, with its usual\n"
-        "models and `gpt-3.5-turbo-instruct`; blocking and asynchronous clients, strict and loose.\n"
-        f"Written by `{COMMAND}`, FOLDER being the unpacked source distribution.\n\n"
-        f"{package}: {passed} of {sum(found.values())} pass; for the rest, the reason stands beside it.\n\n"
-        "| resource | operation | tests | outcome | why |\n| --- | --- | --- | --- | --- |\n"
+        "The openai package's source distribution has tests for every resource. They were written for a mock server\n"
+        "that accepts any request. This page has their results against `/openai/v1` of the emulator.\n\n"
+        "Tested: chat, completions, responses, embeddings, models and images; blocking and asynchronous clients,\n"
+        "strict and loose; the default models and `gpt-3.5-turbo-instruct`. *Tests* is the number of tests.\n\n"
+        f"`{COMMAND}` writes this page; FOLDER is the unpacked source distribution.\n\n"
+        f"{package}: {passed} of {sum(found.values())} pass. Every other row has the reason.\n\n"
+        "| resource | operation | tests | outcome | reason |\n| --- | --- | --- | --- | --- |\n"
         + "".join(_list_rows(found))
     )
 

@@ -156,10 +156,11 @@ def render(rows: list[Row], known: Mapping[tuple[Key, str], str]) -> str:
     reasons = "".join(f"- {', '.join(key)}, `{test}`: {why}\n" for (key, test), why in sorted(known.items()))
     return (
         "# Clients\n\n"
-        "Real clients, unmodified, against a running emulator: what was tried of each, and whether it works.\n"
-        f"Written by `{COMMAND}` from the tests in `tests/conformance`, with the clients installed that are\n"
-        "to be tried; a file's name after it tries that file alone. What is not installed keeps its verdict.\n\n"
+        "This table lists real, unmodified client libraries, the operations that were tested with each against a\n"
+        "running emulator, and the result. *Tried with* is the version of the client in the latest test.\n\n"
+        f"`{COMMAND}` writes this page from the tests in `tests/conformance`, with the clients that are installed.\n"
+        "Add a file name to run that file alone. The rows of clients that are not installed keep their verdict.\n\n"
         f"{count} of {len(rows)} operations work.\n\n"
         f"{_HEAD}{''.join(f'{row}{chr(10)}' for row in rows)}"
-        f"\n## What is known to fail, and why\n\n{reasons or 'Nothing.' + chr(10)}"
+        f"\n## Known failures and why\n\n{reasons or 'None.' + chr(10)}"
     )

@@ -199,7 +199,7 @@ LIMITS = (
 COUNTS = ("limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens")
 
 
-def test_limits_are_told_by_answers_and_refusals(live_with: Callable[[str], Running]) -> None:
+def test_limits_are_in_answers_and_refusals(live_with: Callable[[str], Running]) -> None:
     running = live_with(f"clock: frozen\n{LIMITS}")
     base = f"{running.urls['azure']}/openai/v1/"
     with openai.OpenAI(base_url=base, api_key=running.key("k"), max_retries=0) as client:

@@ -292,7 +292,7 @@ def test_what_the_client_reads_of_a_refusal(live_with: Callable[[str], Running],
 
 
 @pytest.mark.covers("azure/traps", "tries")
-def test_throttling_is_retried_as_told(live_with: Callable[[str], Running]) -> None:
+def test_throttling_is_retried_after_the_wait(live_with: Callable[[str], Running]) -> None:
     running = live_with(
         "rules:\n"
         "  - name: once\n    when: {vendor: azure}\n    times: {first: 1}\n"

@@ -53,7 +53,7 @@ def ask_openai(running: Running, vendor: str, path: str, model: str) -> tuple[in
         return answer.retries_taken, time.monotonic() - begun
 
 
-def test_openai_waits_as_long_as_it_is_told(live_with: LiveWith) -> None:
+def test_openai_waits_for_retry_after(live_with: LiveWith) -> None:
     retries, seconds = ask_openai(live_with(TWICE.format("real")), "databricks", "/serving-endpoints", CHAT)
     assert retries == 2
     assert seconds >= 2.0

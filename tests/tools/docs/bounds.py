@@ -14,87 +14,101 @@ from emulator.scenario.yaml_reader import _DEEPEST
 from emulator.vendors.openvino.rapidjson import DEEPEST
 
 _SIZES = frozenset({"body", "decompressed", "text", "added"})
-_TOLD = {
-    "body": "413 or what the vendor says of a body that is too large",
+_RESPONSES = {
+    "body": "413 or the vendor's error for a body that is too large",
     "decompressed": "the same",
-    "values": "what the vendor says of a body that is no JSON",
-    "text": "the same; a text takes 1, 2 or 4 bytes for each of its characters, as the widest of them needs",
-    "messages": "the vendor's refusal of `messages`",
-    "tools": "the vendor's refusal of `tools`",
-    "inputs": "the vendor's refusal of its inputs; its own limit first where it has one",
-    "answers": "the vendor's refusal of `n`",
-    "tokens": "the vendor's refusal of `n`, or of the text that it shall repeat or tell the tokens of",
-    "components": "the vendor's refusal of its inputs",
+    "values": "the vendor's error for invalid JSON",
+    "text": "the same; a text takes 1, 2 or 4 bytes per character, as its widest character needs",
+    "messages": "the vendor's error for `messages`",
+    "tools": "the vendor's error for `tools`",
+    "inputs": "the vendor's error for its inputs; the vendor's own limit applies first if it has one",
+    "answers": "the vendor's error for `n`",
+    "tokens": "the vendor's error for `n`, or for the prompt if the request asks for its text or its tokens",
+    "components": "the vendor's error for its inputs",
     "faults": "400, `application/problem+json`",
-    "added": "an answer with as much of the fault as there is room for",
-    "writes": "an answer whose last write has all the rest",
+    "added": "a response with as much of the fault as fits",
+    "writes": "a response with all the rest in its last write",
 }
 _HEAD = """\
 # Bounds
 
-An emulator that breaks on purpose must not break by accident: what a request may cost is bounded before it is done, and what takes long is
-done beside the event loop, so that others are answered meanwhile. Whoever meets a bound reads a refusal in the vendor's own words: its own
-where it has such a limit, else its usual envelope.
+The cost of every request is bounded, so that no request can stop or block the emulator. Bounds are checked before the work is done. Long
+work runs in a separate thread, so that other requests are answered in the meantime.
 
-## One call
+A request that exceeds a bound gets an error in the vendor's format. If the vendor has such a limit, the error is the vendor's own.
 
-A scenario sets them: `bounds: {inputs: 10000, body: 128MiB}`. A vendor's own limit holds where it is lower.
+## One request
 
-| key | default | bounds | a client sees |
+Set these bounds in a scenario: `bounds: {inputs: 10000, body: 128MiB}`. If the vendor's own limit is lower, it applies.
+
+| key | default | bounds | response |
 | --- | --- | --- | --- |
 """
 _REST = f"""
 ## Fixed bounds
 
-| of | bound | what is told |
+You cannot change these. *`emulator check` and `PUT`* means that both report the line of the scenario.
+
+| subject | bound | effect |
 | --- | --- | --- |
-| a schema to meet | 6,000 steps, 64 KiB of JSON, 96 levels; reading a pattern counts, too | the vendor's refusal: no instance was found within the bound |
-| a grammar of a custom tool | {LONGEST_GRAMMAR:,} characters, 500 rules, each read again only so often | the vendor's refusal: the grammar is not valid |
-| levels of a body of JSON | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | what the vendor says of a body that is no JSON, or is too deep |
-| values of a prompt that a tool's parameters may take | the first {_PROMPT:,} characters of the prompt, {_MOST_MEMBERS} members of an enumeration, {_MOST_NUMBERS} numbers, {_MOST_TRIALS} parameters | values of our own |
-| a reply once its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and no more than `text` | the vendor's internal error; the log names the rule |
-| faults of one rule | {_MOST_FAULTS} | `emulator check` and `PUT` name the line |
-| a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
-| a text that an error repeats, a value of the request or a name in it | {ERROR_TEXT:,} characters | its beginning |
-| a prompt | one beyond 1 MiB of text is taken to go on as it begins when its tokens are counted | |
+| a JSON Schema to satisfy | 6,000 steps, 64 KiB of JSON, 96 levels; parsing a pattern counts, too | the vendor's error: no instance was found within the bound |
+| a grammar of a custom tool | {LONGEST_GRAMMAR:,} characters, 500 rules, each parsed a bounded number of times | the vendor's error: the grammar is not valid |
+| levels of a JSON body | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | the vendor's error for invalid or too deep JSON |
+| values of a prompt that are used as arguments of a tool | the first {_PROMPT:,} characters of the prompt, {_MOST_MEMBERS} members of an enumeration, {_MOST_NUMBERS} numbers, {_MOST_TRIALS} parameters | generated values |
+| a reply after its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and at most `text` | the vendor's internal error; the log names the rule |
+| faults of one rule | {_MOST_FAULTS} | `emulator check` and `PUT` |
+| a compressed body that cannot be decompressed | | it is parsed as it is, and the vendor refuses it |
+| a value or a name of the request that an error message repeats | {ERROR_TEXT:,} characters | the message has its beginning |
+| a prompt | 1 MiB of text; the token count of a longer one is extrapolated from its beginning | |
 | the headers `x-emulator-fault`, `-error`, `-ttft` together | 8,192 characters | 400, `application/problem+json` |
 | outputs of a classic model | 524,288 values | 400 |
-| a duration | a century (36,525 days) | `emulator check` and `PUT` name the line |
+| a duration | a century (36,525 days) | `emulator check` and `PUT` |
 | a clock's scale | 0.000001 to 1,000,000 | the same |
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
-| a file of a scenario | 50,000 values and 8 MiB of text once aliases are written out, {_DEEPEST} levels | the same |
-| a file of a scenario, or of an answer beside it | 16 MiB; all answers together 64 Mi characters | the same |
+| the content of a scenario file | 50,000 values and 8 MiB of text after aliases are expanded, {_DEEPEST} levels | the same |
+| the size of a scenario file, or of a reply file next to it | 16 MiB; all reply files together 64 Mi characters | the same |
 | credentials of a scenario | 1,000 | the same |
-| mistakes of a scenario or a control request | the first 200 are told one by one | how many more there are |
-| a control request that is no scenario | 10,000 values, 4 MiB of text | 413, `application/problem+json` |
-| a regular expression | {LONGEST:,} characters, 2 MiB once it is compiled; no look-around, no back-reference | `emulator check` and `PUT` name the line |
-| all regular expressions of a scenario or a control request | {MOST_STEPS:,} steps to read and compile them: a word some tens, `\\w+` 2,000, `\\w{{1,20}}` 27,000 | the same |
-| a text that an expression is searched in | 2·10^9 steps: characters times what the expression takes (`\\w+`: a million characters) | it is searched up to there, and the log says so once for each expression |
+| mistakes of a scenario or a control request | the first 200 are listed | a count of the others |
+| a control request other than a scenario | 10,000 values, 4 MiB of text | 413, `application/problem+json` |
+| a regular expression | {LONGEST:,} characters, 2 MiB after compilation; no look-around, no back-reference | `emulator check` and `PUT` |
+| all regular expressions of a scenario or a control request | {MOST_STEPS:,} steps to parse and compile them: a word takes some tens, `\\w+` 2,000, `\\w{{1,20}}` 27,000 | the same |
+| a text that an expression searches | 2·10^9 steps: characters times the cost of the expression (`\\w+`: a million characters) | only the text up to there is searched; the log has one line for each such expression |
 
-A regular expression is searched in a time that grows with the text alone, and beside the event loop where that may be long. Headers that say
-where an answer ends (`Content-Length`, `Transfer-Encoding`, `Connection` and the like) are nobody's to set: statuses without a body
-(204, 304) have none, whatever bends the answer, and a connection that is kept is in step. Dates end with the year 9999, whatever a clock says.
+Regular expressions are searched in time linear in the text. Long searches run in a separate thread.
 
-What is remembered between calls is bounded as well: answers to repeated calls by what they weigh, patterns of schemas, machines and words by the
-room they take, names that clients make up to the latest 10,000, labels of metrics to 2,000 a vendor (the rest is `_OTHER`), and what was found out
-of a scenario goes with it. A process that is left running is full after an hour or so, and grows no more.
+A scenario cannot set headers that frame a response, such as `Content-Length`, `Transfer-Encoding` and `Connection`. Statuses without a body
+(204, 304) have none, even with a fault. So a connection that stays open never loses its framing. Dates end with the year 9999, on any clock.
 
-Others wait for each piece of work on the event loop: as a rule some milliseconds, up to 100 for a body of 300,000 members, which is read in one go,
-and longer where a scenario has the journal keep far more than its usual 10,000 calls: 50,000 take 0.3 s to forget, or to be looked through for what
-is garbage. Who closes a connection, or only its own side of it, before the answer begins has left, as with most servers.
+**Caches** are bounded as well:
 
-## Attack it yourself
+- cached responses, schemas, regular expressions and words: by their size;
+- names that clients make up: the latest 10,000;
+- labels of metrics: 2,000 for each vendor; the rest is counted as `_OTHER`.
 
-`python -m tests.tools.fuzz --seconds 600 --seed 1` starts an emulator of its own and bends every golden exchange in its structure and in its bytes,
-over all vendors and profiles, with faults, limits and clocks drawn for each round. It looks for bugs of ours, connections out of step, answers
-that take more than a second of work, and memory (from the 300th round on: by then what it remembers is nearly full)
-and files that do not come back; what it finds is printed at once, kept in
-`--findings FOLDER`, and makes it end with 1. The same seed sends the same requests: `--first 172 --rounds 1` sends those of one round again.
+Data derived from a scenario is removed with the scenario. The memory of a process that keeps running reaches its maximum after an hour or so.
 
-`python -m tests.tools.attack` sends everything that was ever made to stop it, and something giant in each place of each request: for every one it tells
-how long health took at worst, how much memory grew, how it was answered, and whether the next call was right. `--only WORDS` sends some of
-them, `--every` puts every giant in every place, which takes hours; `--worst 1` allows for a machine that is busy.
+**Delays for other requests.** Work on the event loop delays other requests, as a rule by some milliseconds. The maximum is about 100 ms, for a
+body of 300,000 members, which is parsed at once. It is longer only if a scenario sets a journal much larger than the default of 10,000
+requests. Clearing a journal of 50,000 takes 0.3 s, and so does garbage collection.
+
+A client that closes (or half-closes) the connection before the response starts is treated as disconnected, as with most servers.
+
+## Test the bounds yourself
+
+`python -m tests.tools.fuzz --seconds 600 --seed 1` starts its own emulator and sends mutated requests, made from recorded exchanges of all
+vendors and profiles. It draws faults, limits and clocks for each round. It detects:
+
+- bugs of the emulator and connections that lost their framing;
+- responses that take more than a second of work;
+- growth of memory (from round 300 on, when the caches are nearly full) and files that stay open.
+
+A finding is printed at once, stored in `--findings FOLDER`, and makes the exit code 1. The same seed sends the same requests:
+`--first 172 --rounds 1` repeats those of one round.
+
+`python -m tests.tools.attack` sends every known attack, and an oversized value in each place of each request. For each it reports the slowest
+health check, the growth of memory, the response, and whether the next request succeeded. `--only WORDS` selects some attacks. `--every` puts
+every oversized value in every place, which takes hours. `--worst 1` allows for a busy machine.
 """
 
 
@@ -107,4 +121,4 @@ def _tell() -> Iterator[str]:
     for name, field in CallBounds.model_fields.items():
         default = getattr(DEFAULT, name)
         shown = f"{default // 1024**2} MiB" if name in _SIZES else f"{default:,}"
-        yield f"| `{name}` | {shown} | {field.description} | {_TOLD[name]} |\n"
+        yield f"| `{name}` | {shown} | {field.description} | {_RESPONSES[name]} |\n"

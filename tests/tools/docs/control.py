@@ -7,28 +7,36 @@ from emulator.control.routes import ROUTES, Route
 _HEAD = """\
 <!-- Made by `python -m tests.tools.docs`; a test compares it with the program. -->
 
-# Steering it while it runs
+# Control API
 
-Under `/_emulator/` on every port; `/_emulator/openapi.json` describes all that these routes take and give. `emulator.client` has a method for each
-of those that tests need ([testing.md](testing.md)), and [operating.md](operating.md) says who may ask.
+You control a running emulator over HTTP: change the scenario, move the clock, read the journal, verify requests. The API is below
+`/_emulator/` on every port. `/_emulator/openapi.json` describes all requests and responses.
 
-| request | does | asks for |
+From Python, use `emulator.client` ([testing.md](testing.md#python)), which has a method for everything that tests need.
+[operating.md](operating.md#access-control) describes who has access.
+
+| request | effect | query parameters |
 | --- | --- | --- |
 """
 _REST = """
-A scenario is sent as it is: `curl -T FILE http://127.0.0.1:4010/_emulator/scenario`. Every field of a call filters the list of them
-(`/requests?status=429&stream=true`); `/events` goes on where one left off with `since=` or `Last-Event-ID`, and with
-`most=` tells of so many calls a second at most: of more the latest, and an event `skipped` says how many were not told. `{"advance": "60s"}` moves the clock.
-`?session=NAME` means that session alone ([sessions.md](sessions.md)).
+- **Load a scenario** by sending the file as it is: `curl -T FILE http://127.0.0.1:4010/_emulator/scenario`.
+- **Filter requests** by any field of a record: `/requests?status=429&stream=true`.
+- **Resume events** after a disconnect with `since=` or the header `Last-Event-ID`.
+- **Limit events** with `most=`, the maximum number per second. Of more you get the latest, and an event `skipped` with the number of the others.
+- **Advance the clock** with the body `{"advance": "60s"}`.
+- **Address one session** with `?session=NAME` ([sessions.md](sessions.md)).
 
-## Asking whether the calls were as expected
+## Verify requests
 
-`POST /_emulator/verify` takes the facets of a rule's `when`, and of the outcome `status`, `error`, `rule`, `fault`, `attempt`, `retries`,
-`whole`, `client_left`, `traced`, `finish_reason` and `completion_tokens`; `within` waits until it holds:
+`POST /_emulator/verify` checks the requests that were made. `calls` takes the fields of a rule's `when`. It also takes fields of the outcome:
+`status`, `error`, `rule`, `fault`, `attempt`, `retries`, `whole`, `client_left`, `traced`, `finish_reason` and `completion_tokens`.
+`within` waits until the expectation is met:
 
 ```json
 {"session": "a", "calls": {"vendor": "databricks", "prompt": {"contains": "tides"}, "status": 200}, "times": {"exactly": 1}, "within": "2s"}
 ```
+
+If it is not met, the status is 406 and `detail` shows the nearest requests:
 
 ```
 expected exactly 1 call of databricks whose prompt contains 'tides', status 200; there was none within 2 s.
@@ -37,8 +45,8 @@ expected exactly 1 call of databricks whose prompt contains 'tides', status 200;
       vendor ✓   prompt ✗ contains 'tides'   status ✓
 ```
 
-`times` is `{exactly, at_least, at_most}`, without a word at least one; `order: [calls, …]` in place of `calls` wants them one after the
-other, others between them allowed.
+`times` is `{exactly, at_least, at_most}`; the default is at least one. In place of `calls`, `order: [calls, …]` expects requests in that order;
+other requests between them are allowed.
 """
 
 

@@ -1,4 +1,4 @@
-"""The page on metrics, from the families that are told."""
+"""The page on metrics, from the exported metric families."""
 
 # ruff: noqa: E501 -- the page is as wide as its neighbours
 
@@ -10,9 +10,10 @@ _HEAD = """\
 
 # Metrics
 
-`GET /_emulator/metrics` tells in Prometheus' text format what the calls of this process add up to; `?session=NAME` what a session's do. The
-vendors' own metrics keep their own paths and names. Nothing is written down while a call is answered: calls that are over are counted some
-hundred at a time, or when somebody asks.
+`GET /_emulator/metrics` returns metrics of all requests in the Prometheus text format. Add `?session=NAME` for the metrics of one session. The
+vendors' own metrics keep their own paths and names.
+
+Requests are counted after they end, some hundred at a time, or when you read the metrics. So metrics do not slow down a response.
 
 ```yaml
 # prometheus.yml
@@ -22,34 +23,36 @@ scrape_configs:
     static_configs: [{targets: ["127.0.0.1:4010"]}]
 ```
 
-Each replica is scraped on its own. A server with `--control-token` takes it as `authorization: {credentials: TOKEN}`.
+Scrape each replica by itself. For a server with `--control-token`, add `authorization: {credentials: TOKEN}`.
 
-[grafana.json](grafana.json) is a dashboard over all of them: *Dashboards*, *New*, *Import*; it asks for nothing but the data source.
+[grafana.json](grafana.json) is a Grafana dashboard of all these metrics. Import it with *Dashboards*, *New*, *Import*; it only asks for the
+data source.
 
-| metric | kind | labels | tells |
+| metric | kind | labels | meaning |
 | --- | --- | --- | --- |
 """
 _REST = f"""
-## What the labels say
+## Labels
 
-- `model` and `gen_ai_request_model` are deployments of the catalogue and of scenarios by their names; whatever else a client asks for is
-  `{OTHER}`, so that clients cannot make labels up. Of rules the first thousand names are told, of sessions the thousand used last.
-- `code` is the status; 0 is a call that ended without an answer. `error` and `error_type` are absent where nothing failed, else the kind of
-  refusal (`rate_limited`), a status that a fault set (`502`), `client_left`, or `cut` for an answer that a fault ended.
-- `gen_ai_provider_name` is `azure.ai.openai` below `/openai`, else `azure.ai.inference`, and the vendor's name for all others.
-- `gen_ai_operation_name` is `chat`, `text_completion`, `embeddings`, `rerank` or `images`. Calls that were refused before anybody knew what
-  they asked are told in `emulator_requests_total` alone.
-- `cache` is `heads` (of requests that the short road knows), `calls` (requests that came before, byte for byte) or `texts` (of prompts, whose
-  tokens are known). All are bounded. Words and their tokens are remembered, too, and looked up too often to be counted.
-- Completion tokens are those that went out: a client that leaves after the third token has had three.
+- `model` and `gen_ai_request_model` are names of deployments, from the vendor's model list or your scenario. Any other model is `{OTHER}`, so
+  clients cannot create labels. The first thousand names of rules and the thousand most recent sessions have labels.
+- `code` is the HTTP status; 0 is a request that ended without a response.
+- `error` and `error_type` are absent if nothing failed. Otherwise they are the kind of refusal (`rate_limited`), a status that a fault set
+  (`502`), `client_left`, or `cut` for a response that a fault ended.
+- `gen_ai_provider_name` is `azure.ai.openai` below `/openai`, `azure.ai.inference` elsewhere on Azure, and the vendor's name for all others.
+- `gen_ai_operation_name` is `chat`, `text_completion`, `embeddings`, `rerank` or `images`. A request that was refused before its operation was
+  known is counted in `emulator_requests_total` only.
+- `cache` is one of three: `heads` (request heads of the [fast path](performance.md#fast-path)), `calls` (requests repeated byte for byte) or
+  `texts` (token counts of prompts). All are bounded. The cache of words and their tokens is not counted, because it is used too often.
+- Completion tokens are tokens that were sent. A client that disconnects after the third token counts three.
 
-Times are the scenario's: under `clock: {{scale: 60}}` a minute of a histogram is a second of yours.
+Times are scenario time: with `clock: {{scale: 60}}` a minute in a histogram is one real second.
 
-## The conventions
+## OpenTelemetry conventions
 
-The names that begin with `gen_ai_server` are OpenTelemetry's [metrics of model servers](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md)
-as its exporters write them for Prometheus, and their buckets are that document's. It is in development; `emulator_build_info` names the schema,
-`{SCHEMA}`.
+The names that begin with `gen_ai_server` are OpenTelemetry's [metrics of model servers](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md),
+as its exporters write them for Prometheus. The buckets are those of that document. The document is in development; `emulator_build_info` names
+the schema, `{SCHEMA}`.
 
 | histogram | buckets, seconds |
 | --- | --- |

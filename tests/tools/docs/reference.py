@@ -15,8 +15,10 @@ _HEAD = """\
 
 # The scenario language, version 1
 
-Every key, with what it takes and an example that works. An example stands in place of the `…` above its table.
-Keys that are not `required` can be left out; a key that is not here is a mistake, reported with its line and the
+This page lists every key of a scenario with its values and a working example. Insert the example in place of the `…`
+in the line above its table.
+
+You can leave out any key that is not `required`. An unknown key is a mistake; `emulator check` reports its line and the
 nearest known name.
 
 A duration has a unit: `250ms`, `1.5s`, `2m`, `1h`. A size has one too: `64KiB`, `4MiB`. Where rules and limits name
@@ -57,7 +59,7 @@ def _tell(entry: Chapter | Section) -> Iterator[str]:
         yield from ("", "Takes a [position](#position).")
     if entry.place != "…":
         yield from ("", f"`{entry.place}`")
-    yield from ("", "| key | takes | means | example |", "| --- | --- | --- | --- |")
+    yield from ("", "| key | values | meaning | example |", "| --- | --- | --- | --- |")
     required = [as_text(key) for key in as_array(definition.get("required", []))]
     for key, example in entry.examples.items():
         schema = as_object(found[key])

@@ -12,9 +12,9 @@ from tests.untyped_json import JSON
 _HEAD = """\
 ## Vendors
 
-`vendors: {tgi: {max_best_of: 4}}` sets a switch; `vendors: {tgi: false}` leaves the vendor out. A `profile` sets many
-at once, and a switch that is given beside it wins. Below stands what each switch takes, and what it is where a scenario
-says nothing: first in the default profile, then in those where it is something else.
+`vendors: {tgi: {max_best_of: 4}}` sets a switch, and `vendors: {tgi: false}` turns the vendor off. A `profile` sets many
+switches at once; a switch that you set as well wins. The column *default* has the value in the default profile,
+followed by the profiles in which it differs.
 """
 
 
@@ -23,7 +23,7 @@ def tell_vendors() -> Iterator[str]:
     yield _HEAD
     for name, vendor in VENDORS.items():
         yield from (f"### vendors.{name}", "", f"{vendor.title}.", "")
-        yield from ("| switch | takes | if absent | means |", "| --- | --- | --- | --- |")
+        yield from ("| switch | values | default | meaning |", "| --- | --- | --- | --- |")
         for key, schema in switches(vendor).items():
             yield f"| `{key}` | {takes(schema)} | {_tell_defaults(vendor, key)} | {_sentence(schema)} |"
         yield ""
