@@ -18,7 +18,7 @@ class Interrupted(Exception):
 
 
 class Breaker:
-    """Opens after some failures in a row; while it is open, nobody is asked."""
+    """Opens after some failures in a row; while it is open, no request is sent."""
 
     def __init__(self, failures: int = 3, rest: float = 30.0, now: Callable[[], float] = time.monotonic) -> None:
         self._most = failures
