@@ -47,9 +47,7 @@ def test_the_page_counts_and_gives_reasons() -> None:
     page = render(read_report(_REPORT), "openai 1.0")
     assert "openai 1.0: 2 of 4 pass" in page
     assert "| chat.completions | create | 2 | pass |  |\n" in page
-    assert (
-        "| 1 | 400: Invalid 'limit': integer out of range. | the service refuses this value of the mock |" in page
-    )
+    assert "| 1 | 400: Invalid 'limit': integer out of range. | the service refuses this value of the mock |" in page
     assert f"| chat.completions | delete | 1 | gone | {UNEXPLAINED} |\n" in page
 
 

@@ -213,7 +213,7 @@ def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
     asked = re.compile(r"since=\d+&most=\d+")
     page.route("**/events?*", lambda route: route.continue_(url=asked.sub("since=0&most=3", route.request.url)))
     page.evaluate("void follow()")  # it is told of three a second, and so of forty at once of the last
-    button = page.get_by_role("button", name="went by unlisted")
+    button = page.get_by_role("button", name="skipped: show the latest")
     button.wait_for()
     page.unroute("**/events?*")
     button.click()
@@ -241,8 +241,8 @@ def test_a_scenario_is_checked_at_its_lines_and_put_to_work(look: Open, emulator
     page.get_by_role("button", name="line 3").click()
     assert page.evaluate("getSelection().toString()") == "rulez: []"
     page.fill("#yaml", "version: 1\nname: other\n")
-    page.get_by_role("button", name="Put to work").click()
-    page.get_by_text("At work.").wait_for()
+    page.get_by_role("button", name="Load", exact=True).click()
+    page.get_by_text("Loaded.").wait_for()
     assert emulator_at_work.scenario().name == "other"
 
 

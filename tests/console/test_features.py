@@ -43,7 +43,7 @@ def test_the_curl_line_repeats_the_call(
     chat(emulator_at_work, HARD, headers={"x-mine": mine, **headers})
     (before,) = emulator_at_work.requests(session=session)
     page = look(console(emulator_at_work), f"calls/{before.id}/{session}")
-    line = page.locator("[aria-label='A curl line that repeats the call']")
+    line = page.locator("[aria-label='curl command that repeats the request']")
     line.wait_for()
     environment = {**os.environ, "TOKEN": "dapi-search-secret"}
     said = subprocess.run(
@@ -60,11 +60,11 @@ def test_a_scenario_is_put_to_work_for_one_session(look: Open, emulator_at_work:
     page = look(console(emulator_at_work), "scenario")
     page.locator("#session option", has_text="a").first.wait_for(state="attached")
     page.select_option("#session", "a")
-    button = page.get_by_role("button", name="Put to work in a")
+    button = page.get_by_role("button", name="Load in session a")
     button.wait_for()
     page.fill("#yaml", page.input_value("#yaml").replace("Good day", "Good evening"))
     button.click()
-    page.get_by_text("At work in session a.").wait_for()
+    page.get_by_text("Loaded in session a.").wait_for()
     chat(emulator_at_work, "Hello", session="a")  # with its key, which was shown cut
     chat(emulator_at_work, "Hello")
     assert [emulator_at_work.requests(session=name)[-1].response.text for name in ("a", "")] == [
@@ -111,7 +111,7 @@ def test_running_and_waiting_calls_are_shown_while_they_are_there(look: Open) ->
             row = page.locator("tr", has_text="databricks-meta-llama-3-3-70b-instruct")
             row.filter(has=page.locator("td:nth-child(5)", has_text="2")).wait_for()
             assert row.locator("td").all_inner_texts()[1:] == ["databricks", "the server's own", "1", "2"]
-            caption = page.locator("figcaption", has_text="Places of model servers").inner_text()
+            caption = page.locator("figcaption", has_text="Model slots").inner_text()
             assert "running 1" in caption
             assert "waiting in the queue 2" in caption
             assert "open 3" in page.locator("figcaption", has_text="Calls").inner_text()

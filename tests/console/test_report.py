@@ -29,7 +29,7 @@ def test_a_report_opens_offline_and_finds_a_call_by_session_rule_and_text(look: 
     page.locator(ROWS).first.click()
     page.locator("#detail").get_by_text("rivers of ink").first.wait_for()
     assert "my run" in page.locator("#link").inner_text()
-    page.locator("summary", has_text="What became of it").wait_for()
+    page.locator("summary", has_text="Outcome").wait_for()
 
 
 def test_of_many_calls_one_is_found_and_opened_wherever_it_stands(

@@ -29,6 +29,21 @@ _RESPONSES = {
     "added": "a response with as much of the fault as fits",
     "writes": "a response with all the rest in its last write",
 }
+_BOUNDS = {  # clearer on this page than the descriptions of the schema
+    "body": "bytes of the request body",
+    "decompressed": "bytes of a compressed body after decompression",
+    "values": "values in a JSON body: members of objects, items of lists",
+    "text": "bytes of all strings in a JSON body after parsing",
+    "messages": "messages of a conversation",
+    "tools": "tools that the request offers",
+    "inputs": "prompts to complete, texts to embed or to rank",
+    "answers": "generated choices for all prompts together",
+    "tokens": "tokens of all choices; each alternative in log probabilities counts as one",
+    "components": "numbers of all vectors: inputs times dimensions, or numbers of a reply's `embedding`",
+    "faults": "faults that the headers of one request ask for",
+    "added": "bytes that faults add to a response; the rest is left out",
+    "writes": "writes that all faults together split a response into",
+}
 _HEAD = """\
 # Bounds
 
@@ -118,7 +133,7 @@ def render() -> str:
 
 
 def _tell() -> Iterator[str]:
-    for name, field in CallBounds.model_fields.items():
+    for name in CallBounds.model_fields:
         default = getattr(DEFAULT, name)
         shown = f"{default // 1024**2} MiB" if name in _SIZES else f"{default:,}"
-        yield f"| `{name}` | {shown} | {field.description} | {_RESPONSES[name]} |\n"
+        yield f"| `{name}` | {shown} | {_BOUNDS[name]} | {_RESPONSES[name]} |\n"

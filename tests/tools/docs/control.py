@@ -4,6 +4,37 @@
 
 from emulator.control.routes import ROUTES, Route
 
+_EFFECTS = {  # shorter than the summary of the OpenAPI document, which is the default
+    "GET ": "Console: a web page that uses the routes below.",
+    "GET /health": "Report that the process runs; independent of the scenario.",
+    "GET /ready": "Report whether every port listens and the scenario is loaded.",
+    "GET /scenario": "Return the active scenario.",
+    "PUT /scenario": "Load another scenario with fresh counters and quotas. Responses that have begun are not changed. "
+    "A scenario with mistakes is rejected.",
+    "POST /check": "Check a scenario and return its mistakes and warnings, without loading it.",
+    "POST /parse": "Return a scenario as JSON, with the line and column of each part, without loading it.",
+    "GET /rules": "Count the recorded requests that each rule matched.",
+    "GET /limits": "Return the remaining amount of each limit, and when it is full again.",
+    "GET /status": "Return the load and the memory use of the process.",
+    "POST /report": "Return the console with the recorded requests inside, as one HTML page that opens without the emulator.",
+    "GET /scenarios": "List the scenarios of the library.",
+    "POST /reset": "Clear journal, counters and quotas, and restart scenario time; the scenario and its clock stay.",
+    "GET /requests": "List the recorded requests; `wait` waits for new ones.",
+    "GET /requests/{id}": "Return one request and its response, with the reason for each rule's match or mismatch.",
+    "GET /events": "Stream the requests as server-sent events: `id` is the `seq`, `data` the record as JSON.",
+    "POST /verify": "Verify that the expected requests were made, now or within a time; otherwise 406 with the difference.",
+    "GET /deployments": "List the available deployments.",
+    "GET /clock": "Return the scenario time.",
+    "POST /clock": "Advance or change the clock.",
+    "GET /sessions": "List the sessions.",
+    "DELETE /sessions/{name}": "End a session: its ports, clock, state and journal.",
+    "POST /sessions/{name}/listen": "Open a port for a vendor that belongs to the session.",
+    "GET /timing": "Return how late the server was against its schedule.",
+    "GET /metrics": "Return Prometheus metrics.",
+    "GET /replicas/metrics": "Return the metrics of every process that shares the store, with a label `replica`.",
+    "GET /ca.pem": "Return the certificate of the local authority, which clients trust.",
+    "GET /openapi.json": "Return the OpenAPI document of this API.",
+}
 _HEAD = """\
 <!-- Made by `python -m tests.tools.docs`; a test compares it with the program. -->
 
@@ -57,5 +88,6 @@ def render() -> str:
 
 def _tell(route: Route) -> str:
     fields = [f"`{name}`" for name in route.query.model_fields]
-    asked = ", ".join(fields) if len(fields) <= 8 else f"every field of a call, and {', '.join(fields[-4:])}"
-    return f"| `{route.method} /_emulator{route.path or '/'}` | {route.summary} | {asked} |"
+    asked = ", ".join(fields) if len(fields) <= 8 else f"every field of a record, and {', '.join(fields[-4:])}"
+    effect = _EFFECTS.get(f"{route.method} {route.path}", route.summary)
+    return f"| `{route.method} /_emulator{route.path or '/'}` | {effect} | {asked} |"

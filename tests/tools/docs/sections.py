@@ -381,7 +381,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         title="Position",
         model="Disconnect",
         place=_FAULT,
-        intro="The point in the response where a fault takes effect. Use at most one of the first four; combine `inside` with any.",
+        intro="Where in the response a fault takes effect. Use at most one of the first four; add `inside` to any.",
         examples={
             "after_tokens": "{type: disconnect, after_tokens: 20}",
             "after_bytes": "{type: disconnect, after_bytes: 1000}",

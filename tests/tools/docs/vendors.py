@@ -12,8 +12,8 @@ from tests.untyped_json import JSON
 _HEAD = """\
 ## Vendors
 
-`vendors: {tgi: {max_best_of: 4}}` sets a switch, and `vendors: {tgi: false}` turns the vendor off. A `profile` sets many
-switches at once; a switch that you set as well wins. The column *default* has the value in the default profile,
+`vendors: {tgi: {max_best_of: 4}}` sets a switch, and `vendors: {tgi: false}` turns the vendor off. A `profile` sets
+many switches at once; a switch that you set as well wins. The column *default* has the value in the default profile,
 followed by the profiles in which it differs.
 """
 
