@@ -30,6 +30,11 @@ class Update(BaseModel):
     until: float
     fails: bool = False
 
+    @property
+    def due(self) -> float:
+        """Unix seconds; an update without a wait is over on every replica, also where the clock is a little behind."""
+        return self.until if self.until > self.since else 0.0
+
 
 class StoredEndpoint(BaseModel):
     """One endpoint.
@@ -73,7 +78,7 @@ class StoredEndpoint(BaseModel):
     def settle(self, now: float) -> StoredEndpoint:
         """The endpoint at a time: what is due by then has come to pass."""
         pending = self.pending
-        if pending is None or self.failed or now < pending.until - _EARLY:
+        if pending is None or self.failed or now < pending.due - _EARLY:
             return self
         if pending.fails:
             return self.but(pending=pending.model_copy(update={"until": 0.0}))
