@@ -1,1 +1,1 @@
-"""The words every other part speaks: asks, calls, plans, errors, clocks and keyed draws."""
+"""Shared models that import nothing else of the package: requests, plans, HTTP, errors, clocks, keyed random draws."""

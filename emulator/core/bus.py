@@ -1,4 +1,4 @@
-"""What replicas tell one another."""
+"""Interface of the message bus and the shared journal of a cluster's replicas."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Protocol
 from emulator.core.json import JSON
 
 MOST_READ = 500
-"""Calls of a session in one answer to ``read``; an answer of fewer calls has all that there were."""
+"""Maximum records per session that ``read`` returns; fewer means that there are no more."""
 
 REPLY_TIMEOUT = 0.3  # real seconds
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change that is under way to all.
+    """Change that was posted to all replicas and awaits their replies.
 
     Fields:
-        number: rises with every change; all replicas hear of them in this order.
-        replicas: those that live, and will reply.
+        number: rises with every change; all replicas receive changes in this order.
+        replicas: live replicas, which will reply.
     """
 
     number: int
@@ -27,71 +27,73 @@ class PendingChange:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
-    """How a world stands by the latest change of it, as one that joins has to know it; ``version``: that change."""
+    """Snapshot of a session's scenario that a joining replica needs; ``version``: the last change it includes."""
 
     version: int
     document: JSON
 
 
 class ClusterBus(Protocol):
-    """Where replicas tell one another of changes, and each what it made of them.
+    """Ordered broadcast of changes between replicas, with their replies, snapshots and shared journal.
 
-    All may raise :class:`emulator.core.storage.StoreLostError`.
+    Every method may raise :class:`emulator.core.storage.StoreLostError`.
     """
 
     @property
     def outlives(self) -> bool:
-        """What it keeps may be wanted by others when this process is gone; else it is told once somebody asks."""
+        """Whether the bus keeps data after this process ends, so that records must be appended without delay."""
 
     @property
     def replica(self) -> str:
-        """What this process is called among them."""
+        """Name of this replica."""
 
     def now(self) -> float:
-        """Unix seconds, the same for all however their own clocks differ."""
+        """Return Unix seconds by the clock that all replicas share."""
 
     async def join(self, *, again: bool = False) -> tuple[str, Mapping[str, ClusterSnapshot]]:
-        """Hear of all that comes from now on; what this store is called until it loses all, and each session's world.
+        """Start to receive changes; return the store's id, which changes when it loses its data, and snapshots.
 
-        The first of several to enter finds no worlds; ``again``: it has been there before, and wants to find them.
+        Snapshots are by session; the first replica to join gets none. ``again``: this replica rejoins, and gets the
+        snapshots in any case.
         """
 
     async def post(self, change: JSON) -> PendingChange:
-        """Tell all of a change that leaves every world as it is."""
+        """Broadcast a change that leaves all snapshots as they are."""
 
     async def change(self, session: str, change: JSON, document: JSON, before: int) -> PendingChange | None:
-        """Tell all of a change of a world, and keep how it stands then; ``None``: another came before it.
+        """Broadcast a change and store the new snapshot; return ``None`` if another change came first.
 
         Args:
-            document: ``None``: the world is no more.
-            before: the version that was changed; 0: there was none.
+            document: new snapshot; ``None`` deletes it.
+            before: version that the change is based on; 0: none.
         """
 
     async def receive(self) -> tuple[int, JSON] | None:
-        """The next change, after a while; ``None``: none has come."""
+        """Return number and content of the next change, or ``None`` after a while without one."""
 
     async def reply(self, number: int, reply: JSON) -> None:
-        """Say what became of a change here."""
+        """Send this replica's reply to a change."""
 
     async def gather_replies(
         self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
-        """What each replica said of a change, of those that did within so many real seconds.
+        """Return the replies by replica that arrive within ``patience`` real seconds.
 
         Args:
-            silent: of whom little is hoped; once the others have replied they are waited for a ``REPLY_TIMEOUT``.
+            silent: replicas that missed earlier replies; after all others replied, the wait for them is limited to
+                ``REPLY_TIMEOUT``.
         """
 
     async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
-        """Enter calls at the end of a session's journal, which keeps the latest ``most``; the number of the first.
+        """Append records to a session's journal, which keeps the latest ``most``; return the first one's number.
 
         Args:
-            batch: a name for them among those that this process enters. The latest is not entered again: whoever
-                lost the answer asks once more.
+            batch: unique name of these records within this process. The latest batch is appended only once, so a
+                caller that lost the result may repeat the command.
         """
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
-        """Calls of all sessions that came after one, in order; of a session no more than ``MOST_READ``."""
+        """Return the records of all sessions after a number, in order; at most ``MOST_READ`` per session."""
 
     async def clear(self, session: str | None, until: int | None) -> None:
-        """Forget one session's journal, or all; calls with higher numbers than ``until`` stay."""
+        """Delete one session's journal, or all; records with numbers above ``until`` stay."""

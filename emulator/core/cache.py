@@ -1,4 +1,9 @@
-"""Bounded caches that are cleared together, and their hit counters."""
+"""Bounded process-wide caches, the events that clear them, and their hit and miss counters.
+
+- :func:`lru` and :class:`Cache`, :class:`SizedCache`: pure functions of their keys; :func:`clear_all` empties them.
+- :func:`scenario_lru`: results that belong to a scenario; :func:`clear_scenario_caches` drops them when it is replaced.
+- :class:`CacheStats`: counters that the metrics page exports by cache name.
+"""
 
 from __future__ import annotations
 
@@ -9,100 +14,103 @@ from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+P = ParamSpec("P")
 
-_clears: list[Callable[[], None]] = []
-_memories: WeakValueDictionary[int, Cache[str, object]] = WeakValueDictionary()
+_SCENARIO_RESULTS = 1024  # of one function
+
+_clear_callbacks: list[Callable[[], None]] = []
+_scenario_clear_callbacks: list[Callable[[], None]] = []
+_instances: WeakValueDictionary[int, Cache[str, object]] = WeakValueDictionary()
 
 
-def lru(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
-    """Remember so many results of a function, those that were asked for last."""
+def lru(maxsize: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
+    """Decorate a pure function with an LRU cache of ``maxsize`` results that :func:`clear_all` empties."""
 
-    def wrap(find: Callable[..., T]) -> _lru_cache_wrapper[T]:
-        remembered = lru_cache(maxsize=most)(find)
-        clear_with_all(remembered.cache_clear)
-        return remembered
+    def wrap(function: Callable[..., T]) -> _lru_cache_wrapper[T]:
+        cached = lru_cache(maxsize=maxsize)(function)
+        clear_with_all(cached.cache_clear)
+        return cached
 
     return wrap
 
 
 def clear_with_all(clear: Callable[[], None]) -> None:
-    """Have this called whenever everything is forgotten."""
-    _clears.append(clear)
+    """Register a callback for :func:`clear_all`."""
+    _clear_callbacks.append(clear)
 
 
 def clear_all() -> None:
-    """Nobody waits, and it is soon found out again."""
-    for clear in _clears:
+    """Empty every :func:`lru`, every :class:`Cache`, and the caches of registered callbacks."""
+    for clear in _clear_callbacks:
         clear()
-    for memory in [*_memories.values()]:
-        memory.clear()
+    for cache in [*_instances.values()]:
+        cache.clear()
 
 
 class Cache(dict[K, T], Generic[K, T]):
-    """What can be found out again."""
+    """Dictionary of recomputable values that :func:`clear_all` empties."""
 
     def __init__(self) -> None:
         super().__init__()
-        _memories[id(self)] = self  # type: ignore[assignment]  # whatever it remembers
+        _instances[id(self)] = self  # type: ignore[assignment]  # of any key and value type
 
 
 class SizedCache(Cache[K, T]):
-    """Finds out a value when it is first asked for; forgets everything once it holds more than it may.
+    """Cache that computes missing values, and empties itself when their total size exceeds a maximum.
 
-    ``weigh``: the room that a key and its value take, in whatever unit ``most`` has.
+    Args:
+        compute: returns the value of a key.
+        measure: returns the size of a key with its value, in the unit of ``max_size``.
     """
 
-    def __init__(self, find: Callable[[K], T], weigh: Callable[[K, T], int], most: int) -> None:
+    def __init__(self, compute: Callable[[K], T], measure: Callable[[K, T], int], max_size: int) -> None:
         super().__init__()
-        self._find = find
-        self._weigh = weigh
-        self._most = most
-        self.held = 0
+        self._compute = compute
+        self._measure = measure
+        self._max_size = max_size
+        self.size = 0
 
     def __missing__(self, key: K) -> T:
-        value = self._find(key)
-        self.charge(self._weigh(key, value))
+        value = self._compute(key)
+        self.charge(self._measure(key, value))
         self[key] = value
         return value
 
-    def charge(self, room: int) -> None:
-        """Some value takes so much more."""
-        self.held += room
-        if self.held > self._most:
+    def charge(self, size: int) -> None:
+        """Add to the total size, for a value that is new or has grown."""
+        self.size += size
+        if self.size > self._max_size:
             self.clear()
-            self.held = room
+            self.size = size
 
     def clear(self) -> None:
         super().clear()
-        self.held = 0
+        self.size = 0
 
 
-P = ParamSpec("P")
-_MOST = 1024  # results of one function
-
-_clears_passing: list[Callable[[], None]] = []
-
-
-def scenario_lru(find: Callable[P, T]) -> Callable[P, T]:
-    """Remember what a function finds, until another scenario is at work."""
-    remembered = lru_cache(maxsize=_MOST)(find)
-    clear_with_scenario(remembered.cache_clear)
-    return remembered  # type: ignore[return-value]  # a cache takes whatever is hashable
+def scenario_lru(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function with an LRU cache that :func:`clear_scenario_caches` empties."""
+    cached = lru_cache(maxsize=_SCENARIO_RESULTS)(function)
+    clear_with_scenario(cached.cache_clear)
+    return cached  # type: ignore[return-value]  # an LRU cache takes any hashable arguments
 
 
 def clear_with_scenario(clear: Callable[[], None]) -> None:
-    """Have this called once another scenario is at work."""
-    _clears_passing.append(clear)
+    """Register a callback for :func:`clear_scenario_caches`."""
+    _scenario_clear_callbacks.append(clear)
 
 
 def clear_scenario_caches() -> None:
-    """Another scenario is at work, the server's or a session's; what still is at work is soon found out again."""
-    for clear in _clears_passing:
+    """Empty every :func:`scenario_lru`; call it when the server or a session changes its scenario.
+
+    Results of the scenarios that stay active are computed again on demand.
+    """
+    for clear in _scenario_clear_callbacks:
         clear()
 
 
 class CacheStats:
-    """Of all caches of this process that remember the same; to count costs some ten nanoseconds."""
+    """Hit and miss counters that all caches of one name share; a count costs about ten nanoseconds."""
 
     __slots__ = ("hits", "misses")
 
@@ -114,7 +122,7 @@ class CacheStats:
 
 
 class CacheCounts(NamedTuple):
-    """What a cache found, and what it had to find out."""
+    """Hits and misses of a cache."""
 
     hits: int
     misses: int
@@ -128,18 +136,18 @@ class _Info(Protocol):
     def misses(self) -> int: ...
 
 
-class _Cache(Protocol):
-    """A tally, or a function behind :func:`functools.lru_cache`, which counts by itself."""
+class _Counted(Protocol):
+    """:class:`CacheStats`, or a function behind :func:`functools.lru_cache`, which counts by itself."""
 
     def cache_info(self) -> _Info: ...
 
 
-class _Clearable(_Cache, Protocol):
+class _Clearable(_Counted, Protocol):
     def cache_clear(self) -> None: ...
 
 
 class _Watched:
-    """A function's cache, which counts from nought again once it is cleared, and what it had counted before."""
+    """LRU cache of a function with counters that survive ``cache_clear``, which resets those of ``functools``."""
 
     def __init__(self, cache: _Clearable) -> None:
         self._cache = cache
@@ -154,22 +162,22 @@ class _Watched:
         self._cache.cache_clear()
 
 
-_caches: dict[str, _Cache] = {}
+_stats: dict[str, _Counted] = {}
 
 
 def create_stats(name: str) -> CacheStats:
-    """A tally that is told under a name."""
-    tally = _caches[name] = CacheStats()
-    return tally
+    """Return new counters that :func:`read_stats` reports under ``name``."""
+    stats = _stats[name] = CacheStats()
+    return stats
 
 
 def watch_cache(name: str, cache: _Clearable) -> Callable[[], None]:
-    """Tell of a cache that counts by itself; how to clear it without losing count."""
-    watched = _caches[name] = _Watched(cache)
+    """Report the counters of an LRU cache under ``name``; return a function that clears the cache and keeps them."""
+    watched = _stats[name] = _Watched(cache)
     return watched.clear
 
 
 def read_stats() -> Mapping[str, CacheCounts]:
-    """All of them, by name."""
-    found = {name: cache.cache_info() for name, cache in sorted(_caches.items())}
+    """Return the counters of all named caches, sorted by name."""
+    found = {name: cache.cache_info() for name, cache in sorted(_stats.items())}
     return {name: CacheCounts(info.hits, info.misses) for name, info in found.items()}

@@ -1,4 +1,4 @@
-"""Answers on their way, which another request may stop."""
+"""Registry of running responses that another request can cancel."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -8,11 +8,11 @@ from emulator.core.dataclass import fast_dataclass
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class CancellableResponse:
-    """One answer on its way.
+    """Callbacks to cancel one running response.
 
     Fields:
-        stop: ends it with what it has said so far; ``None``: it takes no notice.
-        cut: ends its connection.
+        stop: ends the response after the tokens sent so far; ``None``: not supported.
+        cut: closes the connection.
     """
 
     stop: Callable[[], None] | None
@@ -20,7 +20,7 @@ class CancellableResponse:
 
 
 class RunningResponses:
-    """Calls that are being answered, by the names under which they may be stopped; of equal names the latest counts."""
+    """Running responses by session and cancel id; of equal ids the latest response counts."""
 
     def __init__(self) -> None:
         self._named: dict[tuple[str, str], CancellableResponse] = {}
@@ -28,13 +28,13 @@ class RunningResponses:
         self._ended: list[asyncio.Event] = []
 
     def enter(self, session: str, names: Collection[str], answering: CancellableResponse) -> None:
-        """The answer to a call begins to go out."""
+        """Register a running response under its cancel ids."""
         self._sessions[answering] = session
         for name in names:
             self._named[session, name] = answering
 
     def leave(self, session: str, names: Collection[str], answering: CancellableResponse) -> None:
-        """It is over."""
+        """Remove a response that has ended."""
         del self._sessions[answering]
         for name in names:
             if self._named.get((session, name)) is answering:
@@ -43,7 +43,7 @@ class RunningResponses:
             ended.set()
 
     def stop(self, session: str, name: str) -> bool:
-        """End an answer with what it has said so far; false: none of that name is on its way."""
+        """End a response after the tokens sent so far; return ``False`` if no such response can be stopped."""
         found = self._named.get((session, name))
         if found is None or found.stop is None:
             return False
@@ -51,18 +51,18 @@ class RunningResponses:
         return True
 
     def stop_all(self, session: str) -> None:
-        """End every answer of a session with what it has said so far."""
+        """End every response of a session after the tokens sent so far."""
         for answering in self._of(session):
             if answering.stop is not None:
                 answering.stop()
 
     def cut_all(self, session: str) -> None:
-        """End the connection of every answer of a session."""
+        """Close the connection of every running response of a session."""
         for answering in self._of(session):
             answering.cut()
 
     async def rest(self, session: str) -> None:
-        """Return once no call of a session is being answered."""
+        """Wait until a session has no running response."""
         ended = asyncio.Event()
         self._ended.append(ended)
         try:

@@ -1,4 +1,4 @@
-"""The only source of time, and the only place that waits."""
+"""Scenario clocks: the only source of time, and the only module that waits for a due time."""
 
 import asyncio
 import time
@@ -9,16 +9,16 @@ from typing import Protocol
 
 from emulator.core.timerfd import Alarm, open_alarm
 
-EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, where a clock that does not follow the wall begins
-_TICKS = 4000  # a second: real sleepers due within one wake together
-_CROWD, _COARSE = 128, 4  # beyond so many ticks for which somebody waits, new ones are four times as long
-_LATE = 2  # ticks; who is later wakes before other work begins
-_PATIENCE = 2  # times as long as it took to wake the last: else there would be no time for other work
-_TOLERANCE = 1e-6  # seconds; a sum of steps is not exactly the whole, and Unix time has but 0.2 µs
+EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, start of a clock that does not follow real time
+_TICKS = 4000  # per second; callbacks due within the same tick run together
+_MAX_FINE_TICKS, _COARSE = 128, 4  # beyond so many pending ticks, new callbacks are rounded up to every fourth tick
+_LATE = 2  # ticks; callbacks that are later run before other work begins
+_BACKOFF = 2  # catch up only after twice the duration of the last wake-up, to leave time for other work
+_TOLERANCE = 1e-6  # seconds; sums of floats are inexact, and Unix time has a resolution of 0.2 µs
 
 
 class Clock(Protocol):
-    """Unix seconds that a scenario can stop, hurry or move."""
+    """Clock in Unix seconds that a scenario can freeze, speed up or advance."""
 
     def now(self) -> float: ...
 
@@ -29,26 +29,26 @@ class Clock(Protocol):
         """Call back once ``now() >= due``, never before this returns; far cheaper than a sleeping task."""
 
     def catch_up(self) -> None:
-        """Wake whoever is due and was not yet, as other work took long; more of it is about to begin."""
+        """Run overdue callbacks now; call it before work that would delay them further."""
 
     def advance(self, seconds: float) -> None:
-        """Move on; whoever is due by then wakes. ``seconds`` is not negative."""
+        """Move the clock forward and run the callbacks that are due by then; ``seconds`` is not negative."""
 
     def to_client(self, seconds: float) -> float:
-        """A wait in scenario seconds as the client is to be told it: in seconds of its own."""
+        """Convert a wait in scenario seconds to the seconds that a client has to wait, as for ``Retry-After``."""
 
     def on_client_left(self, until: float) -> None:
-        """A client that was told to wait until then has its answer, and may come back."""
+        """Note that a client has received a response that asks it to wait until then."""
 
     def retire(self) -> None:
-        """Nobody will move this clock again: whoever sleeps by it must not sleep forever."""
+        """Wake every sleeper, now or at its due time; the clock is not advanced any more."""
 
     def fork(self) -> "Clock":
-        """Another clock that says the same time now and goes the same way, and is moved apart."""
+        """Return an independent clock of the same kind, at the same time."""
 
 
 async def _sleep(clock: Clock, due: float) -> None:
-    """Wait for a time to come."""
+    """Wait for the callback at ``due``."""
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def wake() -> None:
@@ -60,20 +60,20 @@ async def _sleep(clock: Clock, due: float) -> None:
 
 
 class RealClock:
-    """Wall time that never steps back, or ``scale`` times as fast.
+    """Clock that follows monotonic real time, ``scale`` times as fast.
 
-    Sleepers share one alarm, and those due within the same quarter of a millisecond wake together, among many those
-    due within the same millisecond: to wake takes longer than what most of them do then.
+    All callbacks share one alarm. Those due within a quarter of a millisecond run together (a millisecond when many
+    are pending), because a wake-up costs more than most callbacks.
     """
 
     def __init__(self, scale: float = 1.0, now: float | None = None) -> None:
         self.scale = scale
         self._offset = (time.time() if now is None else now) - time.monotonic() * scale
         self._buckets: dict[int, list[Callable[[], None]]] = {}
-        self._ticks: list[int] = []  # a heap of those that have a bucket
+        self._ticks: list[int] = []  # heap of the keys of ``_buckets``
         self._armed = inf  # the tick for which the alarm is set
         self._alarm: Alarm | None = None
-        self._truce = 0.0  # ticks that whoever is due next lets other work have, as waking the last took so long
+        self._backoff = 0.0  # ticks; minimum lateness before ``catch_up`` runs callbacks
         self._retired = False
 
     def now(self) -> float:
@@ -85,7 +85,7 @@ class RealClock:
 
     def call_at(self, due: float, callback: Callable[[], None]) -> None:
         tick = int((due - self._offset) / self.scale * _TICKS) + 1
-        if len(self._ticks) > _CROWD:
+        if len(self._ticks) > _MAX_FINE_TICKS:
             tick += -tick % _COARSE
         bucket = self._buckets.get(tick)
         if bucket is None:
@@ -97,7 +97,7 @@ class RealClock:
             bucket.append(callback)
 
     def catch_up(self) -> None:
-        if -inf < self._armed < time.monotonic() * _TICKS - max(_LATE, self._truce):
+        if -inf < self._armed < time.monotonic() * _TICKS - max(_LATE, self._backoff):
             self._wake()
 
     def advance(self, seconds: float) -> None:
@@ -113,10 +113,10 @@ class RealClock:
         return seconds / self.scale
 
     def on_client_left(self, until: float) -> None:
-        """The client waits by itself."""
+        """Do nothing: real time passes for the client too."""
 
     def retire(self) -> None:
-        """Time goes on, so its sleepers wake; the last of them lets the alarm go."""
+        """Stop the alarm after the last pending callback; sleepers wake at their due times."""
         self._retired = True
         self._arm()
 
@@ -126,7 +126,7 @@ class RealClock:
         return clock
 
     def _arm(self) -> None:
-        """Set the alarm for the first who sleeps."""
+        """Set the alarm for the earliest bucket, or stop it if the clock is retired and nothing is pending."""
         if self._ticks:
             self._armed = self._ticks[0]
             if self._alarm is None:
@@ -138,8 +138,8 @@ class RealClock:
                 self._alarm.stop()
 
     def _wake(self) -> None:
-        """Wake all that are due."""
-        self._armed = -inf  # who sleeps again meanwhile need not set it
+        """Run all callbacks that are due."""
+        self._armed = -inf  # callbacks that schedule others leave the alarm alone; it is set at the end
         began = time.monotonic()
         now = int(began * _TICKS)
         try:
@@ -147,12 +147,12 @@ class RealClock:
                 for callback in self._buckets.pop(heappop(self._ticks)):
                     callback()
         finally:
-            self._truce = (time.monotonic() - began) * _TICKS * _PATIENCE
+            self._backoff = (time.monotonic() - began) * _TICKS * _BACKOFF
             self._arm()
 
 
 class InstantClock:
-    """Waits cost nothing: the clock jumps to each due time, and never back."""
+    """Clock that jumps forward to each due time, so that waits take no real time."""
 
     def __init__(self, now: float = EPOCH) -> None:
         self._now = now
@@ -168,7 +168,7 @@ class InstantClock:
         asyncio.get_running_loop().call_soon(callback)
 
     def catch_up(self) -> None:
-        """Nobody waits for it."""
+        """Do nothing: no callback is ever pending."""
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
@@ -177,18 +177,18 @@ class InstantClock:
         return 0.0
 
     def on_client_left(self, until: float) -> None:
-        """The client comes back at once, and finds the wait over."""
+        """Jump to the end of the wait, so that an immediate retry finds it over."""
         self._now = max(self._now, until)
 
     def retire(self) -> None:
-        """Nobody sleeps by it."""
+        """Do nothing: no sleeper is ever pending."""
 
     def fork(self) -> "InstantClock":
         return InstantClock(self._now)
 
 
 class FrozenClock:
-    """Stands still until told to move; sleepers wake when it passes them."""
+    """Clock that stands still until ``advance`` moves it."""
 
     def __init__(self, now: float = EPOCH) -> None:
         self._now = now
@@ -215,7 +215,7 @@ class FrozenClock:
             self._sleepers.append((due, callback))
 
     def catch_up(self) -> None:
-        """It stands still."""
+        """Do nothing: callbacks run within ``advance``."""
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
@@ -230,10 +230,10 @@ class FrozenClock:
         return seconds
 
     def on_client_left(self, until: float) -> None:
-        """The client waits until somebody moves the clock."""
+        """Do nothing: the wait ends when the clock is advanced."""
 
     def retire(self) -> None:
-        """From now on its sleepers move it themselves."""
+        """Advance past all sleepers; later sleeps return at once and move the clock to their due time."""
         self._retired = True
         if self._sleepers:
             self.advance(max(due for due, _ in self._sleepers) - self._now)

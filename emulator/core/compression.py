@@ -1,4 +1,4 @@
-"""A body that comes compressed, unpacked within bounds."""
+"""Decompress request bodies up to a maximum size."""
 
 from __future__ import annotations
 
@@ -8,37 +8,35 @@ from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
 
-_WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # zlib's words for the wrapper
-_RAW = -15  # none: what some clients mean by deflate
+_WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # zlib's ``wbits`` per format
+_RAW = -15  # ``wbits`` of deflate without a zlib header, which some clients send as ``deflate``
 
 
-async def unpack(body: bytes, encoding: str, most: int) -> bytes:
-    """The body without its ``Content-Encoding``; one that cannot be unpacked stays as it is.
-
-    A vendor that unpacks nothing reads the same: bytes that are no JSON.
+async def unpack(body: bytes, encoding: str, max_size: int) -> bytes:
+    """Decompress a body by its ``Content-Encoding``; return a body that cannot be decompressed unchanged.
 
     Raises:
-        EmulatedError: ``PAYLOAD_TOO_LARGE``, it would be more than ``most`` bytes.
+        EmulatedError: ``PAYLOAD_TOO_LARGE``: the result exceeds ``max_size`` bytes.
     """
     window = _WINDOWS.get(encoding.strip().lower())
     if window is None or not body:
         return body
     if window == 15 and body[0] & 0x0F != zlib.DEFLATED:
         window = _RAW
-    light = len(body) <= INLINE_BYTES // 64  # nothing grows more than a thousandfold
-    whole = _inflate(body, window, most) if light else await run_in_thread(_inflate, body, window, most)
+    is_short = len(body) <= INLINE_BYTES // 64  # deflate expands at most about a thousandfold
+    whole = _inflate(body, window, max_size) if is_short else await run_in_thread(_inflate, body, window, max_size)
     if whole is None:
-        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": most})
+        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": max_size})
     return whole
 
 
-def _inflate(body: bytes, window: int, most: int) -> bytes | None:
-    """What was packed, never made if it is more than ``most`` bytes; the body itself if it is not packed so."""
+def _inflate(body: bytes, window: int, max_size: int) -> bytes | None:
+    """Return the decompressed body; the body itself if it is not in that format; ``None`` beyond ``max_size``."""
     unpacker = zlib.decompressobj(window)
     try:
-        whole = unpacker.decompress(body, most + 1)
+        whole = unpacker.decompress(body, max_size + 1)
     except zlib.error:
         return body
-    if len(whole) > most:
+    if len(whole) > max_size:
         return None
     return whole if unpacker.eof else body

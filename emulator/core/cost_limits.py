@@ -1,4 +1,4 @@
-"""What one call may cost, known before it is done: more is refused in the vendor's words."""
+"""Limits on the cost of one request, checked before the work is done."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from emulator.core.requests import (
 from emulator.core.units import Closed, Size, Whole
 
 INLINE_BYTES = 64 * 1024
-"""Bytes of a body, roughly, that cost no more than some milliseconds, whatever is done with them."""
+"""Maximum bytes of a body that is processed on the event loop; any processing takes a few milliseconds at most."""
 _MIB = 1024**2
-_LONG = 8_192  # tokens and alternatives, some milliseconds of work
-_DENSEST = 8  # characters of a token, where text is plain; a text that is too long even so is not counted
-_NATURAL = 1024  # tokens; no answer that ends by itself is longer
+_MAX_INLINE_TOKENS = 8_192  # tokens and alternatives; a few milliseconds of work
+_MAX_TOKEN_CHARACTERS = 8  # of plain text; gives a lower bound of the tokens without counting them
+_MAX_NATURAL_TOKENS = 1024  # an answer that ends by itself is never longer
 _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 
 
 class CallBounds(Closed):
-    """The most that one call may cost; a vendor's own limit holds where it is lower."""
+    """Maximum cost of one request; a vendor's own limit applies where it is lower."""
 
     body: Size = Field(default=40 * _MIB, description="Bytes of a request's body.")
     decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")
@@ -51,40 +51,40 @@ class CallBounds(Closed):
         default=32_768, description="Writes that all faults together make of an answer; the last has the rest."
     )
 
-    def check(self, ask: InferenceRequest, deployment: Deployment) -> None:
-        """Refuse what asks for more.
+    def check(self, request: InferenceRequest, deployment: Deployment) -> None:
+        """Raise if a request exceeds a limit.
 
         Raises:
-            EmulatedError: ``INVALID_PARAMETER``; the message says how much there may be.
+            EmulatedError: ``INVALID_PARAMETER``; the message names the limit.
         """
-        match ask:
+        match request:
             case ChatRequest():
-                self._check_count(len(ask.messages), self.messages, "messages", "messages")
-                self._check_count(len(ask.tools), self.tools, "tools", "tools")
-                self._check_answers(1, ask.sampling)
+                self._check_count(len(request.messages), self.messages, "messages", "messages")
+                self._check_count(len(request.tools), self.tools, "tools", "tools")
+                self._check_answers(1, request.sampling)
             case CompletionRequest():
-                self._check_count(len(ask.prompts), self.inputs, "prompts", "prompt")
-                self._check_answers(len(ask.prompts), ask.sampling)
+                self._check_count(len(request.prompts), self.inputs, "prompts", "prompt")
+                self._check_answers(len(request.prompts), request.sampling)
             case EmbeddingRequest():
-                self._check_count(len(ask.inputs), self.inputs, "inputs", "input")
-                self._check_count(count_components(ask, deployment), self.components, "numbers in vectors", "input")
+                self._check_count(len(request.inputs), self.inputs, "inputs", "input")
+                self._check_count(count_components(request, deployment), self.components, "numbers in vectors", "input")
 
     @property
     def filled(self) -> int:
-        """Bytes of a reply once its placeholders are filled in: no more than its tokens may take."""
-        return min(self.text, _DENSEST * self.tokens)
+        """Maximum bytes of a reply after its placeholders are filled in."""
+        return min(self.text, _MAX_TOKEN_CHARACTERS * self.tokens)
 
-    def check_vectors(self, ask: InferenceRequest, fixed: int) -> None:
-        """Refuse inputs of which each gets a vector of so many numbers, which a scenario fixes.
+    def check_vectors(self, request: InferenceRequest, fixed: int) -> None:
+        """Raise if vectors of ``fixed`` components, which a scenario sets, exceed the limit for all inputs.
 
         Raises:
             EmulatedError: ``INVALID_PARAMETER``.
         """
-        if isinstance(ask, EmbeddingRequest):
-            self._check_count(len(ask.inputs) * fixed, self.components, "numbers in vectors", "input")
+        if isinstance(request, EmbeddingRequest):
+            self._check_count(len(request.inputs) * fixed, self.components, "numbers in vectors", "input")
 
     def check_tokens(self, count: int, param: str) -> None:
-        """Refuse a list of more tokens.
+        """Raise if a list has more tokens than allowed.
 
         Raises:
             EmulatedError: ``INVALID_PARAMETER``.
@@ -92,12 +92,12 @@ class CallBounds(Closed):
         self._check_count(count, self.tokens, "tokens", param)
 
     def check_texts(self, texts: Sequence[str], count: Callable[[str], int], param: str, each: int = 1) -> None:
-        """Refuse texts that have more tokens than may be told, where telling one costs as much as ``each``.
+        """Raise if texts have more tokens than allowed, at a cost of ``each`` per token.
 
         Raises:
             EmulatedError: ``INVALID_PARAMETER``.
         """
-        tokens = sum(map(len, texts)) // _DENSEST
+        tokens = sum(map(len, texts)) // _MAX_TOKEN_CHARACTERS
         if tokens * each <= self.tokens:
             tokens = sum(map(count, texts))
         self.check_tokens(tokens * each, param)
@@ -108,49 +108,54 @@ class CallBounds(Closed):
             self._check_count(answers, self.answers, "answers", "n")
             self._check_count(count_tokens(prompts, sampling), self.tokens, "tokens and alternatives", "n")
 
-    def _check_count(self, count: int, most: int, what: str, param: str) -> None:
-        if count > most:
-            text = f"{count} {what} are asked for, and one call may have {most}."
+    def _check_count(self, count: int, limit: int, what: str, param: str) -> None:
+        if count > limit:
+            text = f"{count} {what} are asked for, and one call may have {limit}."
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param)
 
 
 def count_tokens(prompts: int, sampling: Sampling) -> int:
-    """Most tokens of all answers, each alternative that is shown counted as one."""
-    longest = _NATURAL if sampling.max_tokens is None else sampling.max_tokens
-    tokens = longest if sampling.ignore_eos else min(longest, _NATURAL)
+    """Return the maximum tokens of all answers, where each reported alternative counts as a token."""
+    longest = _MAX_NATURAL_TOKENS if sampling.max_tokens is None else sampling.max_tokens
+    tokens = longest if sampling.ignore_eos else min(longest, _MAX_NATURAL_TOKENS)
     alternatives = 0 if sampling.logprobs is None else 1 + sampling.logprobs
     return prompts * sampling.n * tokens * (1 + alternatives)
 
 
-def count_components(ask: EmbeddingRequest, deployment: Deployment, fixed: int = 0) -> int:
-    """Numbers in all vectors; ``fixed``: of each, where a scenario says it."""
-    return len(ask.inputs) * (fixed or ask.dimensions or deployment.dimensions)
+def count_components(request: EmbeddingRequest, deployment: Deployment, fixed: int = 0) -> int:
+    """Return the components of all vectors together; ``fixed``: length of a vector that a scenario sets, or 0."""
+    return len(request.inputs) * (fixed or request.dimensions or deployment.dimensions)
 
 
-def is_slow(ask: InferenceRequest, deployment: Deployment, fixed: int = 0) -> bool:
-    """The answer takes so long to make that the event loop must not wait for it; ``fixed``: numbers of each vector."""
-    match ask:
+def is_slow(request: InferenceRequest, deployment: Deployment, fixed: int = 0) -> bool:
+    """Return whether generation is too slow for the event loop; ``fixed`` as in :func:`count_components`."""
+    match request:
         case ChatRequest():
-            return count_tokens(1, ask.sampling) > _LONG
+            return count_tokens(1, request.sampling) > _MAX_INLINE_TOKENS
         case CompletionRequest():
-            return count_tokens(len(ask.prompts), ask.sampling) > _LONG
+            return count_tokens(len(request.prompts), request.sampling) > _MAX_INLINE_TOKENS
         case EmbeddingRequest():
-            return count_components(ask, deployment, fixed) > _LONG * 8
+            return count_components(request, deployment, fixed) > _MAX_INLINE_TOKENS * 8
 
 
-def is_cheap(ask: InferenceRequest, most_messages: int) -> bool:
-    """A chat with one answer of natural length: no other bound has anything to say to it, and it is quickly made."""
-    if not isinstance(ask, ChatRequest) or ask.tools or ask.schema is not None or len(ask.messages) > most_messages:
+def is_cheap(request: InferenceRequest, max_messages: int) -> bool:
+    """Return whether a request is a chat with one answer of natural length, to which no other limit applies."""
+    if (
+        not isinstance(request, ChatRequest)
+        or request.tools
+        or request.schema is not None
+        or len(request.messages) > max_messages
+    ):
         return False
-    sampling = ask.sampling
+    sampling = request.sampling
     return sampling.n == 1 and sampling.logprobs is None and not sampling.ignore_eos
 
 
-def is_unbounded(ask: InferenceRequest) -> bool:
-    """How long the answer takes to make, nobody knows: it has a schema to meet."""
-    if isinstance(ask, ChatRequest):
-        return ask.format != "text" or ask.schema is not None or bool(ask.tools)
-    return isinstance(ask, CompletionRequest) and ask.schema is not None
+def is_unbounded(request: InferenceRequest) -> bool:
+    """Return whether generation time is unbounded, because the answer may have to satisfy a schema."""
+    if isinstance(request, ChatRequest):
+        return request.format != "text" or request.schema is not None or bool(request.tools)
+    return isinstance(request, CompletionRequest) and request.schema is not None
 
 
 DEFAULT = CallBounds.model_construct()

@@ -1,6 +1,6 @@
-"""A dataclass that type checkers treat as frozen.
+"""Dataclass decorator that type checkers treat as frozen and that creates objects at the cost of an unfrozen one.
 
-At run time it can be assigned to: ``frozen=True`` costs a microsecond for every object, and a request makes a dozen.
+``frozen=True`` costs a microsecond per object at run time, and a request creates a dozen.
 """
 
 from collections.abc import Callable

@@ -7,16 +7,16 @@ from enum import StrEnum
 from emulator.core.json import JSON
 
 LONGEST = 64 * 1024
-"""Characters of a text that an error repeats."""
+"""Maximum characters of a text that an error message repeats."""
 
 
 def shorten(text: str) -> str:
-    """The text, of a long one its beginning."""
+    """Return the first ``LONGEST`` characters of a text."""
     return text if len(text) <= LONGEST else text[:LONGEST]
 
 
 class ErrorKind(StrEnum):
-    """The vendor-neutral kinds of refusal; each vendor words every one of them."""
+    """Vendor-neutral kind of an error; every vendor renders every kind."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_PARAMETER = "invalid_parameter"
@@ -36,19 +36,19 @@ class ErrorKind(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class EmulatedError(Exception):
-    """A refusal, to be worded by the vendor's ``render_error``.
+    """Error in place of a response, rendered by the vendor's ``render_error``.
 
-    Every field but ``kind`` is optional: what is ``None`` the vendor fills in with its own words.
+    Every field but ``kind`` is optional; the vendor supplies its own value for ``None``.
 
     Fields:
-        message: the text a client reads.
+        message: text for the client.
         param: the request field at fault.
-        limit: which quota, for ``RATE_LIMITED``: ``requests``, ``input_tokens`` or ``output_tokens``.
+        limit: unit of the exceeded quota, for ``RATE_LIMITED``.
         status: HTTP status.
         retry_after: seconds.
         body: the whole response body: a mapping is sent as JSON, a string as it is.
         headers: added to the vendor's own, replacing equal names.
-        details: what only the vendor that raised it understands.
+        details: further values for the renderer of the vendor that raised the error.
     """
 
     kind: ErrorKind
@@ -62,18 +62,18 @@ class EmulatedError(Exception):
     details: Mapping[str, JSON] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """No client is told a long text again, however it came to be part of the error."""
+        """Shorten all texts, so that an error never echoes a long request in full."""
         if self.message is not None:
             self.message = shorten(self.message)
         if self.param is not None:
             self.param = shorten(self.param)
         if self.details:
             self.details = {
-                name: shorten(said) if isinstance(said, str) else said for name, said in self.details.items()
+                name: shorten(value) if isinstance(value, str) else value for name, value in self.details.items()
             }
 
     def clear_traceback(self) -> None:
-        """Hold no longer on to where and why it was raised, and so to the request: cycles wait for the collector."""
+        """Drop traceback, context and cause, which refer to the request and would form a reference cycle."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""An answer on its way to the socket: which bytes, when, and how the connection ends. Data only."""
+"""Response as data that faults edit: the bytes, their due times, and how the connection ends."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from emulator.core.errors import EmulatedError
 from emulator.core.http import NO_FIELDS, FieldNames, Headers, Mark
 
 Edit = tuple[int, int, bytes]
-"""Bytes ``start`` to ``end`` of a body, and what takes their place."""
+"""Replacement ``(start, end, data)`` of a range of body bytes."""
 
 
 class CloseMode(StrEnum):
-    """What follows the last byte."""
+    """How a response ends after its last byte."""
 
-    COMPLETE = "complete"  # the body ends as HTTP says
+    COMPLETE = "complete"  # regular end of the HTTP body
     RESET = "reset"  # TCP RST
-    CLOSE = "close"  # TCP FIN, whatever was promised
+    CLOSE = "close"  # TCP FIN, also where ``Content-Length`` announces more bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some bytes of the body.
+    """Part of a response body.
 
     Fields:
         due: seconds after admission.
-        tokens: how many tokens of the answer the client has in whole once it has read this piece.
-        last: ends an event; an answer in one piece is one event.
+        tokens: complete tokens of the answer that the client has received after this chunk.
+        last: ends an event; an unstreamed response is one event.
         flush: ends a write.
-        mark: what the event means that it belongs to.
+        mark: role of the event that the chunk belongs to.
     """
 
     due: float
@@ -47,7 +47,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """Where an event lies in the body, and what it means."""
+    """Byte range of an event in the body, with its role."""
 
     start: int
     end: int
@@ -55,25 +55,26 @@ class EventRange:
 
 
 def no_words(error: EmulatedError) -> bytes:
-    """What an answer says of an error if its vendor has no words for it."""
+    """Return no bytes; for vendors without an error event in streams."""
     return b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FaultableResponse:
-    """One answer as it goes over the socket.
+    """Response as it is written to the socket.
 
     Fields:
-        streamed: event by event, not in one piece.
-        chunked: sent in chunks, not with a length.
-        start: when the head is sent; ``inf``: never, nor anything after it.
-        end: when the ending comes, seconds after admission; ``inf``: once the client has left.
-        promised: bytes that the head's length counts and that never come.
-        close: the connection ends after a complete answer.
-        max_added: bytes that faults may still add; ``writes``: how many may be made of the answer.
-        texts: of the answer's tokens, as ``Chunk.tokens`` counts them.
-        fields: what members of its JSON mean.
-        word_error: an error in the vendor's words, as it stands in the midst of a stream, or as a whole body.
+        streamed: the body is a stream of events.
+        chunked: transfer encoding is chunked, without ``Content-Length``.
+        start: when the head is sent, seconds after admission; ``inf``: nothing is sent.
+        end: when the connection is ended, seconds after admission; ``inf``: when the client disconnects.
+        promised: bytes announced by ``Content-Length`` that are never sent.
+        close: close the connection after a complete response.
+        max_added: bytes that faults may still add.
+        writes: maximum number of writes for the whole response.
+        texts: text of each token, in the order that ``Chunk.tokens`` counts.
+        fields: location of text, usage and ids in the JSON body.
+        word_error: encodes an error in the vendor's format, as an event of a stream or as a whole body.
     """
 
     status: int
@@ -94,7 +95,7 @@ class FaultableResponse:
 
     @property
     def body(self) -> bytes:
-        """What the client's HTTP layer yields."""
+        """Body bytes without transfer encoding."""
         return b"".join(piece.data for piece in self.chunks)
 
     @property
@@ -102,7 +103,7 @@ class FaultableResponse:
         return sum(len(piece.data) for piece in self.chunks)
 
     def events(self) -> list[EventRange]:
-        """Each event's place in the body."""
+        """Return the byte range and role of each event."""
         found = []
         start = end = 0
         mark = Mark.PLAIN
@@ -117,11 +118,11 @@ class FaultableResponse:
         return [*found, EventRange(start, end, mark)] if end > start else found
 
     def reaches(self, position: int) -> bool:
-        """The answer comes to a position in its body; one that breaks off does not come to its end."""
+        """Return whether a body position is sent; a response that breaks off excludes the end of its body."""
         return self.ending is CloseMode.COMPLETE or position < self.size
 
     def divide(self, position: int) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]]:
-        """The pieces before a position in the body and those from there on."""
+        """Return the chunks before a body position and those from it on; a chunk across the position is split."""
         before: list[Chunk] = []
         tokens = 0
         left = position
@@ -137,10 +138,10 @@ class FaultableResponse:
         return tuple(before), ()
 
     def cut(self, position: int, ending: CloseMode = CloseMode.COMPLETE) -> Self:
-        """The answer up to a position in its body; an ending that is not complete comes at once.
+        """Return the response cut at a body position; it ends with the last chunk before the position.
 
-        One that is takes the place of an earlier one that was not: nothing is promised any more. What the answer
-        never comes to changes nothing.
+        ``COMPLETE`` also replaces an earlier reset or close, and leaves no promised bytes. A position that the
+        response does not reach returns it unchanged.
         """
         if not self.reaches(position):
             return self
@@ -151,10 +152,10 @@ class FaultableResponse:
         return replace(self, chunks=_flush(before), end=end, ending=ending, promised=promised)
 
     def edit(self, edits: Iterable[Edit]) -> Self:
-        """The answer with some bytes replaced; edits do not overlap.
+        """Return the response with byte ranges replaced; ranges must not overlap.
 
-        A replacement goes out with the piece that held the first byte it replaces. Of edits that add more bytes
-        than there is room for, the first are made.
+        A replacement belongs to the chunk with the first byte that it replaces. If the edits together add more than
+        ``max_added`` bytes, only the first ones are applied.
         """
         waiting, grown = _fit(sorted(edits), self.max_added)
         if not waiting:
@@ -175,16 +176,16 @@ def _flush(pieces: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
     return pieces and (*pieces[:-1], replace(pieces[-1], flush=True))
 
 
-def _fit(edits: Sequence[Edit], room: int) -> tuple[Sequence[Edit], int]:
-    """The first edits that add no more than there is room for, and how many bytes they add."""
+def _fit(edits: Sequence[Edit], max_added: int) -> tuple[Sequence[Edit], int]:
+    """Return the first edits that add at most ``max_added`` bytes in total, and the bytes that they add."""
     grown = list(accumulate(len(new) - (last - first) for first, last, new in edits))
-    if grown and grown[-1] > room:
-        edits = edits[: next(index for index, size in enumerate(grown) if size > room)]
+    if grown and grown[-1] > max_added:
+        edits = edits[: next(index for index, size in enumerate(grown) if size > max_added)]
     return edits, grown[len(edits) - 1] if edits else 0
 
 
 def _edit(data: bytes, start: int, edits: Sequence[Edit], *, final: bool) -> bytes:
-    """One piece with those parts of the edits that fall on it."""
+    """Return the data of a chunk at body position ``start`` with the parts of the edits that fall within it."""
     end = start + len(data)
     parts = []
     at = start
@@ -199,7 +200,7 @@ def _edit(data: bytes, start: int, edits: Sequence[Edit], *, final: bool) -> byt
 
 
 def join_writes(pieces: Iterable[Chunk]) -> Iterator[tuple[float, bytes, int]]:
-    """When each write is due, its bytes, never none, and the tokens the client has by then."""
+    """Yield due time, bytes (never empty) and received tokens of each write."""
     waiting: list[bytes] = []
     due = 0.0
     tokens = 0

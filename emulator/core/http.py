@@ -1,4 +1,4 @@
-"""One HTTP exchange, free of any web framework."""
+"""HTTP request and response models without a web framework, including streamed responses."""
 
 from __future__ import annotations
 
@@ -16,43 +16,45 @@ Headers = tuple[tuple[str, str], ...]
 D = TypeVar("D")
 
 
-class _Nothing(dict[str, str]):
-    """An empty mapping that all may share; a dataclass takes no other for a default."""
+class _Empty(dict[str, str]):
+    """Shared empty mapping; hashable, because a dataclass rejects unhashable defaults."""
 
-    __hash__ = object.__hash__  # type: ignore[assignment]  # a dictionary has none
+    __hash__ = object.__hash__  # type: ignore[assignment]  # ``dict`` sets it to ``None``
 
 
-NOTHING: Mapping[str, str] = _Nothing()
+NOTHING: Mapping[str, str] = _Empty()
 UNNAMED = bytes(16)
-"""The key of a request that has none yet."""
+"""Key of a request before a key is assigned."""
 LONGEST_PATH = 1024
-"""Characters of a path that are remembered when all else of a request is forgotten."""
+"""Maximum characters of a path that the journal keeps after it evicted the payload of a request."""
 
 
-class _Unread:
-    """In place of a body that nobody has parsed yet."""
+class _Unparsed:
+    """Placeholder of a body that is not parsed yet."""
 
 
-_UNREAD = _Unread()
+_UNPARSED = _Unparsed()
 
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One HTTP request, free of any web framework.
+    """HTTP request to a vendor endpoint.
 
     Fields:
-        path: decoded, on the vendor's own port (no front prefix), without the query.
+        path: decoded, without the query and the vendor prefix of a shared port.
         query: first value of each key, decoded.
         headers: looked up case-insensitively.
-        params: what the endpoint's path pattern caught.
-        base_url: where the client reached the vendor, without a trailing slash.
-        principal: who asks, once authenticated.
-        key: identity and attempt of the request; every id in the answer is drawn from it.
-        attempt: how often an equal request came before.
-        documents: what the vendor keeps for the session, if it keeps anything.
-        unread_collection: the shelf where that would be, taken to be nothing; whoever counts the request finds out.
-        most_values, most_text: that a body of JSON may have; the latter in bytes.
-        key_suffix: what a key ends in that is handed out, so that calls with it come back to where it is from.
+        params: parameters from the endpoint's path pattern.
+        base_url: URL of the vendor as the client reached it, without a trailing slash.
+        principal: identity of the authenticated caller.
+        key: 16 bytes derived from fingerprint and attempt; every id in the response is drawn from it.
+        attempt: number of equal requests before this one, from 0.
+        documents: stored documents of the session, for a vendor that stores any.
+        unread_collection: collection that is assumed empty instead of read; the store raises
+            :class:`~emulator.core.storage.DocumentsError` on counting the request if it is not.
+        most_values: maximum number of values in a JSON body.
+        most_text: maximum bytes of the texts in a JSON body.
+        key_suffix: suffix of API keys that the vendor hands out; it routes later requests to the same session.
     """
 
     method: str
@@ -71,27 +73,26 @@ class Request:
     most_values: int = DEFAULT.values
     most_text: int = DEFAULT.text
     key_suffix: str = ""
-    _json: JSON | _Unread | ValueError = _UNREAD
+    _json: JSON | _Unparsed | ValueError = _UNPARSED
 
     @property
     def has_key(self) -> bool:
-        """It has its key."""
         return self.key != UNNAMED
 
     def json(self) -> JSON:
-        """The body parsed as JSON, once.
+        """Return the body parsed as JSON; the result is cached.
 
         Raises:
             ValueError: the body is not JSON.
         """
         value = self._json
-        if isinstance(value, _Unread):
-            value = self._json = self._read()
+        if isinstance(value, _Unparsed):
+            value = self._json = self._parse()
         if isinstance(value, ValueError):
-            raise copy(value)  # one that is raised holds on to the request, and the request would to it
+            raise copy(value)  # the traceback of a raised error refers to the request: storing it makes a cycle
         return value
 
-    def _read(self) -> JSON | ValueError:
+    def _parse(self) -> JSON | ValueError:
         try:
             if len(self.body) > INLINE_BYTES:
                 check_json(self.body, self.most_values, self.most_text)
@@ -101,28 +102,28 @@ class Request:
             return error
 
     def forget_json(self) -> None:
-        """Keep only the bytes of the body."""
-        self._json = _UNREAD
+        """Drop the parsed body and keep its bytes."""
+        self._json = _UNPARSED
 
     def forget(self) -> None:
-        """Keep only what tells where the request went, the beginning of a long path, and who made it."""
+        """Drop body, query, headers and documents, and the path beyond ``LONGEST_PATH`` characters."""
         self.path = self.path[:LONGEST_PATH]
         self.body = b""
         self.query = self.headers = self.documents = NOTHING
-        self._json = _UNREAD
+        self._json = _UNPARSED
 
-    def limited_to(self, names: frozenset[str]) -> _Limits:
-        """Meanwhile only these headers are there to be seen, in lower case; what else a client sends has no say."""
-        return _Limits(self, names)
+    def limited_to(self, names: frozenset[str]) -> _HeaderScope:
+        """Return a context manager in which only the named headers (lower case) are visible."""
+        return _HeaderScope(self, names)
 
     @property
     def all_headers(self) -> Mapping[str, str]:
-        """Every header, even while only some are to be seen: for what an answer repeats, not for how it is found."""
-        return self.headers.whole if isinstance(self.headers, _Limited) else self.headers
+        """Every header, also within :meth:`limited_to`; for values that a response echoes."""
+        return self.headers.whole if isinstance(self.headers, _LimitedHeaders) else self.headers
 
 
-class _Limited(Mapping[str, str]):
-    """Some of a request's headers."""
+class _LimitedHeaders(Mapping[str, str]):
+    """View of a request's headers that hides all but the given names."""
 
     __slots__ = ("_names", "whole")
 
@@ -145,7 +146,7 @@ class _Limited(Mapping[str, str]):
     def get(self, name: str, default: D, /) -> str | D: ...
 
     def get(self, name: str, default: D | None = None, /) -> str | D | None:
-        """As every mapping has it, without the exception that would cost most."""
+        """Return a header; faster than ``Mapping.get``, which catches a ``KeyError``."""
         return self.whole.get(name, default) if name.lower() in self._names else default
 
     def __contains__(self, name: object) -> bool:
@@ -159,12 +160,12 @@ class _Limited(Mapping[str, str]):
 
 
 def limit_headers(headers: Mapping[str, str], names: frozenset[str]) -> Mapping[str, str]:
-    """Of some headers only these, in lower case, as :meth:`Request.limited_to` shows them."""
-    return _Limited(headers, names)
+    """Return a view that hides all headers but the named ones (lower case), as :meth:`Request.limited_to` does."""
+    return _LimitedHeaders(headers, names)
 
 
-class _Limits:
-    """The time in which a request shows some of its headers."""
+class _HeaderScope:
+    """Context manager that limits the visible headers of a request."""
 
     __slots__ = ("_names", "_request")
 
@@ -173,20 +174,23 @@ class _Limits:
         self._names = names
 
     def __enter__(self) -> None:
-        self._request.headers = _Limited(self._request.headers, self._names)
+        self._request.headers = _LimitedHeaders(self._request.headers, self._names)
 
     def __exit__(self, *exception: object) -> None:
         self._request.headers = self._request.all_headers
 
 
-DROPPED = 0  # in place of a status: the connection ends without a word
+DROPPED = 0  # status that closes the connection without a response
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """One whole HTTP answer; ``chunked`` sends it as a stream of one chunk, without a length.
+    """Complete HTTP response.
 
-    ``close`` ends the connection after it; a ``status`` of :data:`DROPPED` ends it in place of an answer.
+    Fields:
+        status: HTTP status, or :data:`DROPPED` to close the connection instead of responding.
+        chunked: send the body as a single chunk, without ``Content-Length``.
+        close: close the connection after the response.
     """
 
     status: int
@@ -197,29 +201,29 @@ class Response:
 
 
 class Mark(IntFlag):
-    """What an event of a stream means, beside the tokens it brings."""
+    """Role of a stream event, apart from the tokens in it; faults select events by role."""
 
     PLAIN = 0
-    FINISH = 1  # it says why the answer, or one of its choices, ends
-    USAGE = 2  # it has the final token counts
-    DONE = 4  # it says that the stream is over
-    JOINED = 8  # it goes out in one write with the next
+    FINISH = 1  # carries the finish reason of the response or of a choice
+    USAGE = 2  # carries the final token counts
+    DONE = 4  # marks the end of the stream
+    JOINED = 8  # is written together with the next event
 
 
 Event = tuple[float, bytes, int, Mark]
-"""One event of a stream: ``(due, data, tokens, mark)``. A tuple, as objects with names cost five times as much.
+"""Stream event ``(due, data, tokens, mark)``; a tuple, because named objects cost five times as much.
 
-``due``: seconds after admission. ``data``: the event's bytes, framing included. ``tokens``: how many tokens of the
-answer the client has once it has read the event; one that brings none may say 0.
+``due``: seconds after admission. ``data``: bytes of the event with its framing. ``tokens``: tokens of the response
+that the client has received in total after this event; an event without tokens may give 0.
 """
 
 
 Batch = tuple[Sequence[bytes], int, int]
-"""Events that go out in one write: pieces, size, count. Each is a chunk of its own; the size is without framing."""
+"""Events of one write: ``(chunks, size, count)``; each event is an HTTP chunk, ``size`` excludes chunk framing."""
 
 
 class BatchedEvents:
-    """Events that are known before the first of them is due, so that many can be made at once."""
+    """Stream events that are all known in advance, so that an undelayed stream is rendered in batches."""
 
     __slots__ = ()
 
@@ -227,13 +231,13 @@ class BatchedEvents:
         raise NotImplementedError
 
     def batches(self) -> Iterator[Batch] | None:
-        """The same events as they are written if nothing delays any of them; ``None`` if something does."""
+        """Return the events in batches, or ``None`` if any event is delayed."""
         raise NotImplementedError
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class StreamingResponse:
-    """A streamed answer: its head and its events, in the order in which they are due."""
+    """Streamed HTTP response; ``events`` are in the order of their due times."""
 
     events: Iterable[Event]
     headers: Headers = (("Content-Type", "text/event-stream"),)
@@ -245,15 +249,15 @@ Path = tuple[str, ...]
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldNames:
-    """What members of a vendor's JSON answers mean; list indexes are no part of a path.
+    """Location of text, usage, finish reason and ids in a vendor's JSON responses; paths omit list indexes.
 
     Fields:
-        text: names of members whose strings are what the model said.
-        usage: token counts; how their paths end.
-        finish: why an answer ends; how their paths end.
-        id: the answer's own id, not that of a part of it; whole paths.
-        generated: counts of the answer's tokens; names.
-        counts: other counts of tokens; names.
+        text: names of members with generated text.
+        usage: path suffixes of token counts.
+        finish: path suffixes of finish reasons.
+        id: whole paths of the response's own id.
+        generated: names of members that count completion tokens.
+        counts: names of members with other token counts.
     """
 
     text: frozenset[str] = frozenset()

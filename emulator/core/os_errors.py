@@ -1,4 +1,4 @@
-"""What the machine refuses, in one line that says what to do."""
+"""One-line messages for operating system errors (ports, files, certificates), with the remedy."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ _FREE_PORTS = {errno.EADDRINUSE, errno.EACCES}
 
 
 def explain_address(host: str, port: int, name: str, error: OSError | UnicodeError) -> str:
-    """Why an address cannot be had."""
+    """Return why a server cannot listen on an address."""
     known = isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.errno
     reason = os.strerror(known).lower() if known else "no address of that name"
     hint = "; try --port 0, which takes free ports" if known in _FREE_PORTS else ""
@@ -18,12 +18,12 @@ def explain_address(host: str, port: int, name: str, error: OSError | UnicodeErr
 
 
 def explain_file(error: OSError) -> str:
-    """Why a file cannot be read or written."""
+    """Return why a file cannot be read or written."""
     return (error.strerror or str(error)).lower()
 
 
 def explain_certificate(certificate: Path, key: Path, error: OSError) -> str:
-    """Why a certificate and its key, which are to be PEM, cannot be used."""
+    """Return why a certificate and its key, two PEM files, cannot be loaded."""
     texts: list[bytes] = []
     for path in (certificate, key):
         try:

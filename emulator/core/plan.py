@@ -1,4 +1,4 @@
-"""What will be said, when each token is due, and how the answer ends: data, no behaviour."""
+"""Response plan: the tokens of each choice, when each is due, and token usage, before rendering in a wire format."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SegmentKind = Literal["reasoning", "text", "refusal", "tool_call"]
 
 @lru(4096)
 def at_once(count: int) -> Sequence[float]:
-    """Due times of ``count`` tokens that nothing delays."""
+    """Return due times of ``count`` tokens without any delay."""
     return (0.0,) * count
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Segment:
-    """Which tokens of a choice are what: ``tokens[start:end]``.
+    """Range ``tokens[start:end]`` of a choice that holds one kind of content.
 
-    A ``tool_call`` span holds the call's arguments; ``name`` is the tool's. ``id`` is set only where a
-    scenario fixes the call's id; else it is drawn in the vendor's form.
+    A ``tool_call`` segment holds the call's arguments; ``name`` is the tool's. ``id`` is set only where a
+    scenario fixes the call's id; otherwise the renderer draws one in the vendor's form.
     """
 
     kind: SegmentKind
@@ -45,7 +45,7 @@ class Segment:
 
 @fast_dataclass(frozen=True, slots=True)
 class Logprob:
-    """One token's log-probability and its alternatives, best first (the sampled one among them)."""
+    """Log-probability of a token, and of its alternatives, best first and including the sampled token."""
 
     token: str
     logprob: float
@@ -53,28 +53,28 @@ class Logprob:
 
 
 class TokenSequence(Protocol):
-    """What a choice says, token by token and as a whole."""
+    """Tokens of one choice, as texts, ids and JSON strings."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Their texts; one that completes no character, or was cut off by a stop string, is ``""``."""
+        """Text per token; ``""`` for a token that completes no character or was cut off by a stop string."""
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """As many, in the model's vocabulary."""
+        """Id per token in the model's vocabulary; the same length as ``tokens``."""
 
     @property
     def text(self) -> str:
-        """The texts of all tokens together."""
+        """Concatenated text of all tokens."""
 
     @property
     def quoted(self) -> Sequence[bytes]:
-        """Their texts as JSON."""
+        """Text per token as a JSON string."""
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
-    """Tokens that are at hand."""
+    """Token sequence held as two tuples."""
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
@@ -90,13 +90,13 @@ class Tokens:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """One answer: its tokens, and when each is due.
+    """One generated answer: its tokens and their due times.
 
     Fields:
-        due: as many as tokens, seconds after admission, never decreasing.
+        due: one per token, seconds after admission, never decreasing.
         segments: cover all tokens in order.
-        stopped_by: the stop string that ended it, if one did.
-        prompt: which prompt of the call it answers.
+        stopped_by: the stop string that ended the choice, or ``None``.
+        prompt: index of the prompt that the choice answers.
     """
 
     tokens_said: TokenSequence
@@ -117,11 +117,11 @@ class Choice:
 
     @property
     def count(self) -> int:
-        """How many tokens it has."""
+        """Number of tokens."""
         return len(self.due)
 
     def cut(self, count: int) -> Choice:
-        """The first ``count`` tokens, one at least."""
+        """Return the choice with its first ``count`` tokens only; ``count`` is at least 1."""
         return replace(
             self,
             tokens_said=Tokens(self.tokens[:count], self.ids[:count]),
@@ -131,20 +131,20 @@ class Choice:
         )
 
     def text(self, kind: str = "text") -> str:
-        """All text of one kind of span."""
+        """Return the concatenated text of all segments of one kind."""
         if len(self.segments) == 1 and self.segments[0].kind == kind:
             return self.tokens_said.text
         return "".join("".join(self.tokens[s.start : s.end]) for s in self.segments if s.kind == kind)
 
     @property
     def tool_calls(self) -> tuple[tuple[str, str], ...]:
-        """Name and arguments of each call."""
+        """Name and arguments of each tool call."""
         return tuple((s.name, "".join(self.tokens[s.start : s.end])) for s in self.segments if s.kind == "tool_call")
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class PromptTokens:
-    """A prompt as the model read it; the first token has no log-probability."""
+    """Tokens of a prompt with their log-probabilities; the first token has none."""
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
@@ -153,9 +153,10 @@ class PromptTokens:
 
 @fast_dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``.
+    """Token counts of a whole response.
 
-    ``prompt_tokens`` includes ``cached_tokens``, those read from a cache, and ``stored_tokens``, those written to it.
+    ``completion_tokens`` includes ``reasoning_tokens``. ``prompt_tokens`` includes ``cached_tokens`` (read from a
+    prompt cache) and ``stored_tokens`` (written to it).
     """
 
     prompt_tokens: int = 0
@@ -174,15 +175,15 @@ NOTHING_USED = Usage()
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The answer to one call.
+    """Timed content of the response to one inference call.
 
     Fields:
-        key: names this very answer (request identity and attempt); ids are drawn from it.
+        key: 16 bytes derived from request fingerprint and attempt; all ids of the response are drawn from it.
         created: Unix seconds at admission.
-        due: seconds after admission at which an answer in one piece is sent.
+        due: seconds after admission at which an unstreamed response is sent.
         vectors: one row per input, for embeddings.
-        prompts: one per prompt, where the ask wants ``prompt_details``.
-        quota: what is left of each quota the call is charged to; empty where a scenario sets no limits.
+        prompts: one per prompt if the request sets ``prompt_details``.
+        quota: balance of each quota the call is charged to; empty where a scenario sets no limits.
     """
 
     key: bytes
@@ -195,26 +196,26 @@ class Plan:
     quota: Sequence[Balance] = ()
 
     def count_due(self, elapsed: float) -> int:
-        """Tokens of all choices that are due so many seconds after admission."""
+        """Return how many tokens of all choices are due ``elapsed`` seconds after admission."""
         return sum([bisect_right(choice.due, elapsed) for choice in self.choices])
 
     def stop(self, elapsed: float) -> Plan:
-        """The answer if it is stopped so many seconds after admission: it ends with the tokens in the making."""
+        """Return the plan cut off ``elapsed`` seconds after admission; each choice keeps the token then in progress."""
         choices = tuple([_stop(choice, elapsed) for choice in self.choices])
         lost = sum(choice.count for choice in self.choices) - sum(choice.count for choice in choices)
         usage = replace(self.usage, completion_tokens=max(0, self.usage.completion_tokens - lost))
         return replace(self, choices=choices, usage=usage, due=min(self.due, elapsed))
 
     def abandon(self) -> Plan:
-        """The answer if nobody works on it: each choice ends with one token, at once and without text."""
+        """Return the plan of a call that is stopped before generation: one empty token per choice, due at once."""
         choices = tuple([_abandon(choice) for choice in self.choices])
         usage = replace(self.usage, completion_tokens=len(choices), reasoning_tokens=0)
         return replace(self, choices=choices, usage=usage, due=0.0)
 
 
 def _abandon(choice: Choice) -> Choice:
-    said, spans = Tokens(("",), choice.ids[:1]), (Segment("text", 0, 1),)
-    ended = replace(choice, tokens_said=said, due=(0.0,), segments=spans, logprobs=None)
+    tokens, segments = Tokens(("",), choice.ids[:1]), (Segment("text", 0, 1),)
+    ended = replace(choice, tokens_said=tokens, due=(0.0,), segments=segments, logprobs=None)
     return replace(ended, finish_reason="stop", stopped_by="")
 
 

@@ -1,4 +1,4 @@
-"""Quotas: how much of what a caller may have in how much time, and what a call takes of them."""
+"""Quotas, the charges that a call makes to them, and their levels and balances."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,15 +10,15 @@ Per = Literal["principal", "deployment"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """So many of a unit in so much time.
+    """Limit of ``amount`` units per ``window`` seconds.
 
     Fields:
-        name: which it is among a scenario's quotas.
+        name: identifies the quota among those of a scenario.
         amount: in units.
-        window: seconds; 0 for ``concurrency``, which comes back when a call ends.
+        window: seconds; 0 for ``concurrency``, which is freed when a call ends.
         strategy: a ``bucket`` refills continuously, by ``amount`` in a window; ``fixed`` windows follow one
-            another; in a ``sliding`` one each charge comes back a window after it was made.
-        per: whose shares are apart; ``None``: one for all.
+            another; in a ``sliding`` window each charge returns a window after it was made.
+        per: each principal or deployment has a share of its own; ``None``: one share for all.
     """
 
     name: str
@@ -31,11 +31,12 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one call takes of a quota.
+    """Units that one call takes from a quota.
 
     Fields:
-        scope: names whose share of it.
-        least: what it comes to if nothing is answered, as when the process dies that was to answer.
+        scope: principal or ``vendor/deployment`` of the quota share; empty for the share of all.
+        cost: units reserved on admission.
+        least: units charged if there is no response, as when the process that handles the call dies.
     """
 
     quota: Quota
@@ -46,12 +47,12 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How one share of a quota stands.
+    """Current level of one share of a quota.
 
     Fields:
-        scope: whose share it is, as in :class:`Charge`.
-        left: whole units that can be had at once.
-        full_in: seconds until all of it can be had; ``None``: nobody knows.
+        scope: as in :class:`Charge`.
+        left: whole units available now.
+        full_in: seconds until the whole amount is available; ``None``: unknown.
     """
 
     quota: Quota
@@ -62,11 +63,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What is left of a quota.
+    """Result of a charge to a quota.
 
     Fields:
-        left: whole units that can be had at once.
-        wait: seconds until the charge could be made, infinite if nobody knows; ``None``: there was enough.
+        left: whole units available now.
+        wait: seconds until the charge could be made, infinite if unknown; ``None``: the quota was sufficient.
     """
 
     quota: Quota

@@ -1,4 +1,4 @@
-"""What is asked, in words no vendor owns."""
+"""Vendor-neutral inference requests (chat, completion, embedding), and the deployments that they address."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ ANY_OBJECT: JSON = {
     },
     "required": ["title", "summary", "items", "count"],
 }
-"""The schema of an answer that is to be some JSON object."""
+"""JSON Schema of a response in ``json_object`` format, which asks for any object."""
 
-_USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
+_DEFAULT_OUTPUT = 1024  # tokens; an answer that ends by itself is never longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What a client addresses: a serving endpoint, an Azure deployment, an OVMS graph, a ``model_id``.
+    """Model behind a name that clients address: serving endpoint, Azure deployment, OVMS graph, ``model_id``.
 
     Fields:
-        model: the name the answer's ``model`` field carries; the deployment's own name if empty.
-        context: tokens of prompt and answer together; ``None``: no bound.
-        max_output: most tokens of one answer; ``None``: no bound of its own.
-        default_max_tokens: tokens of an answer when the request sets no limit.
-        dimensions: of an embedding.
+        model: value of the response's ``model`` field; the deployment's own name if empty.
+        context: maximum tokens of prompt and answer together; ``None``: unbounded.
+        max_output: maximum tokens of one answer; ``None``: bounded by ``context`` alone.
+        default_max_tokens: maximum tokens of an answer when the request sets no limit.
+        dimensions: length of an embedding.
         normalized: embeddings have unit length.
-        tokenizer: name of a profile in ``engine.tokenizer.PROFILES``.
+        tokenizer: name of a profile in ``generation.tokenizer.PROFILES``.
         mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
-        state: ``ready``, ``loading``, ``retired``, ``stopped``; what holds now.
-        state_lasts: seconds since the scenario began after which it is ready; ``None``: it stays.
-        kind: what only the vendor tells apart (OVMS: ``text``, ``speculative``, ``classic``).
-        traits: further properties only the vendor reads (``vision``, ``reasoning``, …).
+        state: current state: ``ready``, ``loading``, ``retired`` or ``stopped``.
+        state_lasts: seconds since the start of the scenario after which it is ready; ``None``: the state stays.
+        kind: vendor-specific kind (OVMS: ``text``, ``speculative``, ``classic``).
+        traits: vendor-specific properties (``vision``, ``reasoning``, …).
     """
 
     vendor: str
@@ -63,31 +63,31 @@ class Deployment:
     traits: Mapping[str, JSON] = field(default_factory=dict)
 
     def room_for(self, prompt_tokens: int) -> float:
-        """Most tokens of an answer to such a prompt; infinite without a bound."""
+        """Return the maximum tokens of an answer to a prompt of that length; infinite if unbounded."""
         left = inf if self.context is None else max(0, self.context - prompt_tokens)
         return min(left, inf if self.max_output is None else self.max_output)
 
     def usual_output(self, prompt_tokens: int = 0) -> int:
-        """Tokens that are set aside for an answer if the request sets no limit."""
-        return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _USUAL_OUTPUT))
+        """Return the tokens to reserve for an answer if the request sets no limit."""
+        return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _DEFAULT_OUTPUT))
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are chosen and where they end.
+    """Sampling parameters and stop conditions of a request.
 
     Fields:
-        max_tokens: most tokens of one answer, already lowered to what the deployment allows;
+        max_tokens: maximum tokens of one answer, already lowered to the deployment's limit;
             ``None``: the answer ends by itself.
-        greedy: temperature 0, ``top_k`` 1, no sampling: the text depends on the prompt alone.
-        seed: the request's own; pins the text when sampling.
-        knobs: further sampling fields; a different value may give a different text.
-        stop: generation ends at the first that appears; it is cut off unless ``keep_stop``.
-        ignore_eos: no natural end; goes on to ``max_tokens``.
-        show_eos: the end-of-sequence token is one of the answer's tokens, with empty text.
-        n: answers per prompt.
-        logprobs: ``None``: none; else how many alternatives beside each sampled token.
-        prompt_details: the plan also carries the prompt's own tokens.
+        greedy: temperature 0, ``top_k`` 1 or sampling off: the text depends on the prompt alone.
+        seed: the request's own seed; pins the text when sampling.
+        knobs: further sampling fields by name; a different value may give a different text.
+        stop: stop strings; generation ends at the first that appears, which is cut off unless ``keep_stop``.
+        ignore_eos: generate up to ``max_tokens``.
+        show_eos: include the end-of-sequence token in the answer, with empty text.
+        n: number of answers per prompt.
+        logprobs: number of alternatives in addition to each sampled token; ``None``: no log-probabilities.
+        prompt_details: include the tokens of the prompt in the plan.
     """
 
     max_tokens: int | None = None
@@ -105,7 +105,7 @@ class Sampling:
 
 @fast_dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool; ``arguments`` is JSON text."""
+    """Call of a tool by the model; ``arguments`` is JSON text."""
 
     id: str
     name: str
@@ -114,7 +114,7 @@ class ToolCall:
 
 @fast_dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. ``media`` counts pictures, sounds and films that came with the text."""
+    """Message of a conversation; ``media`` is the number of images, audio clips and videos in it."""
 
     role: str
     text: str = ""
@@ -125,9 +125,11 @@ class Message:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A function on offer; ``parameters`` is its JSON Schema, ``None`` if it takes no arguments.
+    """Tool that the model may call.
 
-    With ``bare`` its argument is a text that fits the schema, and no JSON.
+    Fields:
+        parameters: JSON Schema of its arguments; ``None`` if it takes none.
+        bare: its argument is plain text that satisfies the schema, instead of JSON.
     """
 
     name: str
@@ -138,16 +140,16 @@ class Tool:
 
 @fast_dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A conversation to go on with.
+    """Request to continue a conversation.
 
     Fields:
         tool_choice: ``required`` with ``tool_name`` set forces that one tool.
-        parallel: more than one call in an answer is allowed.
-        format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of the string that fits it.
-        around: texts before and behind an answer that fits a schema.
-        reasoning: effort (``low``, ``medium``, ``high``, …) of a model that thinks aloud; ``None``: none.
-        language: locale of the last message, which is the user's, where nothing but texts is sent and one answer of
-            prose is asked for, whatever its length; empty: nobody has looked.
+        parallel: allow more than one tool call in an answer.
+        format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of a string that satisfies it.
+        around: prefix and suffix of an answer that satisfies a schema.
+        reasoning: effort (``low``, ``medium``, ``high``, …) of a reasoning model; ``None``: no reasoning.
+        language: locale of the last (user) message, set by fast parsers for a text-only conversation with one
+            answer of prose; empty: not detected yet.
     """
 
     messages: tuple[Message, ...]
@@ -166,7 +168,7 @@ class ChatRequest:
 
     @property
     def prompt(self) -> str | None:
-        """Text of the last user message."""
+        """Text of the last user message; ``None`` if there is no such message."""
         for message in reversed(self.messages):
             if message.role == "user":
                 return message.text
@@ -174,23 +176,23 @@ class ChatRequest:
 
     @property
     def system(self) -> str | None:
-        """Text of the first system or developer message."""
+        """Text of the first system or developer message; ``None`` if there is no such message."""
         return next((m.text for m in self.messages if m.role in ("system", "developer")), None)
 
     @property
     def tool_result(self) -> str | None:
-        """Text of the last tool message."""
+        """Text of the last tool message; ``None`` if there is no such message."""
         return next((m.text for m in reversed(self.messages) if m.role == "tool"), None)
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRequest:
-    """Prompts to go on with, each a text or its token ids.
+    """Request to continue prompts, each a text or its token ids.
 
     Fields:
-        raw: no template around the prompts.
-        known: what the deployment is known to answer; cut, counted and paced like any other text.
-        schema: the answer is JSON that fits it, or, with ``bare``, the text of the string that fits it.
+        raw: apply no chat template to the prompts.
+        known: fixed answer of the deployment; cut, counted and paced like any other text.
+        schema: JSON Schema of the answer; with ``bare``, of the string that is the text of the answer.
     """
 
     prompts: tuple[str | tuple[int, ...], ...]
@@ -209,7 +211,7 @@ class CompletionRequest:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRequest:
-    """Texts, or their token ids, to turn into vectors; ``instruction`` goes in front of each text."""
+    """Request to embed texts or token ids; ``instruction`` is prepended to each text."""
 
     inputs: tuple[str | tuple[int, ...], ...]
     dimensions: int | None = None

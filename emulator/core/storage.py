@@ -1,4 +1,4 @@
-"""What replicas must agree on."""
+"""Interface of the store for state that replicas share: counters, quotas and documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,27 +9,27 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
 
 ATTEMPTS = "attempt"
-"""The scope of counters that say how often equal requests came, by their identity."""
+"""Scope of the counters of equal requests, keyed by fingerprint."""
 
 
 class StoreLostError(Exception):
-    """The store does not answer."""
+    """The store is unreachable."""
 
 
 class IsolatedReplicaError(StoreLostError):
-    """The store's clock and this machine's are too far apart to count by."""
+    """The clocks of the store and of this machine differ too much to share quotas."""
 
 
 class DocumentsError(Exception):
-    """Documents were found where none was expected; nothing was counted or charged."""
+    """A collection assumed empty has documents; nothing was counted or charged."""
 
 
 @dataclass(slots=True)
 class Health:
-    """Of a store that may be away.
+    """Connection state of a remote store.
 
     Fields:
-        losses: how often it went.
+        losses: number of times the connection was lost.
         skew: seconds by which this machine's clock is ahead of the store's.
     """
 
@@ -39,120 +39,119 @@ class Health:
 
 
 class Store(Protocol):
-    """Where states are kept, each a world of its own; every process that reaches the same store shares them."""
+    """Storage backend with one state per namespace; processes that use the same backend share the states."""
 
     @property
     def counts_for_all(self) -> bool:
-        """Its counters, quotas and documents are those of every process that answers as one with this one."""
+        """Whether every replica of the cluster shares the counters, quotas and documents."""
 
     @property
     def bus(self) -> ClusterBus | None:
-        """Where the processes that share it tell one another of changes; ``None``: there is but one."""
+        """Message bus of the replicas that share the store; ``None``: a single process uses it."""
 
     @property
     def health(self) -> Health | None:
-        """``None``: it is this process's own memory, which is never away."""
+        """Connection state; ``None`` for a store in the memory of this process."""
 
-    def open(self, world: str) -> "State":
-        """What there is of a world; in the memory of a process that is nothing."""
+    def open(self, namespace: str) -> "State":
+        """Return the state of a namespace; a store in memory returns a new, empty state."""
 
-    async def start_namespace(self, world: str, now: float) -> float:
-        """When a world began, Unix seconds: the first that asks says it.
+    async def start_namespace(self, namespace: str, now: float) -> float:
+        """Return the start time of a namespace, Unix seconds; the first caller sets it to ``now``.
 
         Raises:
-            StoreLostError: it cannot be reached, or its clock is far from this process's.
+            StoreLostError: the store is unreachable, or its clock differs too much.
         """
 
     async def heartbeat(self) -> bool:
-        """Say, every few seconds, that this process lives; take back what those held that have died; compare clocks.
+        """Renew this process's lease, release what dead replicas held, and compare clocks; call every few seconds.
 
-        False if the store has lost what it held, and all begins anew.
+        Returns ``False`` if the store has lost its data.
 
         Raises:
-            StoreLostError: it cannot be reached.
-            ApartError: its clock is far from this process's.
+            StoreLostError: the store is unreachable.
+            IsolatedReplicaError: its clock differs too much from this process's.
         """
 
     async def release(self) -> None:
-        """Give back what leads nowhere since it went away; it is reached anew."""
+        """Close broken connections; the next command opens new ones."""
 
     async def close(self) -> None:
-        """Give back what it takes to reach it."""
+        """Close all connections."""
 
 
 class State(Protocol):
-    """Counters, quotas and documents shared by every process that answers as one.
+    """Counters, quotas and documents of one namespace, shared by all replicas.
 
-    Every method is atomic. The caller brings the time, in seconds since the scenario began: that is when the first
-    fixed window opens.
+    Every method is atomic. ``now`` is in seconds since the start of the scenario, when the first fixed window opens.
     """
 
     async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
-        """Add one to a counter and return what it was before.
+        """Increment a counter and return its value before.
 
         Args:
-            bare: a shelf on which no document is expected; so the caller need not fetch it first.
+            bare: collection assumed to be empty, which saves the caller from fetching it first.
 
         Raises:
-            DocumentsError: there is one.
+            DocumentsError: the collection has documents.
         """
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        """Make every charge, or none if there is not enough for one; a balance for each says so.
+        """Make every charge, or none if any quota is insufficient; return a balance per charge.
 
-        ``ticket`` names them until they are settled, and is never used twice.
+        ``ticket`` identifies the charges until they are settled, and is never used twice.
         """
 
     async def admit(
         self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        """``count``, then ``spend``, in one question.
+        """Run ``count``, then ``spend``, in one round trip.
 
         Raises:
             DocumentsError: as ``count`` does.
         """
 
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
-        """Say when a call will end: whoever is refused its place is told to wait until then.
+        """Set when a call is expected to end, for the ``wait`` of calls that a concurrency quota refuses.
 
-        A store may still be about to hear of it; it hears all that this process says in order.
+        A remote store may apply it later, in the order of this process's commands.
         """
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        """Put the true costs, in the order of the charges, in place of what was spent; a place is given up.
+        """Replace the charges of a ticket by the true costs, in the order of the charges, and free its slots.
 
-        What is too much comes back at once, to the window it was taken from if that is not over; of a bucket, as far
-        as it is not full. A ticket that a reset has made forget is let be. A store hears of it as of ``expect``.
+        An excess returns at once: to its window unless that has ended, to a bucket up to its capacity. A ticket that
+        a reset has dropped is ignored. A remote store may apply it later, as with ``set_expected_end``.
         """
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
-        """How every share stands that was ever asked for, in the order in which they were."""
+        """Return the level of every quota share used so far, in the order of first use."""
 
-    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        """Every document of a shelf by its key, as they are now; nobody changes one."""
+    async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
+        """Return the current documents of a collection by key; callers must not modify them."""
 
-    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
-        """Put a document in the place of ``before``, or nothing and false if that is no longer there.
+    async def store(self, session: str, collection: str, key: str, document: JSON, before: JSON) -> bool:
+        """Replace the document ``before`` by ``document``; return ``False`` if the stored one is not ``before``.
 
-        ``None`` in either place: there is none.
+        ``None`` means no document: as ``before`` it creates, as ``document`` it deletes.
         """
 
     async def reset(self, session: str | None = None) -> None:
-        """Forget one session's counters, quotas and documents, or all."""
+        """Delete the counters, quotas and documents of one session, or of all."""
 
     def retire(self) -> None:
-        """Nothing is at work in it any more: calls that are still under way leave nothing behind where it was kept."""
+        """Detach from the namespace; calls that are still running no longer write to it."""
 
 
 @runtime_checkable
 class LocalState(State, Protocol):
-    """One in the memory of this process: it answers without waiting, too."""
+    """State in the memory of this process, with synchronous methods as well."""
 
     def peek(self, session: str, scope: str, key: bytes) -> int:
-        """A counter, left as it is."""
+        """Return a counter without incrementing it."""
 
     def count_now(self, session: str, scope: str, key: bytes) -> int:
-        """As ``count``."""
+        """Increment a counter and return its value before."""
 
-    def fetch_now(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        """As ``fetch``."""
+    def fetch_now(self, session: str, collection: str) -> Mapping[str, JSON]:
+        """Return the current documents of a collection by key."""

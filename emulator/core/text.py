@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-_MOST = 4_000
-_BEYOND: int = 10**_MOST
+_MAX_DIGITS = 4_000  # ``int`` refuses more than 4,300
+_BEYOND: int = 10**_MAX_DIGITS
 
 
 def read_whole(digits: str) -> int:
-    """The number; one of more than 4,000 digits is 10^4000 or its negative, beyond all that may be meant.
+    """Parse an integer; one of more than 4,000 digits becomes 10^4000 or its negative, beyond every valid value.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no integer.
     """
-    if len(digits) <= _MOST:
+    if len(digits) <= _MAX_DIGITS:
         return int(digits)
     return -_BEYOND if digits.startswith("-") else _BEYOND
 
@@ -30,7 +30,7 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus} | _OVERRIDDEN
 
 
 def reason_phrase(status: int) -> str:
-    """``404`` → ``Not Found``; a number without a phrase is ``Unknown``."""
+    """Return the reason phrase of an HTTP status: ``404`` → ``Not Found``; ``Unknown`` if it has none."""
     return _PHRASES.get(status, "Unknown")
 
 
@@ -38,9 +38,9 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escape(text: str) -> str:
-    """``a\\x1b[2Jb``: without letters that end a line, move the cursor, turn what follows or are not seen at all.
+    """Escape every non-printable character as Python does, so that untrusted text is safe in logs and terminals.
 
-    These are C0, DEL and C1, separators, formatting letters and halves of surrogate pairs, each as Python writes it.
+    These are C0, DEL and C1 controls, separators, formatting characters and lone surrogates: ``a\\x1b[2Jb``.
     """
     if text.isprintable():
         return text
@@ -48,7 +48,7 @@ def escape(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    """JSON in one line, with the same letters as JSON writes them."""
+    """Escape every non-printable character of one line of JSON as ``\\uXXXX``."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)

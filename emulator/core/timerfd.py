@@ -1,4 +1,4 @@
-"""A timer as exact as the system's own: those of event loops are rounded to whole milliseconds."""
+"""Alarm with the precision of the operating system (Linux timerfd); event loops round timers to milliseconds."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _TIME = Struct("@llll")  # itimerspec: seconds and nanoseconds of the interval a
 
 
 class Alarm(Protocol):
-    """Rings once, in the loop that runs when it is set, at a time of ``time.monotonic``; never before."""
+    """One-shot timer that calls back in the event loop, never before its time."""
 
     def set(self, when: float) -> None:
-        """Ring then, and no longer when it was set to ring."""
+        """Call back at a time of ``time.monotonic``, in the running loop; replaces an earlier setting."""
 
     def stop(self) -> None:
-        """Do not ring; hold nothing of the system's."""
+        """Cancel the timer and release its resources."""
 
 
 def open_alarm(ring: Ring) -> Alarm:
-    """The most exact that there is here."""
+    """Return the most precise alarm that the platform has."""
     return SystemAlarm(ring) if has_timers() else LoopAlarm(ring)
 
 
 class LoopAlarm:
-    """A timer of the event loop, late by a millisecond at most."""
+    """Alarm on a timer of the event loop, up to a millisecond late."""
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
@@ -53,7 +53,7 @@ class LoopAlarm:
 
 
 class SystemAlarm:
-    """A timer that is a file, for which the event loop waits as for a socket."""
+    """Alarm on a Linux timerfd, which the event loop polls as it polls a socket."""
 
     def __init__(self, ring: Ring) -> None:
         library = _library()
@@ -69,7 +69,7 @@ class SystemAlarm:
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._file, self._read)
         seconds = int(when)
-        value = _TIME.pack(0, 0, seconds, int((when - seconds) * 1e9) + 1)  # all 0 would stop it
+        value = _TIME.pack(0, 0, seconds, int((when - seconds) * 1e9) + 1)  # all zeros would disarm the timer
         self._library.timerfd_settime(self._file, _ABSOLUTE, value, None)
 
     def stop(self) -> None:
@@ -81,23 +81,23 @@ class SystemAlarm:
     def _read(self) -> None:
         try:
             os.read(self._file, 8)
-        except BlockingIOError:  # it was set again meanwhile
+        except BlockingIOError:  # the timer was set again since it expired
             return
         self._ring()
 
     def __del__(self) -> None:
-        if self._loop is not None:  # which ended first
+        if self._loop is not None:  # the loop was closed before ``stop``
             os.close(self._file)
 
 
 def has_timers() -> bool:
-    """The system has timers that are files."""
+    """Return whether the platform has timerfd."""
     return _library() is not None
 
 
 @cache
 def _library() -> CDLL | None:
-    """The C library, where it has such timers; of Python's own only releases from 3.13 on know them."""
+    """Return the C library if it has timerfd; ``os.timerfd_create`` needs Python 3.13."""
     if sys.platform != "linux":
         return None
     from ctypes import CDLL, c_int, c_void_p
@@ -114,5 +114,5 @@ def _create() -> int:
     assert library is not None
     file = int(library.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC))
     if file < 0:
-        raise OSError("the system has no timer left")
+        raise OSError("timerfd_create failed: the system has no timer left")
     return file

@@ -16,15 +16,15 @@ from emulator.core.json import JSON
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-LONGEST = 36525 * 86400.0  # seconds; a century: nobody waits longer
-_MOST_DIGITS = 12
-_SHOWN = 40  # characters of what cannot be read
+LONGEST = 36525 * 86400.0  # seconds; a century
+_MAX_DIGITS = 12
+_MAX_QUOTED = 40  # characters of an invalid text in its error message
 _SIZE = re.compile(r"(\d+)(B|KiB|MiB|GiB)", re.ASCII)
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 
 def parse_duration(text: str) -> float:
-    """``"250ms"`` → 0.25; also ``us``, ``s``, ``m``, ``h``, ``d``.
+    """Parse a duration to seconds: ``"250ms"`` → 0.25; units ``us``, ``ms``, ``s``, ``m``, ``h``, ``d``.
 
     Raises:
         ValueError: no unit, not a duration, or longer than a century.
@@ -39,7 +39,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_size(text: str) -> int:
-    """``"64KiB"`` → 65536.
+    """Parse a size to bytes: ``"64KiB"`` → 65536; units ``B``, ``KiB``, ``MiB``, ``GiB``.
 
     Raises:
         ValueError: no unit, or not a size.
@@ -47,41 +47,41 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{_cut(text)} is not a size; write a whole number with a unit, such as 64KiB or 4MiB")
-    if len(match[1]) > _MOST_DIGITS:
-        raise ValueError(f"{_cut(text)} is too much; at most {_MOST_DIGITS} digits")
+    if len(match[1]) > _MAX_DIGITS:
+        raise ValueError(f"{_cut(text)} is too much; at most {_MAX_DIGITS} digits")
     return int(match[1]) * _BYTES[match[2]]
 
 
 def _cut(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
 
 
-LAST = 253402300799.0  # Unix seconds; the last of the year 9999
+LAST = 253402300799.0  # Unix seconds; end of the year 9999, the last that ``datetime`` holds
 
 
 def date_of(seconds: float) -> datetime:
-    """Unix seconds as a date in UTC, at most the last there is."""
+    """Return Unix seconds as a UTC date, at most ``LAST``."""
     return datetime.fromtimestamp(min(seconds, LAST), UTC)
 
 
 def write_date(seconds: float) -> str:
-    """``2026-01-01T00:00:00.000Z``."""
+    """Format Unix seconds as ``2026-01-01T00:00:00.000Z``."""
     return date_of(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class _Null:
-    """A null where the language has none: no type takes it."""
+    """Substitute for a null that the scenario language rejects: it fails the validation of every field type."""
 
 
 NULL = _Null()
-_ANYTHING: object = JSON  # what pydantic sees of a field that takes any JSON, null too
+_ANYTHING: object = JSON  # annotation of a field that takes any JSON value, null included
 
 
 class Closed(BaseModel):
-    """An object of the scenario language: no further keys, no coercion, never edited.
+    """Base model of the scenario language: no extra keys, no coercion, immutable.
 
-    A key is left out or has a value; a null is a value only where any JSON is. Validators are built
-    when first used: most objects are only ever parts of a scenario, and are built with it.
+    Null is rejected unless the field takes any JSON value. Validators are built on first use
+    (``defer_build``), because the validator of a scenario includes those of its parts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
@@ -97,18 +97,18 @@ class Closed(BaseModel):
 
 
 def require(holds: bool, message: str) -> None:
-    """Refuse a value that breaks a rule between several fields, in the author's words."""
+    """Raise a validation error with the given message unless a condition across fields holds."""
     if not holds:
         raise PydanticCustomError("rule", message)
 
 
-def _read_duration(value: JSON) -> float:
+def _parse_duration_value(value: JSON) -> float:
     if not isinstance(value, str):
         raise PydanticCustomError("wanted", "expected a duration with a unit, such as 250ms")
     return parse_duration(value)
 
 
-def _read_whole(value: JSON) -> JSON:
+def _parse_whole(value: JSON) -> JSON:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -118,14 +118,14 @@ DURATION_SCHEMA: JSON = {
     "examples": ["250ms", "1.5s"],
 }
 
-Duration = Annotated[float, BeforeValidator(_read_duration), WithJsonSchema(DURATION_SCHEMA)]
+Duration = Annotated[float, BeforeValidator(_parse_duration_value), WithJsonSchema(DURATION_SCHEMA)]
 """Seconds; written with a unit."""
 
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _SIZE_VALUES = re.compile(r"\s*(\d{1,12})\s*(B|KiB|MiB|GiB)\s*", re.ASCII)
 
 
-def _read_size(value: JSON) -> int:
+def _parse_size_value(value: JSON) -> int:
     found = _SIZE_VALUES.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise PydanticCustomError("wanted", "expected a size with a unit, such as 64KiB")
@@ -134,11 +134,11 @@ def _read_size(value: JSON) -> int:
 
 SIZE_SCHEMA: JSON = {"type": "string", "pattern": r"^\s*\d+\s*(B|KiB|MiB|GiB)\s*$", "examples": ["64KiB", "4MiB"]}
 
-Size = Annotated[int, BeforeValidator(_read_size), WithJsonSchema(SIZE_SCHEMA)]
+Size = Annotated[int, BeforeValidator(_parse_size_value), WithJsonSchema(SIZE_SCHEMA)]
 """Bytes; written with a unit."""
 
-Whole = Annotated[int, BeforeValidator(_read_whole)]
-"""An integer; ``1e3`` is one too."""
+Whole = Annotated[int, BeforeValidator(_parse_whole)]
+"""Integer, also written as ``1e3``."""
 
 HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
-"""The value of a header: it has no line break and no other control character but the tab."""
+"""Value of an HTTP header: no line break, and no control character except the tab."""

@@ -1,4 +1,4 @@
-"""What a vendor provides: a table of endpoints and a few pure functions."""
+"""Vendor interface: a table of endpoints, and pure functions that parse requests and render responses."""
 
 from __future__ import annotations
 
@@ -23,46 +23,50 @@ if TYPE_CHECKING:
 
 
 class Tokenizer(Protocol):
-    """Text to token ids and back, for one model family."""
+    """Tokenizer of a model family."""
 
     vocabulary_size: int
     bos: int | None
     eos: int
 
     def encode(self, text: str) -> list[int]:
-        """Ids of ``text``, without special tokens."""
+        """Return the token ids of ``text``, without special tokens."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ``ids``; special tokens have none, and an id out of range is a ValueError."""
+        """Return the text of ``ids``; special tokens have no text.
+
+        Raises:
+            ValueError: an id is outside the vocabulary.
+        """
 
     def pieces(self, text: str) -> list[str]:
-        """One text per id of ``encode(text)``, joined again equal to ``text``.
+        """Return one text per id of ``encode(text)``; joined, they equal ``text``.
 
-        A token that completes no character has ``""``; the character comes with the token that completes it.
+        A token that completes no character has ``""``; the token that completes a character has the whole of it.
         """
 
     def count(self, text: str) -> int:
-        """``len(encode(text))``, faster."""
+        """Return ``len(encode(text))``, faster."""
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class InferenceCall:
-    """One request a vendor accepted: what it asks, of whom, and who will word the answer.
+    """Accepted inference request with its deployment and the codec that renders the response.
 
     Fields:
-        codec: made for this call; it remembers what it wants to know of the request.
+        codec: built for this call; holds the parsed fields that rendering needs.
         prompt_tokens: per prompt or input; one number for a chat.
-        repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
-            the same way whenever it comes.
-        quotas: what it is charged to beside the scenario's limits.
-        served: which of several behind the deployment answers.
-        delay: seconds before anything of the answer is due, beside the scenario's latency.
-        fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
-        store_result: what is kept of the answer, a key and a document, once it is decided.
-        at_once: the answer says only that it will be kept, so it does not wait for the model.
-        cancel_ids: under which it may be stopped while it is answered, from the answer's key.
-        is_cpu_heavy: its answer is large however small the request, so it is worded beside the event loop.
-        is_stopped: nobody works on it: it ends at once, without text.
+        repeatable: parsing depends only on method, path, query, body, principal and ``Vendor.relevant_headers``,
+            so the call may be cached for equal requests.
+        quotas: charged in addition to the scenario's limits.
+        served: name of the model that answers, if several are behind the deployment.
+        delay: seconds added to the scenario's latency before the first byte is due.
+        fallback: returns the call to make instead if a rule refuses this one for lack of capacity.
+        store_result: returns key and document to store once the plan is decided.
+        at_once: respond before generation ends, as for a background response that is stored.
+        cancel_ids: returns the ids under which the running response can be cancelled, from its key.
+        is_cpu_heavy: the response is large regardless of the request's size, so it is rendered in the worker thread.
+        is_stopped: the call was cancelled before generation; the response has no text.
     """
 
     deployment: Deployment
@@ -84,7 +88,7 @@ class InferenceCall:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Write:
-    """A document to keep under a key, ``None`` to forget it, and the answer that holds from then on."""
+    """Response of a :class:`Change` with the document to store under ``key``; ``None`` deletes the document."""
 
     answer: Response
     key: str
@@ -93,12 +97,12 @@ class Write:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """A request that changes what its vendor keeps or does, unless something refuses it.
+    """Accepted request that changes a vendor's stored documents.
 
     Fields:
-        make: what to write, from the documents there are, run again if one of them was changed meanwhile; or the
-            answer, where there is nothing to write. Raises :class:`EmulatedError`.
-        then: what comes of it for the calls of the session, before the answer goes out.
+        make: returns the write, or a response if nothing is written, from the session's documents; called again if
+            another request changed a document in between. Raises :class:`EmulatedError`.
+        then: applies the change to a session's running calls; awaited before the response is sent.
     """
 
     make: Callable[[Mapping[str, JSON]], Write | Response]
@@ -106,23 +110,23 @@ class Change:
 
 
 class Codec(Protocol):
-    """Words the plan of one call in the vendor's wire format. Never sees a plan with an error.
+    """Renderer of a call's plan in the vendor's wire format; errors are rendered by ``Vendor.render_error``.
 
-    ``request`` is the one to answer; of equal requests the codec was made for the first.
+    ``request`` is the request being answered. A codec serves equal requests, so it may be built for an earlier one.
     """
 
     def render(self, plan: Plan, request: Request) -> Response:
-        """The answer in one piece."""
+        """Return the complete response."""
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        """The same answer, event by event; lazily, for thousands run at once."""
+        """Return the response as a stream; events are rendered lazily, as thousands of streams run concurrently."""
 
 
 Parsed = InferenceCall | Response | StreamingResponse | Change
 
 
 class VendorSettings(BaseModel):
-    """What a scenario's ``vendors.<name>`` section may set: a profile, and each switch of its own."""
+    """Base of a scenario's ``vendors.<name>`` section."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
@@ -132,47 +136,49 @@ H = TypeVar("H")
 
 
 class Metrics(Protocol):
-    """Running totals of one vendor since start, for its own metrics page."""
+    """Totals of one vendor since start, from which the vendor renders a metrics page of its own."""
 
     def total(self, name: str, **labels: str) -> float:
-        """A counter's value: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``.
+        """Return the value of a counter.
 
-        ``joined``: how many began while another of their deployment ran. ``failed`` also by ``error``. With
-        ``deployment`` and ``served`` only the calls of these, which a refusal names in its ``details``: ``requests``,
-        and by the first digit of the status ``4xx`` and ``5xx``.
+        Names: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``, ``joined``.
+        ``joined`` counts calls that began while another of the same deployment ran. ``failed`` takes a label
+        ``error``. Labels ``deployment`` and ``served`` select calls by the names that a refusal has in its
+        ``details``, for ``requests`` and the status classes ``4xx`` and ``5xx``.
         """
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
-        """Latest ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens`` or ``events``.
+        """Return the latest samples of a series.
 
-        With ``deployment``, ``served`` or ``session`` of these only. ``limit`` of all: the most tokens each answer may
-        have, 0 where it has no bound.
+        Names: ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens``, ``events``.
+        Labels ``deployment``, ``served`` and ``session`` select. ``limit`` has the maximum tokens of each answer,
+        0 if unbounded, and takes no labels.
         """
 
     def last(self, deployment: str, session: str) -> float | None:
-        """When the latest call of a deployment in a session was over, Unix seconds; ``None``: nobody knows of one."""
+        """Return the end of the latest call of a deployment in a session, Unix seconds; ``None`` without a call."""
 
     def in_flight(self) -> int:
-        """Calls being answered now."""
+        """Return the number of running calls of the vendor."""
 
     def working(self, deployment: str) -> int:
-        """Those of one deployment."""
+        """Return the number of running calls of a deployment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Service(Generic[S, H]):
-    """One vendor as it runs: what its functions may know of the emulator around it.
+    """Running vendor under one scenario: settings, deployments, and the functions that parsers may use.
 
     Fields:
-        profiles: of each deployment by name, as ``Vendor.prepare`` found them.
-        keys: token → principal, or ``None``: any non-empty credential will do.
+        profiles: result of ``Vendor.profile_deployment`` by deployment name.
+        keys: token → principal; ``None``: any non-empty credential is accepted.
         started: Unix seconds.
-        tokenizer: of a deployment.
-        bounds: what one call may cost.
-        count_prompt: tokens of each prompt or input of an ask, template included.
-        count_chat: tokens of a conversation with its tools, before the rest of the ask is known.
-        count_texts: the same of a conversation that is texts alone, and the locale of the last.
-        running: calls that may be stopped.
+        tokenizer: returns the tokenizer of a deployment.
+        bounds: cost limits of one request.
+        count_prompt: returns the tokens of each prompt or input of a request, template included.
+        count_chat: returns the tokens of a conversation with its tools, before the rest of the request is parsed.
+        count_texts: returns the tokens of a text-only conversation, and the locale of its last message.
+        running: running responses that can be cancelled.
     """
 
     name: str
@@ -191,9 +197,9 @@ class Service(Generic[S, H]):
     running: RunningResponses = field(default_factory=RunningResponses)
 
     def principal(self, token: str | None) -> str | None:
-        """Who ``token`` belongs to; ``None`` if it opens nothing.
+        """Return the principal of a credential, or ``None`` if it is not accepted.
 
-        Without configured keys every non-empty token is good, save one made of zeros only.
+        Without configured keys every non-empty token is accepted, except one made of zeros only.
         """
         if not token:
             return None
@@ -204,10 +210,10 @@ class Service(Generic[S, H]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FastParser(Generic[S, H]):
-    """Reads the usual request at little cost, and every other with all checks.
+    """Parser that tries a fast path for common requests before the full validation.
 
     Fields:
-        fast: to the same call as ``full``. ``None``: there is more to be looked at, or something to refuse.
+        fast: returns a call equal to that of ``full``; ``None`` if the request needs ``full``.
     """
 
     fast: Callable[[Request, Service[S, H]], InferenceCall | None]
@@ -220,17 +226,16 @@ class FastParser(Generic[S, H]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(Generic[S, H]):
-    """One route.
+    """Route of a vendor with its parser.
 
     Fields:
         method: ``*`` matches every method that no other row of the same path names.
-        path: ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes. Rows are tried
-            literal paths first, then in the order of the table.
-        parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer or
-            the change that is asked for.
-            Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
-        is_public: asks for no credential.
-        is_stateful: its requests can change something, or need what was kept; a parser sees that.
+        path: ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes. Literal paths match
+            first, then rows in the order of the table.
+        parse: validates a request; returns an inference call, a complete response (model list, health) or a change.
+            Only the headers in ``Vendor.relevant_headers`` are visible. Raises :class:`EmulatedError`.
+        is_public: no credential is required.
+        is_stateful: reads or changes stored documents, which are loaded before ``parse``.
     """
 
     method: str
@@ -242,7 +247,7 @@ class Endpoint(Generic[S, H]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane(Generic[S, H]):
-    """Some of a vendor's endpoints, on a port that serves nothing else; port 0 takes a free one."""
+    """Endpoints of a vendor that have a listener of their own; port 0 takes a free port."""
 
     port: int
     endpoints: tuple[Endpoint[S, H], ...]
@@ -250,25 +255,25 @@ class Plane(Generic[S, H]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vendor(Generic[S, H]):
-    """Everything the server needs to stand in for one vendor.
+    """Definition of an emulated vendor.
 
     Fields:
-        catalogue: the deployments it serves before a scenario adds its own.
-        profile_deployment: what no request changes of how a deployment reads and answers; found out once.
-        extra_listeners: what has a port of its own, by name; the vendor's own port does not serve it then.
-        check_traits: what is wrong with a scenario's traits of a deployment, in a sentence; empty: nothing.
-        authenticate: names the principal or raises ``UNAUTHENTICATED``.
-        render_error: words any refusal, the vendor's own and injected ones; total over ``ErrorKind``.
-            A path no endpoint matches arrives as ``NOT_FOUND`` with ``details["path"]``; a known path with a
-            wrong method as ``METHOD_NOT_ALLOWED`` with ``details["allow"]``.
-        render_late_error: what a stream says of a failure after it has begun, framing included.
-        fields: what members of its JSON answers mean.
-        body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
+        catalogue: returns the deployments that are served before a scenario adds its own.
+        profile_deployment: returns the request-independent configuration of a deployment; called once for each.
+        extra_listeners: returns endpoints with a port of their own, by name; the vendor's main port excludes them.
+        check_traits: returns what is wrong with the traits of a scenario's deployment, in a sentence, or ``""``.
+        authenticate: returns the principal or raises ``UNAUTHENTICATED``.
+        render_error: renders every refusal, the vendor's own and injected ones; total over ``ErrorKind``.
+            An unknown path is ``NOT_FOUND`` with ``details["path"]``; a known path with a wrong method is
+            ``METHOD_NOT_ALLOWED`` with ``details["allow"]``.
+        render_late_error: renders a failure within a stream that has begun, framing included.
+        fields: location of text, usage and ids in JSON responses.
+        body_limit: maximum bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
-        lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
-        relevant_headers: request headers that have a say in how a request is read; a parser sees no others.
-        is_stateful: so it is with all its endpoints.
-        provider: what ``name_provider`` gives, if that is not always the vendor's own name.
+        lower_case: framing headers (``content-length``, …) are written in lower case.
+        relevant_headers: request headers that parsing depends on; all others are hidden from parsers.
+        is_stateful: every endpoint is stateful.
+        provider: returns the OpenTelemetry provider name of a path, if it differs from ``name``.
     """
 
     name: str
@@ -291,15 +296,15 @@ class Vendor(Generic[S, H]):
     provider: Callable[[str], str] | None = None
 
     def name_provider(self, path: str) -> str:
-        """The provider as OpenTelemetry names it, by the path that was asked for."""
+        """Return OpenTelemetry's name of the provider for a request path."""
         return self.name if self.provider is None else self.provider(path)
 
 
 def no_profile(deployment: Deployment, settings: VendorSettings) -> None:
-    """For a vendor whose deployments have none beyond their own fields."""
+    """Return no profile; for vendors that need only the fields of a deployment."""
 
 
-AnyVendor = Vendor[Any, Any]  # in one table stand vendors of different settings, which no type can say
+AnyVendor = Vendor[Any, Any]  # a table holds vendors with different type arguments
 AnyService = Service[Any, Any]
 AnyEndpoint = Endpoint[Any, Any]
 AnyPlane = Plane[Any, Any]

@@ -1,4 +1,4 @@
-"""Who is let in, and when: quotas, and the slots of a server that runs only so many calls at once."""
+"""Admission of calls: quotas, and concurrency limits with a queue."""
 
 from emulator.ratelimit.admission import AdmissionController, LimitError, Ticket
 from emulator.ratelimit.concurrency import ConcurrencyLimits

@@ -1,4 +1,4 @@
-"""Letting calls in: every quota that covers a call is charged, or none; then it waits for a slot to run."""
+"""Admission controller: charges all quotas that apply to a call, or none, and then waits for a free slot."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from emulator.core.storage import ATTEMPTS, State
 from emulator.core.vendor import InferenceCall
 from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
 
-_NUMBERS = count()  # tickets of all gates of this process
+_TICKET_NUMBERS = count()  # of all admission controllers of this process
 Select = Callable[[str, str, str], Sequence[Quota]]
-"""The quotas of a vendor's deployment that cover a principal."""
+"""Function of vendor, deployment and principal that returns the quotas that apply."""
 
 
 @dataclass(slots=True, eq=False)
 class LimitError(EmulatedError):
-    """A refusal by quotas; ``refusing``: each that has not enough, what it was asked for and what it has."""
+    """Refusal by quotas; ``refusing``: the charge and balance of each insufficient quota."""
 
     refusing: Sequence[tuple[Charge, Balance]] = ()
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """What a call holds as long as it runs.
+    """Charges and slot that a call holds while it runs.
 
     Fields:
-        prompt_tokens: of the call.
-        attempt: how often an equal call came before, if that was counted with the charges.
-        balances: of every quota it was charged to, with the charge made.
-        slot: where it runs, if its server has only so many slots.
+        ticket: identifies the charges in the store.
+        prompt_tokens: of all prompts of the call.
+        attempt: number of equal calls before, if it was counted together with the charges.
+        balances: one per charge, after it.
+        slot: ``None`` if the deployment has no concurrency limit.
     """
 
     session: str
@@ -49,7 +50,7 @@ class Ticket:
 
 
 class AdmissionController:
-    """The quotas and slots of one scenario. Times are seconds since it began."""
+    """Quotas and concurrency slots of one scenario; times are seconds since its start."""
 
     def __init__(self, select: Select, state: State) -> None:
         self._select = select
@@ -57,16 +58,17 @@ class AdmissionController:
         self._slots = Slots()
 
     async def reserve(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
-        """Make every charge of a call, or none if one quota has not enough; ``enter`` comes next.
+        """Make every charge of a call, or none if a quota is insufficient; :meth:`acquire` comes next.
 
         Args:
-            identity: of a request whose attempts are still to be counted; one question does both.
+            identity: fingerprint of a request whose attempt is counted in the same round trip; ``None``: it is
+                counted already.
 
         Raises:
-            DocumentsError: the request was read without documents, and there are some.
+            DocumentsError: the request was parsed without documents, and the session has some.
         """
-        session, charges, state = request.session, self._charge(call, request.principal), self._state
-        admission = Ticket(session, next(_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
+        session, charges, state = request.session, self._build_charges(call, request.principal), self._state
+        admission = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
         if identity is None:
             if charges:
                 admission.balances = await state.spend(session, admission.ticket, charges, now)
@@ -80,35 +82,38 @@ class AdmissionController:
         return admission
 
     async def acquire(
-        self, admission: Ticket, call: InferenceCall, now: float, room: ConcurrencyLimits | None = None
+        self, admission: Ticket, call: InferenceCall, now: float, limits: ConcurrencyLimits | None = None
     ) -> None:
-        """Let a call in that was charged, now or when there is a slot.
+        """Wait for a slot for a call with its charges reserved.
 
         Raises:
-            LimitError: ``RATE_LIMITED``: a quota had not enough; nothing is charged.
-            EmulatedError: ``OVERLOADED``: no slot, and the queue is full.
+            LimitError: ``RATE_LIMITED``: a quota was insufficient; nothing is charged.
+            EmulatedError: ``OVERLOADED``: no slot is free, and the queue is full.
         """
-        _check(admission, call)
-        if room is not None:
+        _validate_balances(admission, call)
+        if limits is not None:
             key = (admission.session, call.deployment.vendor, call.deployment.name)
             try:
-                admission.slot = await self._slots.acquire(key, room, now)
+                admission.slot = await self._slots.acquire(key, limits, now)
             except BaseException:
                 await self.release(admission, None, now)
                 raise
 
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
-        """Servers that have only so many slots: how many calls run on each, and how many wait."""
+        """Deployments with a concurrency limit and calls, each with its running and its queued calls."""
         return self._slots
 
     async def set_expected_end(self, admission: Ticket, end: float) -> None:
-        """Say when the call will end: callers that a concurrency quota refuses are told to wait until then."""
+        """Set when the call is expected to end, for the ``Retry-After`` of calls that a concurrency quota refuses."""
         if any(charge.quota.unit == "concurrency" for charge in admission.charges):
             await self._state.set_expected_end(admission.session, admission.ticket, end)
 
     async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
-        """The call is over; ``output_tokens`` were sent. ``None``: it was refused after all, and costs nothing."""
+        """Settle the charges of a call that has ended, and free its slot.
+
+        ``output_tokens``: tokens sent; ``None``: the call was refused and costs nothing.
+        """
         if admission.slot is not None:
             self._slots.release(admission.slot, now)
         if admission.charges:
@@ -117,30 +122,30 @@ class AdmissionController:
             costs = [true.get(charge.quota.unit, 0) for charge in admission.charges]
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
-    def _charge(self, call: InferenceCall, principal: str) -> Sequence[Charge]:
+    def _build_charges(self, call: InferenceCall, principal: str) -> Sequence[Charge]:
         quotas = (*self._select(call.deployment.vendor, call.deployment.name, principal), *call.quotas)
         if not quotas:
             return ()
         prompt = sum(call.prompt_tokens)
-        costs, least = _cost(prompt, reserve_output(call)), {**_cost(prompt, 0), "concurrency": 0}
+        costs, least = _cost(prompt, count_reserved_output(call)), {**_cost(prompt, 0), "concurrency": 0}
         return [Charge(q, _scope(q, call, principal), costs[q.unit], least[q.unit]) for q in quotas]
 
 
-def reserve_output(call: InferenceCall) -> int:
-    """Tokens an answer may come to: as many as the request allows, else the deployment's default.
+def count_reserved_output(call: InferenceCall) -> int:
+    """Return the completion tokens to reserve: the request's maximum, or else the deployment's default.
 
-    A request that leaves an answer all the room its deployment has is taken to set no limit.
+    A maximum of the deployment's whole remaining context counts as no maximum.
     """
-    ask = call.request
-    if isinstance(ask, EmbeddingRequest):
+    request = call.request
+    if isinstance(request, EmbeddingRequest):
         return 0
-    deployment, sampling = call.deployment, ask.sampling
+    deployment, sampling = call.deployment, request.sampling
     prompt_tokens = max(call.prompt_tokens, default=0)
-    most = sampling.max_tokens
-    if most is None or most >= deployment.room_for(prompt_tokens):
-        most = deployment.usual_output(prompt_tokens)
-    prompts = len(ask.prompts) if isinstance(ask, CompletionRequest) else 1
-    return most * sampling.n * prompts
+    max_tokens = sampling.max_tokens
+    if max_tokens is None or max_tokens >= deployment.room_for(prompt_tokens):
+        max_tokens = deployment.usual_output(prompt_tokens)
+    prompts = len(request.prompts) if isinstance(request, CompletionRequest) else 1
+    return max_tokens * sampling.n * prompts
 
 
 def _scope(quota: Quota, call: InferenceCall, principal: str) -> str:
@@ -150,7 +155,7 @@ def _scope(quota: Quota, call: InferenceCall, principal: str) -> str:
 
 
 def _cost(prompt: int, output: int) -> dict[Unit, int]:
-    """What a running call takes, by unit."""
+    """Return the cost of a running call by quota unit."""
     return {
         "requests": 1,
         "input_tokens": prompt,
@@ -160,10 +165,14 @@ def _cost(prompt: int, output: int) -> dict[Unit, int]:
     }
 
 
-def _check(admission: Ticket, call: InferenceCall) -> None:
-    """Refuse in the name of the quota that takes longest to come back."""
-    bill = zip(admission.balances, admission.charges, strict=True)
-    refusing = [(balance.wait, balance, charge) for balance, charge in bill if balance.wait is not None]
+def _validate_balances(admission: Ticket, call: InferenceCall) -> None:
+    """Raise if a quota is insufficient; the error names the one with the longest wait.
+
+    Raises:
+        LimitError: ``RATE_LIMITED``.
+    """
+    balances = zip(admission.balances, admission.charges, strict=True)
+    refusing = [(balance.wait, balance, charge) for balance, charge in balances if balance.wait is not None]
     if not refusing:
         return
     wait, balance, charge = max(refusing, key=lambda item: item[0])

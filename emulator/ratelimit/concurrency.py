@@ -1,4 +1,4 @@
-"""A server that runs so many calls at once: one that finds no slot waits in a queue, or is refused if that is full."""
+"""Concurrency limit of a deployment with a first-come, first-served queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ServerKey = tuple[str, str, str]
 
 
 class ConcurrencyLimits(Protocol):
-    """How many calls run at once, and how many wait for them to end; ``queue`` of ``None``: any number."""
+    """Maximum running calls (``capacity``) and queued calls (``queue``; ``None``: unlimited) of a deployment."""
 
     @property
     def capacity(self) -> int: ...
@@ -26,11 +26,11 @@ class ConcurrencyLimits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A running call's slot.
+    """Slot of a running call.
 
     Fields:
-        since: when the call came to run, seconds since the scenario began.
-        running: how many ran then, this one among them.
+        since: when the call started to run, seconds since the start of the scenario.
+        running: number of running calls then, this one included.
     """
 
     server: ServerKey
@@ -40,7 +40,7 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    """A call in the queue, and the slot it will have."""
+    """Queued call with the future slot that ends its wait."""
 
     capacity: int
     arrived: float
@@ -54,28 +54,25 @@ class _Server:
 
 
 class Slots:
-    """Every server's running calls and its queue, first come, first served.
-
-    One process's own: replicas are servers apart, as behind a balancer.
-    """
+    """Running and queued calls of every deployment in this process; replicas have slots of their own."""
 
     def __init__(self) -> None:
         self._servers: dict[ServerKey, _Server] = {}
 
-    async def acquire(self, key: ServerKey, room: ConcurrencyLimits, now: float) -> Slot:
-        """Take a slot, at once or after those before it in the queue.
+    async def acquire(self, key: ServerKey, limits: ConcurrencyLimits, now: float) -> Slot:
+        """Return a slot, after a wait in the queue if none is free.
 
         Raises:
             EmulatedError: ``OVERLOADED``: the queue is full.
         """
         server = self._servers.setdefault(key, _Server())
-        if server.running < room.capacity:
+        if server.running < limits.capacity:
             server.running += 1
             return Slot(key, now, server.running)
-        if room.queue is not None and len(server.queue) >= room.queue:
-            details = {"capacity": room.capacity, "queue": room.queue}
+        if limits.queue is not None and len(server.queue) >= limits.queue:
+            details = {"capacity": limits.capacity, "queue": limits.queue}
             raise EmulatedError(ErrorKind.OVERLOADED, details=details)
-        waiter = _Waiter(room.capacity, now, asyncio.get_running_loop().create_future())
+        waiter = _Waiter(limits.capacity, now, asyncio.get_running_loop().create_future())
         server.queue.append(waiter)
         try:
             return await waiter.turn
@@ -87,11 +84,11 @@ class Slots:
             raise
 
     def __iter__(self) -> Iterator[tuple[ServerKey, int, int]]:
-        """Servers that are busy: how many calls run, and how many wait."""
+        """Yield each busy deployment with its running and its queued calls."""
         return iter([(key, server.running, len(server.queue)) for key, server in self._servers.items()])
 
     def release(self, slot: Slot, now: float) -> None:
-        """Give up a slot to the first in the queue."""
+        """Free a slot and start the first queued call."""
         server = self._servers[slot.server]
         server.running -= 1
         while server.queue and server.running < server.queue[0].capacity:

@@ -1,4 +1,4 @@
-"""How much of one quota is taken, by each strategy. Times are seconds since the scenario began."""
+"""Rate limit strategies: token bucket, fixed window, sliding window, concurrency; times in scenario seconds."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from typing import Protocol
 
 from emulator.core.quota import Quota
 
-_EARLY = 1e-6  # seconds; a wait that is over but for the rounding of Unix time is over
+_TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time at the end of a wait
 
 
 class Account(Protocol):
-    """One quota's share of one scope."""
+    """Charges to one share of a quota."""
 
     def left(self, now: float) -> int:
-        """Whole units that can be had at once; never negative."""
+        """Return the whole units available now; never negative."""
 
     def wait(self, cost: int, now: float) -> float | None:
-        """Seconds until ``cost`` could be had if nobody else takes any; ``None``: now.
+        """Return the seconds until ``cost`` units are available without further charges; ``None``: now.
 
-        What exceeds the whole quota can never be had; a window is as good a wait as any.
+        A cost above the quota's amount is never available; the wait is then one window.
         """
 
     def take(self, ticket: bytes, cost: int, now: float) -> None:
-        """Charge, whether or not there is enough."""
+        """Charge ``cost`` units, also if they are not available."""
 
     def set_expected_end(self, ticket: bytes, end: float) -> None:
-        """The call is known to end then."""
+        """Set when the call of a ticket is expected to end."""
 
     def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
-        """Charge ``cost`` in place of what was ``taken`` then."""
+        """Replace a charge of ``taken`` units, made at time ``at``, by one of ``cost``."""
 
 
 class _Timed:
-    """A quota whose charges come back by themselves."""
+    """Base of strategies that return charges after a time."""
 
     def __init__(self, quota: Quota) -> None:
         self._amount = quota.amount
         self._window = quota.window
 
     def set_expected_end(self, ticket: bytes, end: float) -> None:
-        """Charges stay when a call ends."""
+        """Do nothing: charges outlast the call."""
 
 
 class Bucket(_Timed):
-    """Refills continuously, by the whole amount in a window."""
+    """Token bucket that refills continuously, by the quota's amount per window."""
 
     def __init__(self, quota: Quota) -> None:
         super().__init__(quota)
         self._rate = quota.amount / quota.window
-        self._slack = self._rate * _EARLY
+        self._slack = self._rate * _TOLERANCE
         self._used = 0.0
         self._at = 0.0
 
@@ -81,7 +81,7 @@ class Bucket(_Timed):
 
 
 class FixedWindow(_Timed):
-    """Windows that follow one another, each with the whole amount."""
+    """Consecutive windows, each with the whole amount."""
 
     def __init__(self, quota: Quota) -> None:
         super().__init__(quota)
@@ -112,11 +112,11 @@ class FixedWindow(_Timed):
             self._number, self._used = number, 0
 
     def _number_at(self, time: float) -> int:
-        return floor((time + _EARLY) / self._window)
+        return floor((time + _TOLERANCE) / self._window)
 
 
 class SlidingWindow(_Timed):
-    """Each charge comes back a window after it was made."""
+    """Window in which each charge returns one window after it was made."""
 
     def __init__(self, quota: Quota) -> None:
         super().__init__(quota)
@@ -151,12 +151,12 @@ class SlidingWindow(_Timed):
             self._used += cost - taken
 
     def _slide(self, now: float) -> None:
-        while self._charges and self._charges[0][0] + self._window <= now + _EARLY:
+        while self._charges and self._charges[0][0] + self._window <= now + _TOLERANCE:
             self._used -= self._costs.pop(self._charges.popleft()[1])
 
 
 class Concurrency:
-    """So many calls at the same time, however long each takes."""
+    """Limit on the number of calls at the same time."""
 
     def __init__(self, quota: Quota) -> None:
         self._amount = quota.amount
@@ -191,5 +191,5 @@ _STRATEGIES: dict[str, type[Bucket] | type[FixedWindow] | type[SlidingWindow]] =
 
 
 def open_account(quota: Quota) -> Account:
-    """An account of which nothing is taken."""
+    """Return an account without charges for a quota."""
     return Concurrency(quota) if quota.unit == "concurrency" else _STRATEGIES[quota.strategy](quota)

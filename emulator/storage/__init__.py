@@ -1,4 +1,4 @@
-"""Stores behind ``core.state``, chosen by URL: one file or folder and one row here for each."""
+"""Storage backends of :mod:`emulator.core.storage`, selected by URL scheme."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import SplitResult, urlsplit
@@ -9,26 +9,26 @@ from emulator.storage.memory import open_memory
 from emulator.storage.resilient import Loss, ResilientStore
 
 DEFAULT = "memory://"
-HUB = "hub://"  # with the path of a socket; without, it is not reached
+HUB = "hub://"  # followed by the path of a Unix socket
 
 
-def _open_redis(url: SplitResult, room: StorageLimits) -> Store:
-    from emulator.storage.redis import open_redis  # its client is an extra, and slow to import
+def _open_redis(url: SplitResult, limits: StorageLimits) -> Store:
+    from emulator.storage.redis import open_redis  # the client library is an optional extra and slow to import
 
-    return open_redis(url, room)
+    return open_redis(url, limits)
 
 
-def _open_hub(url: SplitResult, room: StorageLimits) -> Store:
-    from emulator.storage.ipc import open_hub  # workers alone need it
+def _open_hub(url: SplitResult, limits: StorageLimits) -> Store:
+    from emulator.storage.ipc import open_hub  # only workers need it
 
-    return open_hub(url, room)
+    return open_hub(url, limits)
 
 
 STORES: Mapping[str, Callable[[SplitResult, StorageLimits], Store]] = {
     "memory": open_memory,
     "redis": _open_redis,
     "rediss": _open_redis,
-    "hub": _open_hub,  # of workers, for whom it is chosen
+    "hub": _open_hub,  # set by the supervisor for its workers; users cannot select it
 }
 
 
@@ -36,56 +36,56 @@ __all__ = ["DEFAULT", "HUB", "STORES", "Loss", "StorageLimits", "StoreError", "i
 
 
 class StoreError(ValueError):
-    """A URL that names no store; one line for a person."""
+    """Invalid store URL; the message is one line for the user."""
 
 
-def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: StorageLimits = DEFAULT_LIMITS) -> Store:
-    """A store: one of the process's memory is empty, one that others share holds what they put there.
+def open_store(url: str = DEFAULT, loss: Loss = "refuse", limits: StorageLimits = DEFAULT_LIMITS) -> Store:
+    """Open the store of a URL; a memory store starts empty.
 
     Args:
-        loss: what becomes of calls as long as it cannot be reached.
-        room: how much it keeps.
+        loss: while a remote store is unreachable, refuse calls or count in this process.
+        limits: storage limits.
 
     Raises:
-        StoreError: no store has such a URL, or it cannot be used here.
+        StoreError: the URL has an unknown scheme or is invalid, or the store's client library is missing.
     """
     parts = _split(url)
     opener = STORES.get(parts.scheme)
     if opener is None:
         known = ", ".join(f"{scheme}://" for scheme in STORES if scheme != "hub")
-        shown = "a URL like that" if "@" in url else f"the URL {url!r}"  # before it stands a password
+        shown = "a URL like that" if "@" in url else f"the URL {url!r}"  # a password may precede the @
         raise StoreError(f"no store has {shown}; there are {known}")
     try:
-        store = opener(parts, room)
+        store = opener(parts, limits)
     except ValueError as error:
         raise StoreError(str(error)) from None
     return store if opener in (open_memory, _open_hub) else ResilientStore(store, loss)
 
 
 def is_memory(url: str) -> bool:
-    """Whether it is that of a process's own memory, however it is written."""
+    """Return whether a URL selects the memory store, in any case."""
     return url.partition(":")[0].lower() == "memory"
 
 
 def show_url(url: str) -> str:
-    """Where a store is, for a person: without user, password and prefix.
+    """Return a store's URL for display, without user, password and key prefix.
 
     Raises:
-        StoreError: its host and port cannot be read.
+        StoreError: its host and port are invalid.
     """
     parts = _split(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _split(url: str) -> SplitResult:
-    """The parts of a URL whose host and port are right.
+    """Split a URL and validate host and port.
 
     Raises:
-        StoreError: they are not; no part of it is told, as it may be of a password.
+        StoreError: host or port is invalid; the message quotes no part of the URL, which may be a password.
     """
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018  # found out when it is asked for
+        parts.port  # noqa: B018  # the property validates the port
     except ValueError:
         raise StoreError(
             "its host and port cannot be read; in a user or password / ? # [ ] @ are written %2F %3F %23 %5B %5D %40"

@@ -1,4 +1,4 @@
-"""Documents in the memory of this process, within a bound that all sessions share."""
+"""Document store in the memory of this process, with a size limit for all sessions together."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from emulator.core.json import JSON
 
 @dataclass(frozen=True, slots=True)
 class StorageLimits:
-    """Bounds of one world; what was used longest ago goes first.
+    """Storage limits of one namespace; the least recently used data is evicted first.
 
     Fields:
-        counters: of all sessions together; one that has more than its part of them forgets its own.
-        accounts: of one session: who asks is up to clients.
-        documents: bytes of all sessions' together.
-        sessions: that a shared store remembers; each process bounds its own.
+        counters: of all sessions together; a session above its equal share evicts its own.
+        accounts: quota shares of one session, which clients can create by the principals they send.
+        documents: bytes of all sessions together.
+        sessions: in a shared store; each process has a limit of its own for its sessions.
     """
 
     counters: int = 50_000
@@ -31,71 +31,72 @@ class StorageLimits:
 DEFAULT_LIMITS = StorageLimits()
 
 
-_FEW = 10_000  # values that are quickly weighed
-_VALUE = 64  # bytes of one, whatever it is, and of its place
+_MAX_INLINE_VALUES = 10_000  # of a document that is measured on the event loop
+_VALUE_SIZE = 64  # bytes of a value with its slot in the container
 _NONE: Mapping[str, JSON] = {}
-Name = tuple[str, str, str]
-"""Of a document: session, shelf and key."""
+DocumentKey = tuple[str, str, str]
+"""Session, collection and key."""
 
 
 class DocumentStore:
-    """Documents by session and shelf; past a bound those that were written longest ago are forgotten."""
+    """Documents by session and collection; beyond a maximum size the documents written longest ago are evicted."""
 
-    def __init__(self, room: int = DEFAULT_LIMITS.documents) -> None:
-        self._all = self._room = room
-        self._shelves: dict[tuple[str, str], Mapping[str, JSON]] = {}
-        self._sizes: OrderedDict[Name, int] = OrderedDict()
+    def __init__(self, max_size: int = DEFAULT_LIMITS.documents) -> None:
+        self._free = max_size
+        self._collections: dict[tuple[str, str], Mapping[str, JSON]] = {}
+        self._sizes: OrderedDict[DocumentKey, int] = OrderedDict()
 
-    def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        """All of a shelf; nobody changes one."""
-        return self._shelves.get((session, shelf), _NONE) if self._shelves else _NONE
+    def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
+        """Return the documents of a collection by key; callers must not modify them."""
+        return self._collections.get((session, collection), _NONE) if self._collections else _NONE
 
-    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
-        """As :meth:`emulator.core.storage.State.store`."""
-        size = 0 if document is None else estimate_size(document, _FEW)
+    async def store(self, session: str, collection: str, key: str, document: JSON, before: JSON) -> bool:
+        """Implement :meth:`emulator.core.storage.State.store`."""
+        size = 0 if document is None else estimate_size(document, _MAX_INLINE_VALUES)
         if size is None:
             size = await run_in_thread(estimate_size, document) or 0
-        found = self.fetch(session, shelf)
+        found = self.fetch(session, collection)
         if found.get(key) != before:
             return False
         self._put(
-            session, shelf, {name: value for name, value in {**found, key: document}.items() if value is not None}
+            session, collection, {name: value for name, value in {**found, key: document}.items() if value is not None}
         )
-        self._room += self._sizes.pop((session, shelf, key), 0) - size
+        self._free += self._sizes.pop((session, collection, key), 0) - size
         if document is not None:
-            self._sizes[session, shelf, key] = size
-        while self._room < 0:
-            self._forget(next(iter(self._sizes)))
+            self._sizes[session, collection, key] = size
+        while self._free < 0:
+            self._evict(next(iter(self._sizes)))
         return True
 
     def reset(self, session: str | None = None) -> None:
-        """Forget those of one session, or all."""
+        """Delete the documents of one session, or all."""
         for name in [name for name in self._sizes if session is None or name[0] == session]:
-            self._room += self._sizes.pop(name)
-        for place in [place for place in self._shelves if session is None or place[0] == session]:
-            del self._shelves[place]
+            self._free += self._sizes.pop(name)
+        for place in [place for place in self._collections if session is None or place[0] == session]:
+            del self._collections[place]
 
-    def _forget(self, name: Name) -> None:
-        session, shelf, key = name
-        self._room += self._sizes.pop(name)
-        self._put(session, shelf, {other: value for other, value in self.fetch(session, shelf).items() if other != key})
+    def _evict(self, name: DocumentKey) -> None:
+        session, collection, key = name
+        self._free += self._sizes.pop(name)
+        kept = {other: value for other, value in self.fetch(session, collection).items() if other != key}
+        self._put(session, collection, kept)
 
-    def _put(self, session: str, shelf: str, documents: Mapping[str, JSON]) -> None:
+    def _put(self, session: str, collection: str, documents: Mapping[str, JSON]) -> None:
         if documents:
-            self._shelves[session, shelf] = documents
+            self._collections[session, collection] = documents
         else:
-            self._shelves.pop((session, shelf), None)
+            self._collections.pop((session, collection), None)
 
 
-def estimate_size(document: JSON, most: int | None = None) -> int | None:
-    """Bytes that a document takes, roughly; ``None``: it has more values than ``most``."""
+def estimate_size(document: JSON, max_values: int | None = None) -> int | None:
+    """Estimate the bytes of a document in memory; return ``None`` if it has more than ``max_values`` values."""
     size, waiting = 0, [document]
     count = 0
     while waiting:
         value = waiting.pop()
         count += 1
-        size += _VALUE
-        if most is not None and count + len(waiting) > most:
+        size += _VALUE_SIZE
+        if max_values is not None and count + len(waiting) > max_values:
             return None
         if isinstance(value, str):
             size += sys.getsizeof(value)

@@ -1,4 +1,4 @@
-"""A shared store that may be away: calls are refused meanwhile, or counted by this process alone."""
+"""Store wrapper for an unreachable remote store: refuse calls, or fall back to the memory of this process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ log = logging.getLogger("emulator")
 
 
 class ResilientStore:
-    """A store, and what takes its place while it is away.
+    """Remote store with a failure policy.
 
-    ``isolated``: why it is not asked although it answers; its clock and this machine's are far from one another.
+    ``isolated``: reason not to use a reachable store, namely that its clock and this machine's differ too much.
     """
 
     def __init__(self, store: Store, loss: Loss) -> None:
@@ -38,11 +38,11 @@ class ResilientStore:
     def bus(self) -> ClusterBus | None:
         return self._store.bus
 
-    def open(self, world: str) -> ResilientState:
-        return ResilientState(self, self._store.open(world))
+    def open(self, namespace: str) -> ResilientState:
+        return ResilientState(self, self._store.open(namespace))
 
-    async def start_namespace(self, world: str, now: float) -> float:
-        return await self._store.start_namespace(world, now)
+    async def start_namespace(self, namespace: str, now: float) -> float:
+        return await self._store.start_namespace(namespace, now)
 
     async def heartbeat(self) -> bool:
         try:
@@ -64,7 +64,7 @@ class ResilientStore:
         await self._store.close()
 
     async def miss(self, error: StoreLostError) -> None:
-        """Say once that the store is away."""
+        """Mark the store as unreachable; log the first of consecutive failures and close its connections."""
         if self.health.up:
             self.health.losses += 1
             what = "calls are refused" if self.loss == "refuse" else "this process counts alone"
@@ -76,81 +76,84 @@ class ResilientStore:
             await self._store.release()
 
     def find(self) -> None:
-        """Say once that it is back."""
+        """Mark the store as reachable; log a recovery."""
         if not self.health.up:
             log.warning("the store answers again")
         self.health.up = True
 
 
 class ResilientState:
-    """One world of it."""
+    """State of a namespace in a :class:`ResilientStore`, with a local state to fall back to."""
 
-    def __init__(self, guard: ResilientStore, state: State) -> None:
-        self._guard = guard
+    def __init__(self, store: ResilientStore, state: State) -> None:
+        self._store = store
         self._state = state
         self._local = MemoryState()
         self._retired = False
 
     async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
-        return await self._ask(lambda state: state.count(session, scope, key, bare))
+        return await self._run(lambda state: state.count(session, scope, key, bare))
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        return await self._ask(lambda state: state.spend(session, ticket, charges, now))
+        return await self._run(lambda state: state.spend(session, ticket, charges, now))
 
     async def admit(
         self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        return await self._ask(lambda state: state.admit(session, scope, key, ticket, charges, now, bare))
+        return await self._run(lambda state: state.admit(session, scope, key, ticket, charges, now, bare))
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
-        return await self._ask(lambda state: state.levels(session, now), is_look=True)
+        return await self._run(lambda state: state.levels(session, now), is_read=True)
 
-    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        return await self._ask(lambda state: state.fetch(session, shelf), is_look=True)
+    async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
+        return await self._run(lambda state: state.fetch(session, collection), is_read=True)
 
-    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
-        return await self._ask(lambda state: state.store(session, shelf, key, document, before))
+    async def store(self, session: str, collection: str, key: str, document: JSON, before: JSON) -> bool:
+        return await self._run(lambda state: state.store(session, collection, key, document, before))
 
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
-        await self._tell(lambda state: state.set_expected_end(session, ticket, end))
+        await self._run_on_both(lambda state: state.set_expected_end(session, ticket, end))
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        await self._tell(lambda state: state.settle(session, ticket, costs, now))
+        await self._run_on_both(lambda state: state.settle(session, ticket, costs, now))
 
     async def reset(self, session: str | None = None) -> None:
-        await self._tell(lambda state: state.reset(session))
+        await self._run_on_both(lambda state: state.reset(session))
 
     def retire(self) -> None:
         self._retired = True
 
-    async def _ask(self, question: Callable[[State], Awaitable[T]], *, is_look: bool = False) -> T:
-        """The store's answer, or while it is away or nothing is at work here any more this process's own.
+    async def _run(self, command: Callable[[State], Awaitable[T]], *, is_read: bool = False) -> T:
+        """Run a command on the store; on the local state if that is unreachable or this state is retired.
 
         Args:
-            is_look: an answer does not say that the store is back; one that is full or read only gives it, too.
+            is_read: success does not prove that the store has recovered, as a full or read-only one also answers.
 
         Raises:
-            EmulatedError: ``NOT_READY``: it is away, and calls are refused meanwhile.
+            EmulatedError: ``NOT_READY``: the store is unreachable, and the policy is to refuse calls.
         """
         if self._retired:
-            return await question(self._local)
+            return await command(self._local)
         try:
-            if self._guard.isolated:
-                raise IsolatedReplicaError(self._guard.isolated)
-            answer = await question(self._state)
+            if self._store.isolated:
+                raise IsolatedReplicaError(self._store.isolated)
+            answer = await command(self._state)
         except StoreLostError as error:
-            await self._guard.miss(error)
-            if self._guard.loss == "refuse":
+            await self._store.miss(error)
+            if self._store.loss == "refuse":
                 raise EmulatedError(ErrorKind.NOT_READY) from None
-            return await question(self._local)
-        if not (is_look or self._guard.health.up):
-            self._guard.find()
+            return await command(self._local)
+        if not (is_read or self._store.health.up):
+            self._store.find()
         return answer
 
-    async def _tell(self, news: Callable[[State], Awaitable[None]]) -> None:
-        """What is told both: a call may have been let in by either. A store that is away finds out by its lease."""
-        await news(self._local)
+    async def _run_on_both(self, command: Callable[[State], Awaitable[None]]) -> None:
+        """Run a command on both states, as either may have admitted the call.
+
+        A store that is unreachable releases the call when this process's lease ends.
+        """
+        await command(self._local)
         try:
-            await news(self._state)
+            await command(self._state)
         except StoreLostError as error:
-            await self._guard.miss(error)
+            await self._store.miss(error)

@@ -170,8 +170,8 @@ def _delivery(body: bytes, **bounds: int) -> FaultableResponse:
     return FaultableResponse(status=200, headers=(), chunks=pieces, streamed=False, chunked=False, **bounds)  # type: ignore[arg-type]
 
 
-def test_faults_add_no_more_than_there_is_room_for() -> None:
-    bent = _delivery(b'{"a":{},"b":{}}', room=100)
+def test_faults_add_at_most_max_added_bytes() -> None:
+    bent = _delivery(b'{"a":{},"b":{}}', max_added=100)
     for _ in range(50):
         bent = ExtraFields(type="extra_fields", fields={"c": {"d": {}}}).apply(bent)
     assert 15 < bent.size <= 115
@@ -196,7 +196,7 @@ _CHINESE = "漢字".encode() * 100
         pytest.param(b"\\ud83d\\ude42" + b"a" * 98, 400, id="two of them may be one that is wide"),
     ],
 )
-def test_the_room_of_texts_is_known_before_any_is_read(text: bytes, size: int) -> None:
+def test_texts_are_measured_before_parsing(text: bytes, size: int) -> None:
     body = b'["' + text + b'"]'
     check_json(body, 10, 2 * (size + 20))
     with pytest.raises(ValueError, match=f"texts of more than {size // 2} bytes"):

@@ -17,7 +17,7 @@ from emulator.core.requests import (
 )
 from emulator.core.vendor import InferenceCall
 from emulator.ratelimit import AdmissionController, Ticket
-from emulator.ratelimit.admission import reserve_output
+from emulator.ratelimit.admission import count_reserved_output
 from emulator.ratelimit.concurrency import ConcurrencyLimits
 from emulator.scenario.limits import compile_limits
 from emulator.scenario.load import load_text
@@ -84,7 +84,7 @@ async def admit(
 def test_output_is_reserved(
     ask: InferenceRequest, deployment: Deployment, prompt_tokens: tuple[int, ...], reserved: int
 ) -> None:
-    assert reserve_output(make_call(ask, deployment, prompt_tokens)) == reserved
+    assert count_reserved_output(make_call(ask, deployment, prompt_tokens)) == reserved
 
 
 @pytest.mark.covers("language/sections", "limits")

@@ -49,6 +49,6 @@ async def state(new_state: NewState) -> AsyncIterator[State]:
 @pytest.fixture
 async def small(store_url: str, request: pytest.FixtureRequest) -> AsyncIterator[State]:
     """An empty world of a store that keeps little."""
-    store = open_store(store_url, room=SMALL)
+    store = open_store(store_url, limits=SMALL)
     yield store.open(f"small{abs(hash(request.node.nodeid))}")
     await store.close()

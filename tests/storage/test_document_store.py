@@ -14,7 +14,7 @@ async def _fill(shelves: DocumentStore, count: int, session: str = "a") -> None:
 
 
 async def test_past_the_bound_the_oldest_are_forgotten() -> None:
-    shelves = DocumentStore(room=20_000)
+    shelves = DocumentStore(max_size=20_000)
     await _fill(shelves, 100)
     kept = shelves.fetch("a", "shelf")
     assert [*kept] == [str(number) for number in range(100 - len(kept), 100)]
@@ -22,7 +22,7 @@ async def test_past_the_bound_the_oldest_are_forgotten() -> None:
 
 
 async def test_sessions_share_the_room() -> None:
-    shelves = DocumentStore(room=20_000)
+    shelves = DocumentStore(max_size=20_000)
     await _fill(shelves, 10, "a")
     await _fill(shelves, 100, "b")
     assert not shelves.fetch("a", "shelf")
@@ -30,7 +30,7 @@ async def test_sessions_share_the_room() -> None:
 
 
 async def test_what_is_written_again_counts_once_and_is_young() -> None:
-    shelves = DocumentStore(room=20_000)
+    shelves = DocumentStore(max_size=20_000)
     await _fill(shelves, 10)
     for _ in range(50):
         assert await shelves.store("a", "shelf", "0", {"text": _TEXT}, {"text": _TEXT})
@@ -40,14 +40,14 @@ async def test_what_is_written_again_counts_once_and_is_young() -> None:
 
 
 async def test_a_document_beyond_all_room_is_not_kept() -> None:
-    shelves = DocumentStore(room=20_000)
+    shelves = DocumentStore(max_size=20_000)
     assert await shelves.store("a", "shelf", "large", "x" * 50_000, None)
     assert not shelves.fetch("a", "shelf")
 
 
 @pytest.mark.parametrize("session", [pytest.param("a", id="a session"), pytest.param(None, id="all")])
 async def test_a_reset_gives_the_room_back(session: str | None) -> None:
-    shelves = DocumentStore(room=20_000)
+    shelves = DocumentStore(max_size=20_000)
     for _ in range(50):
         await _fill(shelves, 10)
         assert len(shelves.fetch("a", "shelf")) == 10
@@ -56,7 +56,7 @@ async def test_a_reset_gives_the_room_back(session: str | None) -> None:
 
 
 async def test_one_of_very_many_values_is_weighed_whole() -> None:
-    shelves = DocumentStore(room=10_000_000)
+    shelves = DocumentStore(max_size=10_000_000)
     document: JSON = [[1, 2]] * 30_000
     assert estimate_size(document, 10_000) is None
     assert await shelves.store("a", "shelf", "many", document, None)

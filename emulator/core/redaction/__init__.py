@@ -1,1 +1,1 @@
-"""Credentials are cut wherever one can stand, before anybody reads what was sent and said."""
+"""Redaction of credentials in recorded requests and responses, before they are stored or shown."""

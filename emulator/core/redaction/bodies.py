@@ -1,4 +1,4 @@
-"""Bodies with every credential in them cut: JSON, forms, multipart, streams of events."""
+"""Redact credentials in bodies: JSON, forms, multipart, event streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.core.redaction.values import redact, redact_text
 Redaction = Callable[[str], str]
 
 _BLANK = b" \t\r\n"
-_MARK = b"\xef\xbb\xbf"  # of UTF-8; some put it before JSON
+_BOM = b"\xef\xbb\xbf"  # UTF-8 byte order mark, which some clients send before JSON
 _FIELD = re.compile(r"(?:\A|(?<=[&\r\n]))([^&=\r\n]{1,256})=([^&\r\n]*)")
 _PART = re.compile(
     r"(content-disposition:[^\r\n]*?[;\s]name=(?:\"([^\"\r\n]*)\"|([^\";\s]+))[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n)"
@@ -22,8 +22,8 @@ _EVENT = re.compile(r"(?m)^((?:data|event|id):[ ]?)?(.*)$")
 
 
 def redact_body(body: bytes) -> bytes:
-    """A body as it may be read by anybody, whole or cut; what holds no credential is given back as it is."""
-    bare = body.lstrip(_BLANK).removeprefix(_MARK).lstrip(_BLANK)
+    """Redact a complete or truncated body by its format; return the same object if it holds no credential."""
+    bare = body.lstrip(_BLANK).removeprefix(_BOM).lstrip(_BLANK)
     if bare[:1] in (b"{", b"[", b'"'):
         return _through(body, redact_text)
     if bare[:2] == b"--" and b"isposition" in bare:
@@ -36,7 +36,7 @@ def redact_body(body: bytes) -> bytes:
 
 
 def redact_events(body: bytes) -> bytes:
-    """A stream of events, each line for itself: one that was broken spoils no other."""
+    """Redact an event stream line by line, so that a broken event affects no other."""
     return _through(body, lambda text: _EVENT.sub(lambda found: f"{found[1] or ''}{redact_text(found[2])}", text))
 
 
@@ -47,7 +47,7 @@ def _through(body: bytes, redact_all: Redaction) -> bytes:
 
 
 def _redact_parts(text: str) -> str:
-    """``multipart/form-data``, by the names of its parts."""
+    """Redact ``multipart/form-data`` by the names of its parts."""
 
     def redact_part(found: re.Match[str]) -> str:
         return f"{found[1]}{redact('field', found[2] or found[3] or '', found[4])}"

@@ -1,69 +1,72 @@
-"""What nobody but its owner may read in whole."""
+"""Mask and digest credentials before they are stored or shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
-_SHOWN = 4  # characters of a credential
-_SHORT = 12  # characters; of what has fewer, four would be too much of it
+_SHOWN = 4  # characters of a masked credential
+_MIN_LENGTH = 12  # characters; four of a shorter credential would reveal too much
 
 
 class MaskedCredential(str):
-    """What is shown of a value that holds a credential; it is equal to the whole, which it no longer knows.
+    """Masked text that compares equal to the original value.
 
-    The whole is known again by its hash, which Python draws anew in every process; it leaves none.
+    Only the original's ``hash()`` is stored; Python salts it per process, and it never leaves the process.
     """
 
-    __slots__ = ("_seal",)
-    _seal: int
+    __slots__ = ("_original_hash",)
+    _original_hash: int
 
     def __new__(cls, whole: str, shown: str) -> MaskedCredential:
         if isinstance(whole, MaskedCredential):
             return whole
         mask = super().__new__(cls, shown)
-        mask._seal = hash(whole)
+        mask._original_hash = hash(whole)
         return mask
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, MaskedCredential):
-            return self._seal == other._seal
-        return isinstance(other, str) and self._seal == hash(other)
+            return self._original_hash == other._original_hash
+        return isinstance(other, str) and self._original_hash == hash(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return self._seal
+        return self._original_hash
 
 
 class CredentialDigest(str):
-    """The first characters of a credential that is known by its digests alone, so that it may be kept and sent."""
+    """Masked credential with its digests, in place of the credential in stored and transmitted documents.
+
+    ``digest`` is of the credential, ``folded`` of its lower-case form.
+    """
 
     __slots__ = ("digest", "folded")
     digest: str
     folded: str
 
     def __new__(cls, shown: str, digest: str, folded: str) -> CredentialDigest:
-        sealed = super().__new__(cls, shown)
-        sealed.digest, sealed.folded = digest, folded
-        return sealed
+        credential = super().__new__(cls, shown)
+        credential.digest, credential.folded = digest, folded
+        return credential
 
 
 def digest_credential(token: str) -> CredentialDigest:
-    """A credential as its digests; one that is sealed stays as it is."""
+    """Replace a credential by its digests; return a :class:`CredentialDigest` unchanged."""
     if isinstance(token, CredentialDigest):
         return token
     return CredentialDigest(mask(token), _digest(token), _digest(token.lower()))
 
 
 def fingerprint(token: str) -> str:
-    """32 hex digits that tell a credential from others, sealed or not."""
+    """Return 32 hex digits that identify a credential, digested or not."""
     return token.digest if isinstance(token, CredentialDigest) else _digest(token)
 
 
 def matches_folded(token: str, given: str) -> bool:
-    """What was given is the credential, in whatever case."""
+    """Return whether ``given`` equals a credential, ignoring case."""
     if isinstance(token, CredentialDigest):
         return token.folded == _digest(given.lower())
     return token.lower() == given.lower()
@@ -73,8 +76,8 @@ def _digest(token: str) -> str:
     return blake2b(token.encode("utf-8", "surrogatepass"), digest_size=16, person=b"emulator-key").hexdigest()
 
 
-class _Keyring(Mapping[str, str]):
-    """Credentials, some of which are sealed, and whom they stand for."""
+class _CredentialMap(Mapping[str, str]):
+    """Mapping from credentials to principals in which some credentials are digests."""
 
     def __init__(self, owners: Sequence[tuple[str, str]]) -> None:
         self._tokens = {fingerprint(token): token for token, _ in owners}
@@ -91,15 +94,15 @@ class _Keyring(Mapping[str, str]):
 
 
 def build_credential_map(owners: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """Whom credentials stand for, found by the whole credential also where only its digest is known."""
+    """Build a mapping from credentials to principals; a lookup by the credential also finds its digest."""
     owners = list(owners)
-    return _Keyring(owners) if any(isinstance(token, CredentialDigest) for token, _ in owners) else dict(owners)
+    return _CredentialMap(owners) if any(isinstance(token, CredentialDigest) for token, _ in owners) else dict(owners)
 
 
 def mask(secret: str) -> str:
-    """``dapi-search-1`` → ``dapi…``: enough to tell it by; of a short one nothing. What is cut stays as it is."""
+    """Mask a credential: ``dapi-search-1`` → ``dapi…``, a short one → ``…``; a masked one is unchanged."""
     if isinstance(secret, CredentialDigest):
         return str(secret)
-    if len(secret) < _SHORT:
+    if len(secret) < _MIN_LENGTH:
         return secret if secret.endswith("…") and len(secret) <= _SHOWN + 1 else "…"
     return f"{secret[:_SHOWN]}…"

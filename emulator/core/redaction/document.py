@@ -1,4 +1,4 @@
-"""JSON with every credential in it cut, whole or not: where it was cut, or is no JSON after all, the rest is read."""
+"""Redact credentials in JSON documents, also in truncated or invalid ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Secret = Callable[[str, str], str]
 Value = Callable[[Place, str, str], str]
 
 _NAME = re.compile(r'"([^"\\]*)\\*"\s*:')
-_SUSPECTS = tuple(  # each by itself, as an expression that begins with one character is quick
+_SUSPECTS = tuple(  # one expression each, because a search for a fixed first character is fast
     map(
         re.compile,
         (
@@ -38,24 +38,25 @@ _PLACES: dict[str, Place] = {
     ),
     **dict.fromkeys(("query", "queryparams", "queryparameters", "searchparams", "form"), "field"),
 }
-_NAMES = list_words("name key header headername field variable")  # of a pair: it says what the value is
+_NAMES = list_words("name key header headername field variable")  # members of a pair that name its value
 _VALUES = list_words("value val default secretvalue values")
 _KINDS = list_words("type kind authtype authenticationtype credentialtype scheme")
 _ABOUT = _KINDS | {"name", "in", "domain", "path", "description", "title", "expires", "format"}
 _SCHEMA = list_words("$ref anyOf oneOf allOf enum const description additionalProperties")
 _TYPES = list_words("string object array number integer boolean null")
 _EXAMPLES = list_words("default const example examples enum")
-# Beside a token or in it: it is a piece of text.
-_PIECE = list_words("logprob bytes top_logprobs special text score")
+# Siblings or members of a ``token`` that is a token of text.
+_TEXT_TOKEN = list_words("logprob bytes top_logprobs special text score")
 
 
 @dataclass(slots=True)
 class _Node:
-    """A value: ``kind`` is its first character, ``0`` of what is neither text nor container.
+    """JSON value at a position of the text.
 
     Fields:
-        name: of the member that it is.
-        closed: it is whole; of what was cut nobody knows what else it had.
+        kind: first character of the value; ``0`` for numbers and literals.
+        name: name of the object member that holds the value.
+        closed: the container is complete; further members of a truncated one are unknown.
     """
 
     kind: str
@@ -67,7 +68,7 @@ class _Node:
 
 
 def redact_document(text: str, redact_secret: Secret, redact: Value) -> str:
-    """Cut every credential of a document; what is JSON stays JSON of the same shape."""
+    """Redact every credential in a document; valid JSON stays valid, with the same structure."""
     if not _may_hold(text):
         return text
     parts, at = [], 0
@@ -78,13 +79,13 @@ def redact_document(text: str, redact_secret: Secret, redact: Value) -> str:
 
 
 def _may_hold(text: str) -> bool:
-    """Cheaper than reading it, which most documents need not be."""
+    """Return whether a document may hold a credential; cheaper than parsing it."""
     if any(suspect.search(text) for suspect in _SUSPECTS):
         return True
-    return any(map(_is_telling, {*_NAME.findall(text)}))
+    return any(map(_is_suspect_name, {*_NAME.findall(text)}))
 
 
-def _is_telling(name: str) -> bool:
+def _is_suspect_name(name: str) -> bool:
     if is_secret_name("member", name):
         return True
     joined = _join(name)
@@ -95,8 +96,8 @@ def _join(name: str) -> str:
     return "".join(split_name(name))
 
 
-def _read(text: str) -> _Node:
-    """The tree of a text that may have been cut, or is no JSON."""
+def _parse(text: str) -> _Node:
+    """Parse a text, which may be truncated or invalid JSON, to a tree."""
     root = _Node("[", 0, len(text))
     stack, name = [root], ""
     for found in _TOKEN.finditer(text):
@@ -119,33 +120,33 @@ def _read(text: str) -> _Node:
 
 
 def _take_name(text: str, top: _Node) -> str:
-    """What stands before a colon in an object."""
+    """Remove the last value of an object, which a colon follows, and return it as a member name."""
     is_name = top.kind == "{" and bool(top.nodes) and top.nodes[-1].kind in '"0'
     return _decode(text, top.nodes.pop()) if is_name else ""
 
 
 def _decode(text: str, node: _Node) -> str:
-    """What a text says; an escape that was cut, or is none, as far as it goes."""
+    """Return the decoded text of a string; truncated or invalid escapes are dropped or kept literally."""
     raw = text[node.start : node.end]
     if "\\" not in raw:
         return raw
     raw = re.sub(r"\\(?:u[0-9a-fA-F]{0,3})?\Z", "", raw) if re.search(r"(?<!\\)(?:\\\\)*\\(?:u.{0,3})?\Z", raw) else raw
     for attempt in (raw, re.sub(r"\\(?![\"\\/bfnrtu])", r"\\\\", raw)):
         try:
-            said: str = json.loads(f'"{attempt}"', strict=False)
-            return said
+            decoded: str = json.loads(f'"{attempt}"', strict=False)
+            return decoded
         except ValueError:
             continue
     return raw
 
 
-def _encode(said: str) -> str:
-    has_surrogates = any("\ud800" <= letter <= "\udfff" for letter in said)
-    return json.dumps(said, ensure_ascii=has_surrogates)[1:-1]
+def _encode(value: str) -> str:
+    has_surrogates = any("\ud800" <= letter <= "\udfff" for letter in value)
+    return json.dumps(value, ensure_ascii=has_surrogates)[1:-1]
 
 
 class _Redaction:
-    """What is to be put in place of what, in one text."""
+    """Search for the credentials of one document."""
 
     def __init__(self, text: str, redact_secret: Secret, redact: Value) -> None:
         self._text = text
@@ -153,19 +154,19 @@ class _Redaction:
         self._redact = redact
 
     def find(self) -> Iterator[tuple[int, int, str]]:
-        """Start, end and what is shown of each part that changes."""
-        waiting: list[tuple[_Node, Place, str]] = [(_read(self._text), "member", "")]
+        """Yield start, end and replacement of each part to redact."""
+        waiting: list[tuple[_Node, Place, str]] = [(_parse(self._text), "member", "")]
         while waiting:
             node, place, secret = waiting.pop()
-            judge = self._judge_members if node.kind == "{" else self._judge_items
-            for inner, inner_place, inner_secret in judge(node, place, secret):
+            classify = self._classify_members if node.kind == "{" else self._classify_items
+            for inner, inner_place, inner_secret in classify(node, place, secret):
                 if inner.kind in "{[":
                     waiting.append((inner, inner_place, inner_secret))
                 elif (shown := self._show(inner, inner_place, inner_secret)) is not None:
                     yield inner.start, inner.end, shown
 
-    def _judge_items(self, node: _Node, place: Place, secret: str) -> Iterator[tuple[_Node, Place, str]]:
-        """Of a list; ``[["Cookie", "a=b"]]`` is a list of pairs."""
+    def _classify_items(self, node: _Node, place: Place, secret: str) -> Iterator[tuple[_Node, Place, str]]:
+        """Yield the items of a list with their place and credential name; ``[["Cookie", "a=b"]]`` has pairs."""
         for item in node.nodes:
             pair = item.nodes
             if item.kind == "[" and [inner.kind for inner in pair] == ['"', '"']:
@@ -175,8 +176,8 @@ class _Redaction:
             else:
                 yield item, place, secret
 
-    def _judge_members(self, node: _Node, place: Place, secret: str) -> Iterator[tuple[_Node, Place, str]]:
-        """Of an object, each with the name of the credential that it is, if it is one."""
+    def _classify_members(self, node: _Node, place: Place, secret: str) -> Iterator[tuple[_Node, Place, str]]:
+        """Yield the members of an object with their place and credential name; ``""`` if not a credential."""
         paired, keyed = self._find_pair(node), self._is_key_of_kind(node)
         for member in node.nodes:
             joined = _join(member.name)
@@ -186,12 +187,12 @@ class _Redaction:
             elif paired and joined in _VALUES:
                 held = held or paired
             if held and node.name == "properties" and self._is_schema(member):
-                yield from self._judge_schema(member, held)
+                yield from self._classify_schema(member, held)
                 continue
             yield member, _PLACES.get(joined, place if member.kind not in "{[" else "member"), held
 
-    def _judge_schema(self, node: _Node, secret: str) -> Iterator[tuple[_Node, Place, str]]:
-        """The schema of an argument that will be a credential is none, but what it gives for example may be one."""
+    def _classify_schema(self, node: _Node, secret: str) -> Iterator[tuple[_Node, Place, str]]:
+        """Yield the members of the schema of a credential argument; only defaults and examples are credentials."""
         for member in node.nodes:
             yield member, "member", secret if member.name in _EXAMPLES else ""
 
@@ -201,10 +202,10 @@ class _Redaction:
         if member.name != "token":
             return True
         around = member.nodes if member.kind == "{" else node.nodes
-        return _PIECE.isdisjoint(inner.name for inner in around)
+        return _TEXT_TOKEN.isdisjoint(inner.name for inner in around)
 
     def _find_pair(self, node: _Node) -> str:
-        """The name of a credential that ``{"name": …, "value": …}`` has; empty: it has none."""
+        """Return the credential name of ``{"name": …, "value": …}``, or ``""`` without one."""
         for member in node.nodes:
             if member.kind == '"' and _join(member.name) in _NAMES:
                 name = _decode(self._text, member)
@@ -212,10 +213,10 @@ class _Redaction:
         return "" if node.closed else "value"
 
     def _is_key_of_kind(self, node: _Node) -> bool:
-        """``{"type": "ApiKey", "key": …}``."""
+        """Return whether ``key`` is a credential as in ``{"type": "ApiKey", "key": …}``."""
         kinds = [member for member in node.nodes if member.kind == '"' and _join(member.name) in _KINDS]
-        said = any(is_secret_name("member", _decode(self._text, kind)) for kind in kinds)
-        return said or not (kinds or node.closed)
+        is_named = any(is_secret_name("member", _decode(self._text, kind)) for kind in kinds)
+        return is_named or not (kinds or node.closed)
 
     def _is_schema(self, node: _Node) -> bool:
         if node.kind != "{":
@@ -226,21 +227,21 @@ class _Redaction:
         return any(inner.name in _SCHEMA for inner in node.nodes)
 
     def _show(self, node: _Node, place: Place, secret: str) -> str | None:
-        """What takes the place of a value; ``None``: it stays."""
+        """Return the replacement of a value, or ``None`` if it stays."""
         if node.kind == "0":
             return self._show_bare(self._text[node.start : node.end]) if secret else None
-        said = _decode(self._text, node)
+        value = _decode(self._text, node)
         if secret:
-            shown = self._redact_secret(secret, said)
-        elif place != "member" and not node.name and (given := _ASSIGNED.fullmatch(said)):
+            shown = self._redact_secret(secret, value)
+        elif place != "member" and not node.name and (given := _ASSIGNED.fullmatch(value)):
             shown = f"{given[1]}{given[2]}{self._redact(place, given[1], given[3])}"
         else:
-            shown = self._redact(place, "", said)  # its name was looked at before
-        return None if shown == said else _encode(shown)
+            shown = self._redact(place, "", value)  # the member's name was checked before
+        return None if shown == value else _encode(shown)
 
-    def _show_bare(self, said: str) -> str | None:
-        if said in _LITERALS:
+    def _show_bare(self, value: str) -> str | None:
+        if value in _LITERALS:
             return None
-        if _NUMBER.fullmatch(said):
+        if _NUMBER.fullmatch(value):
             return "0"
-        return None if said.strip("-").isdigit() else "…"
+        return None if value.strip("-").isdigit() else "…"

@@ -1,4 +1,4 @@
-"""Which names mean a credential: of headers, of fields of a query or a form, of members of JSON, of variables."""
+"""Recognise names of credentials: headers, query and form fields, JSON members, environment variables."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Literal
 from emulator.core.cache import lru
 
 Place = Literal["header", "field", "member", "variable"]
-"""Where a value stands. ``field``: in a query, a form, multipart or a URL. ``variable``: in an environment."""
+"""Location of a value. ``field``: query, form, multipart or URL. ``variable``: environment."""
 
 
 def list_words(text: str) -> frozenset[str]:
-    """The words of a text."""
     return frozenset(text.split())
 
 
-_LONGEST = 64  # characters of a name that is remembered
+_MAX_CACHED = 64  # characters of a name whose result is cached
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 
-# Words that may follow the one that counts: ``x-hub-signature-256``, ``token_value``, ``x-ms-authorization-auxiliary``.
+# Suffixes after the significant word: ``x-hub-signature-256``, ``token_value``, ``x-ms-authorization-auxiliary``.
 _AFTER = list_words(
     "1 2 3 4 5 v1 v2 256 512 sha1 sha256 sha512 auxiliary base64 b64 current data encoded new old plaintext "
     "previous primary raw secondary value values"
@@ -41,7 +40,7 @@ _JOINED = re.compile(
     r"|signature|apikeys?|(?:api|auth|access|refresh|csrf|xsrf|session|bearer|id|user|bot|device|security|personal"
     r"|private|oauth|login|sas|jwt|service|admin|client|github|gitlab|hf)tokens?)$"
 )
-# Which keys open something. Any other key in a header or an environment does, too, unless it names an entry.
+# Words before ``key`` that mark a credential. In headers and environments any other word does, unless in ``_NAMING``.
 _OPENING = list_words(
     "access account admin api app application auth client consumer decryption deploy encryption functions "
     "function host license litellm master node password private secret service shared signing ssh storage "
@@ -51,33 +50,33 @@ _NAMING = list_words(
     "cache dedup deduplication dictionary foreign group idempotency lookup message object ordering partition "
     "primary public routing shard socket sort surrogate translation websocket"
 )
-# Tokens that are no credentials: pieces of text, and places in a list.
+# Words before ``token`` that mark a token of text or a pagination cursor.
 _PIECES = list_words(
     "begin bos cls completion continuation decoder end eos eot first generated image input last mask max min new "
     "next output pad page per prefix prompt reasoning sep special start stop suffix think top unk video audio"
 )
 _FIELDS = list_words(
     "code key sig sid sessionid phpsessid jsessionid aspnetsessionid"
-)  # words that mean a credential in a query or a form
+)  # credentials in a query or a form only
 _HEADERS = list_words("session xsession sessionid xsessionid mcpsessionid xforwardedclientcert")
 
 
 def is_secret_name(place: Place, name: str) -> bool:
-    """Whether the name says that its value is a credential; case, humps and separators do not matter."""
-    return _is_remembered(place, name) if len(name) <= _LONGEST else _is_named(place, name)
+    """Return whether a name marks its value as a credential; case, camel case and separators are ignored."""
+    return _is_secret_cached(place, name) if len(name) <= _MAX_CACHED else _is_secret(place, name)
 
 
 @lru(4096)
-def _is_remembered(place: Place, name: str) -> bool:
-    return _is_named(place, name)
+def _is_secret_cached(place: Place, name: str) -> bool:
+    return _is_secret(place, name)
 
 
 def split_name(name: str) -> list[str]:
-    """``X-Amz-Credential``, ``xAmzCredential`` → ``x``, ``amz``, ``credential``."""
+    """Split a name into lower-case words: ``X-Amz-Credential``, ``xAmzCredential`` → ``x``, ``amz``, ``credential``."""
     return [word.lower() for word in _WORD.findall(_HUMP.sub("-", name))]
 
 
-def _is_named(place: Place, name: str) -> bool:
+def _is_secret(place: Place, name: str) -> bool:
     words = split_name(name)
     if not words:
         return False
@@ -101,7 +100,7 @@ def _is_credential(words: list[str]) -> bool:
 
 
 def _is_key(place: Place, words: list[str]) -> bool:
-    """The last word says that it is a key, and the one before that it opens something."""
+    """Return whether the last word is ``key`` and the word before marks a credential."""
     if words[-1] not in ("key", "keys") or len(words) < 2:
         return _is_joined_key(words[-1])
     if words[-2] in _OPENING:

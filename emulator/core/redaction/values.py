@@ -1,4 +1,4 @@
-"""One value with every credential in it cut: headers, cookies, fields, texts, URLs."""
+"""Redact credentials in single values: headers, cookies, form fields, texts and URLs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ _SCHEMES = list_words(
 )
 _PART = re.compile(r"([A-Za-z][\w.-]{0,63})\s*=\s*(\"(?:[^\"\\]|\\.)*\"?|[^\s,\"=][^\s,\"]*)")
 _COOKIE_ATTRIBUTES = list_words("domain expires max-age path priority samesite")
-_TELLING = re.compile(r"[?&;{\[]|://")  # what a text has that holds a URL or a document
+_SUSPECT = re.compile(r"[?&;{\[]|://")  # in every text that holds a URL or a document
 _USER = re.compile(r"(?<=://)[^/?#\s\"'<>\\]*@")
 _PARAMETER = re.compile(r"(?<=[?&#;])([^?&#;=\s\"'<>]{1,128})=([^&#;\s\"'<>]*)")
 _PAIR = re.compile(r"\A([^;=\s]{1,128})=([^;\s]*)(?=;\S*=)")  # the first of a connection string
 _BEARER = re.compile(r"\s*(?:bearer|basic)\s+\S+\s*", re.IGNORECASE)
-_DEEPEST = 4  # times that a URL may stand in a parameter of another
+_MAX_DEPTH = 4  # of URLs nested in parameters of URLs
 
 
 def redact(place: Place, name: str, value: str) -> str:
-    """A value as it may be read by anybody: ``Bearer dapi-search-1`` → ``Bearer dapi…``.
+    """Return a value without credentials: ``Bearer dapi-search-1`` → ``Bearer dapi…``.
 
-    A credential by its name is cut whole but for a known scheme; of any other value the parts that are credentials.
+    If the name marks a credential, the whole value is masked except for a known authentication scheme. Otherwise
+    only the credentials within URLs and documents are.
     """
     if not value or isinstance(value, MaskedCredential):
         return value
@@ -41,7 +42,7 @@ def redact(place: Place, name: str, value: str) -> str:
 
 
 def redact_secret(name: str, value: str) -> str:
-    """The value of a name that means a credential."""
+    """Mask a value with the name of a credential; schemes, cookie names and parameter names stay."""
     if not value:
         return value
     lower = name.lower()
@@ -55,25 +56,25 @@ def redact_secret(name: str, value: str) -> str:
         return mask(value)
     scheme, rest = found[1], found[2]
     if scheme.lower() == "basic":
-        return f"{scheme} …"  # four characters of base64 are three of a name or a password
+        return f"{scheme} …"  # four characters of base64 reveal three of the user name
     parts = _PART.findall(rest) if "=" in rest else []
-    return f"{scheme} {', '.join(f'{name}={_cut_quoted(part)}' for name, part in parts) if parts else mask(rest)}"
+    return f"{scheme} {', '.join(f'{name}={_mask_quoted(part)}' for name, part in parts) if parts else mask(rest)}"
 
 
 def _redact_cookie(cookie: str, attributes: frozenset[str]) -> str:
     name, equals, value = cookie.partition("=")
     if not equals:
         return cookie if cookie.strip().lower() in ("", "secure", "httponly", "partitioned") else f" {mask(cookie)}"
-    return cookie if name.strip().lower() in attributes else f"{name}={_cut_quoted(value)}"
+    return cookie if name.strip().lower() in attributes else f"{name}={_mask_quoted(value)}"
 
 
-def _cut_quoted(value: str) -> str:
+def _mask_quoted(value: str) -> str:
     return f'"{mask(value.strip(chr(34)))}"' if value[:1] == '"' else mask(value)
 
 
 def redact_text(text: str, depth: int = 0) -> str:
-    """A text without the credentials of the URLs in it; if it is a document, without those of the document."""
-    if _TELLING.search(text) is None:
+    """Redact the credentials in the URLs of a text, or in a JSON document."""
+    if _SUSPECT.search(text) is None:
         return text
     bare = text.strip("\ufeff \t\r\n")
     if bare[:1] in ("{", "[") or (bare[:1] == bare[-1:] == '"' and '\\"' in bare):
@@ -87,7 +88,7 @@ def redact_text(text: str, depth: int = 0) -> str:
             return found[0]
         if is_secret_name("field", unquote_plus(name)):
             return f"{name}={mask(unquote(value))}"
-        if "%" in value and depth < _DEEPEST:
+        if "%" in value and depth < _MAX_DEPTH:
             plain = unquote(value)
             shown = redact_text(plain, depth + 1)
             return found[0] if shown == plain else f"{name}={'…'.join(map(quote, shown.split('…')))}"
@@ -97,12 +98,12 @@ def redact_text(text: str, depth: int = 0) -> str:
     return _PAIR.sub(redact_parameter, text) if ";" in text else text
 
 
-def cut_head(wire: Request) -> None:
-    """Leave whole no header and nothing in a query whose name says that it is a credential: what is cheap to find."""
-    _change_head(wire, _cut_named)
+def cut_head(request: Request) -> None:
+    """Redact headers and query parameters with names of credentials; cheaper than :func:`redact_request`."""
+    _change_head(request, _redact_named)
 
 
-def _cut_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
+def _redact_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
     return {
         name: MaskedCredential(value, redact_secret(name, value))
         for name in values
@@ -110,18 +111,18 @@ def _cut_named(place: Place, values: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _change_head(wire: Request, find: Callable[[Place, Mapping[str, str]], dict[str, str]]) -> None:
+def _change_head(request: Request, find: Callable[[Place, Mapping[str, str]], dict[str, str]]) -> None:
     """Replace the headers and query parameters that ``find`` returns redacted values for."""
-    headers = find("header", wire.headers)
+    headers = find("header", request.headers)
     if headers:
-        wire.headers = _change_headers(wire.headers, headers)
-    if wire.query and (query := find("field", wire.query)):
-        wire.query = {**wire.query, **query}
+        request.headers = _change_headers(request.headers, headers)
+    if request.query and (query := find("field", request.query)):
+        request.query = {**request.query, **query}
 
 
 def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> Mapping[str, str]:
-    """The same with other values; of a name that came several times one is left."""
-    from multidict import CIMultiDict  # not installed beside a client alone
+    """Return headers with changed values; a repeated header is reduced to one."""
+    from multidict import CIMultiDict  # not a dependency of the client alone
 
     changed = CIMultiDict(headers)
     for name, shown in changes.items():
@@ -129,13 +130,13 @@ def _change_headers(headers: Mapping[str, str], changes: Mapping[str, str]) -> M
     return changed
 
 
-def redact_request(wire: Request) -> None:
-    """Leave no credential of a request's headers and query whole; each is still equal to the whole."""
-    _change_head(wire, _redact_all)
+def redact_request(request: Request) -> None:
+    """Redact every credential in the headers and query of a request; masked values still equal the originals."""
+    _change_head(request, _redact_all)
 
 
 def _redact_all(place: Place, values: Mapping[str, str]) -> dict[str, str]:
-    """Those that change; of a name that came several times the first."""
+    """Return the redacted values that differ, by name; of a repeated name the first value."""
     changed: dict[str, str] = {}
     for name in values:
         if name not in changed:

@@ -1,4 +1,4 @@
-"""Redis 6 or Valkey 7, and what speaks their protocol: one server-side script for each atomic verb."""
+"""Store in Redis 6, Valkey 7 or a compatible server; each atomic operation is one Lua script."""
 
 from emulator.storage.redis.store import open_redis
 

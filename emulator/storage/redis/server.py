@@ -1,4 +1,4 @@
-"""The server that replicas share, as far as it is used, and how it is asked."""
+"""Types of the Redis client that the store uses, and the error handling of its commands."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from emulator.storage.documents import StorageLimits
 from emulator.storage.redis.pipeline import is_command_error
 
 T = TypeVar("T")
-LEASE = 10.0  # real seconds after which a process that says nothing is taken to be dead
+LEASE = 10.0  # real seconds without a heartbeat after which a replica counts as dead
 
 
 class Script(Protocol):
-    """Runs on the server, whole before anybody else has a turn."""
+    """Lua script that the server runs atomically."""
 
     def __call__(self, keys: Sequence[str], args: Sequence[str] = ()) -> Awaitable[list[str]]: ...
 
 
 class Pool(Protocol):
-    """Connections that are open."""
+    """Connection pool."""
 
     async def disconnect(self, inuse_connections: bool = True) -> None: ...
 
 
 class Connection(Protocol):
-    """One that is open."""
+    """Open connection."""
 
     async def disconnect(self) -> None: ...
 
 
 class BlockingConnection(Protocol):
-    """A server over one connection."""
+    """Client bound to a single connection, for commands that block."""
 
     @property
     def connection(self) -> Connection | None: ...
@@ -46,7 +46,7 @@ class BlockingConnection(Protocol):
 
 
 class Server(Protocol):
-    """What is used of :class:`redis.asyncio.Redis` with decoded answers."""
+    """Used part of :class:`redis.asyncio.Redis` with decoded responses."""
 
     @property
     def connection_pool(self) -> Pool: ...
@@ -71,12 +71,12 @@ class Server(Protocol):
 
 
 class Connections(NamedTuple):
-    """The server over connections of their own, so that nobody keeps more open than are used.
+    """Clients with separate connection pools for commands that would block each other.
 
     Fields:
-        asking: one connection, for what is asked now and then.
-        hearing: one, for what others say.
-        waiting: one for each who waits for what others reply.
+        asking: one connection, for occasional commands.
+        hearing: one connection, for blocking reads of this replica's inbox.
+        waiting: one connection for each wait for other replicas' replies.
     """
 
     asking: Server
@@ -85,30 +85,36 @@ class Connections(NamedTuple):
 
 
 def read_text(*names: str) -> str:
-    """Scripts of this folder, one after the other."""
+    """Return the concatenated text of Lua scripts in ``scripts/``."""
     folder = files(__package__) / "scripts"
     return "\n".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names)
 
 
-def write_bounds(room: StorageLimits) -> str:
-    """How much there may be, as the scripts call it."""
-    names = {"COUNTERS": room.counters, "SHARES": room.accounts, "BYTES": room.documents, "SESSIONS": room.sessions}
-    return "".join(f"local MOST_{name} = {most}\n" for name, most in names.items())
+def write_bounds(limits: StorageLimits) -> str:
+    """Return Lua definitions of the storage limits, which precede each script."""
+    names = {
+        "COUNTERS": limits.counters,
+        "SHARES": limits.accounts,
+        "BYTES": limits.documents,
+        "SESSIONS": limits.sessions,
+    }
+    return "".join(f"local MOST_{name} = {limit}\n" for name, limit in names.items())
 
 
-async def ask(question: Awaitable[T]) -> T:
-    """What the server says.
+async def ask(command: Awaitable[T]) -> T:
+    """Return the result of a command.
 
     Raises:
-        StoreLostError: it says nothing, or that it cannot, or what no such server says.
+        StoreLostError: the server is unreachable, cannot run commands now, or is not a Redis server.
+        redis.exceptions.ResponseError: the command is wrong.
     """
     from redis.exceptions import RedisError, ResponseError
 
     try:
-        return await question
+        return await command
     except OSError as error:
         raise StoreLostError(str(error)) from None
     except RedisError as error:
-        if type(error) is ResponseError and is_command_error(str(error)):  # of kinds that it knows it cuts off the code
+        if type(error) is ResponseError and is_command_error(str(error)):  # subclasses lack the code in their text
             raise
         raise StoreLostError(str(error)) from None

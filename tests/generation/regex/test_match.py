@@ -20,5 +20,5 @@ def test_machines_and_what_they_remember_have_so_much_room_together() -> None:
     machines = _MACHINES.values()
     instructions = sum(len(machine.code) for machine in machines)
     led_to = sum(5 + len(found) for machine in machines for found, _ in machine._memo.values())
-    assert 0 < instructions + led_to <= _MACHINES.held <= 200_000
+    assert 0 < instructions + led_to <= _MACHINES.size <= 200_000
     assert len(_MACHINES) < 1200
