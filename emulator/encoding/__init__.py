@@ -1,1 +1,1 @@
-"""Encodings that know nothing of a vendor: SSE, floats, Prometheus text, images, audio."""
+"""Encodings independent of any vendor: SSE, floats, Prometheus text, images, audio, Lark grammars."""

@@ -1,6 +1,6 @@
-"""Numbers as vendors write them: vectors of float32, and single doubles the C++ way.
+"""Encode numbers as vendors write them: vectors of float32 and single C++ doubles.
 
-What dumps vectors takes an array with a row for each, and gives the JSON value of each row.
+The functions for vectors take an array with one row per vector and return one JSON value per row.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
     Row = NDArray[np.float32]
 
-_SEVENTH = re.compile(rb"(?<=[\[,-])(\d)e-7")
+_SEVEN_DECIMALS = re.compile(rb"(?<=[\[,-])(\d)e-7")
 
 
 def dump_float32(rows: Rows) -> list[bytes]:
-    """Arrays of the fewest digits that give each float32 back; one digit with seven decimals has no exponent.
+    """Return arrays of the shortest decimals that round-trip each float32.
 
-    A reader that rounds each number to float32 gets the bytes of :func:`dump_base64`.
+    One digit with seven decimals has no exponent (``0.0000001``). A client that rounds each number to float32 gets the
+    bytes of :func:`dump_base64`.
 
     Raises:
         ValueError: a component is infinite or not a number.
@@ -33,32 +34,35 @@ def dump_float32(rows: Rows) -> list[bytes]:
     import numpy as np
 
     return [
-        _respell(_SEVENTH.sub(rb"0.000000\1", text)) if b"e" in text else text
-        for text in _dump(np.ascontiguousarray(rows, dtype=np.float32))
+        _rewrite_exponents(_SEVEN_DECIMALS.sub(rb"0.000000\1", text)) if b"e" in text else text
+        for text in _encode_rows(np.ascontiguousarray(rows, dtype=np.float32))
     ]
 
 
 def dump_float64(rows: Rows) -> list[bytes]:
-    """Arrays of each float32 promoted to double, as OpenVINO Model Server writes it.
+    """Return arrays of each float32 promoted to double, as OpenVINO Model Server writes it.
 
     Raises:
         ValueError: a component is infinite or not a number.
     """
     import numpy as np
 
-    return [_respell(text) if b"e" in text else text for text in _dump(np.ascontiguousarray(rows, dtype=np.float64))]
+    return [
+        _rewrite_exponents(text) if b"e" in text else text
+        for text in _encode_rows(np.ascontiguousarray(rows, dtype=np.float64))
+    ]
 
 
 def dump_base64(rows: Rows) -> list[bytes]:
-    """Little-endian float32 in padded base64, standard alphabet."""
+    """Return strings of little-endian float32 in padded base64, standard alphabet."""
     data = memoryview(rows.astype("<f4", copy=False).tobytes())
     size = rows.shape[1] * 4
     encoded = [b2a_base64(data[at * size : (at + 1) * size], newline=False) for at in range(len(rows))]
-    return [b"".join((b'"', text, b'"')) for text in encoded]  # "%b" would copy so many bytes twice
+    return [b"".join((b'"', text, b'"')) for text in encoded]  # "%b" would copy the text twice
 
 
 def dump_int8(rows: Rows) -> list[bytes]:
-    """Arrays of -127 … 127, the row's largest component being one of the two.
+    """Return arrays of integers -127 … 127, scaled so that the row's largest magnitude becomes 127.
 
     ``unverified``: how the vendor scales; the names are from Azure AI Model Inference, EmbeddingEncodingFormat.
     """
@@ -66,12 +70,12 @@ def dump_int8(rows: Rows) -> list[bytes]:
 
 
 def dump_uint8(rows: Rows) -> list[bytes]:
-    """Arrays of 1 … 255: :func:`dump_int8` moved up by 128."""
+    """Return arrays of integers 1 … 255: :func:`dump_int8` plus 128."""
     return [to_json((_scale(row) + 128).tolist()) for row in rows]
 
 
 def pack_ubinary(rows: Rows) -> list[bytes]:
-    """Arrays of 0 … 255: eight signs a byte, the first in the highest bit, 1 for positive.
+    """Return arrays of bytes 0 … 255: eight signs a byte, the first in the highest bit, 1 for zero or more.
 
     Source: vLLM, vllm/entrypoints/pooling/embed/protocol.py (Cohere's embedding types).
 
@@ -82,14 +86,14 @@ def pack_ubinary(rows: Rows) -> list[bytes]:
 
 
 def pack_binary(rows: Rows) -> list[bytes]:
-    """Arrays of -128 … 127: :func:`pack_ubinary` moved down by 128."""
+    """Return arrays of integers -128 … 127: :func:`pack_ubinary` minus 128."""
     return [to_json([byte - 128 for byte in _pack_signs(row)]) for row in rows]
 
 
 def format_float(value: float) -> str:
-    """A double as rapidjson writes it: shortest digits, always with ``.0`` or a fraction.
+    """Format a double as rapidjson writes it: shortest digits, always with ``.0`` or a fraction.
 
-    Plain decimals from 1e-6 to below 1e21; beyond, an exponent without zero padding and without
+    Decimals without an exponent from 1e-6 to below 1e21; beyond, an exponent without zero padding and without
     a plus sign (``1e-7``, ``1.5e21``).
     Source: rapidjson, include/rapidjson/internal/dtoa.h, Prettify.
 
@@ -115,20 +119,20 @@ def format_float(value: float) -> str:
 
 
 def format_g6(value: float) -> str:
-    """A double as C's ``%g`` and a C++ stream write it: six significant digits, no trailing zeros."""
+    """Format a double as C's ``%g`` and a C++ stream do: six significant digits, no trailing zeros."""
     return f"{value:g}"
 
 
-def _dump(rows: NDArray[np.floating]) -> list[bytes]:
-    """All rows in one go, then each by itself."""
+def _encode_rows(rows: NDArray[np.floating]) -> list[bytes]:
+    """Encode all rows in one call of orjson and split the result into rows."""
     text = orjson.dumps(rows, option=orjson.OPT_SERIALIZE_NUMPY)
     if b"n" in text:
         raise ValueError("infinite or not a number is not JSON")
     return [b"[%b]" % row for row in text[2:-2].split(b"],[")] if len(rows) else []
 
 
-def _respell(text: bytes) -> bytes:
-    """Write the numbers with an exponent, few as they are, as :func:`format_float` does."""
+def _rewrite_exponents(text: bytes) -> bytes:
+    """Rewrite the numbers that have an exponent as :func:`format_float` formats them."""
     parts: list[bytes] = []
     done, at = 0, text.find(b"e")
     while at >= 0:

@@ -1,4 +1,4 @@
-"""Small PNG, JPEG and WebP images."""
+"""Draw small PNG, JPEG and WebP images from a key."""
 
 import struct
 import zlib
@@ -6,43 +6,43 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.rng import draw_integer
 
-_BLOCKS = 8  # fields of one colour along each side
+_FIELDS = 8  # fields of one colour along each side of a PNG
 _COLOURS = 4
 
 
 def draw_png(key: bytes, width: int, height: int) -> bytes:
-    """A picture of coloured fields, the same for the same key; a few kilobytes whatever its size.
+    """Return a PNG of coloured fields, equal for equal keys, a few kilobytes at any size.
 
     Source: W3C, "PNG Specification": an indexed picture of two bits a pixel.
     """
     palette = bytes([draw_integer(key, 256, "colour", number) for number in range(3 * _COLOURS)])
-    rows = [_draw_row(key, row, width) for row in range(_BLOCKS)]
-    pixels = b"".join([rows[y * _BLOCKS // height] for y in range(height)])
+    rows = [_encode_row(key, row, width) for row in range(_FIELDS)]
+    pixels = b"".join([rows[y * _FIELDS // height] for y in range(height)])
     head = struct.pack(">IIBBBBB", width, height, 2, 3, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"PLTE", palette), (b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join([_chunk(name, data) for name, data in chunks])
+    return b"\x89PNG\r\n\x1a\n" + b"".join([_encode_chunk(name, data) for name, data in chunks])
 
 
-def _draw_row(key: bytes, row: int, width: int) -> bytes:
-    """One line of pixels, four to a byte, behind the byte that says it is not filtered."""
-    colours = [draw_integer(key, _COLOURS, "field", row, column) for column in range(_BLOCKS)]
-    line = [colours[x * _BLOCKS // width] for x in range(width)] + [0] * (-width % 4)
+def _encode_row(key: bytes, row: int, width: int) -> bytes:
+    """Return one line of pixels, four to a byte, after the byte of filter type 0 (none)."""
+    colours = [draw_integer(key, _COLOURS, "field", row, column) for column in range(_FIELDS)]
+    line = [colours[x * _FIELDS // width] for x in range(width)] + [0] * (-width % 4)
     packed = [line[x] << 6 | line[x + 1] << 4 | line[x + 2] << 2 | line[x + 3] for x in range(0, len(line), 4)]
     return bytes((0, *packed))
 
 
-def _chunk(name: bytes, data: bytes) -> bytes:
+def _encode_chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 _JFIF = b"\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
-_BLOCK = 8  # pixels of a side
+_BLOCK = 8  # pixels along each side of a JPEG block
 
 
 def draw_jpeg(key: bytes, width: int, height: int) -> bytes:
-    """A grey picture: its first block says how bright, all others that nothing changes."""
+    """Return a grey JPEG: the first block sets the brightness, all others have a difference of zero."""
     step = draw_integer(key, 1023, "brightness") - 511
-    bits = _code(step)
+    bits = _format_first_block(step)
     blocks = -(-width // _BLOCK) * -(-height // _BLOCK)
     bits += "00" * (blocks - 1)  # no difference, no detail
     bits += "1" * (-len(bits) % 8)
@@ -62,18 +62,18 @@ def draw_jpeg(key: bytes, width: int, height: int) -> bytes:
     )
 
 
-_LENGTHS = b"\x01" * 9 + b"\x01" + bytes(6)  # codes 0, 10, 110, …: one of each length, for a category each
+_LENGTHS = b"\x01" * 9 + b"\x01" + bytes(6)  # codes 0, 10, 110, …: one of each length, one per category
 
 
-def _code(step: int) -> str:
-    """The brightness of the first block behind the number of its bits, and the end of the block."""
+def _format_first_block(step: int) -> str:
+    """Return the bits of the first block: the size category of its brightness, the value, the end of the block."""
     size = abs(step).bit_length()
     value = step if step >= 0 else step + (1 << size) - 1
     return "1" * size + "0" + (format(value, f"0{size}b") if size else "") + "0"
 
 
 def draw_webp(key: bytes, width: int, height: int) -> bytes:
-    """A picture of one colour: each of its alphabets has one letter, so no pixel takes a bit."""
+    """Return a lossless WebP of one colour: each alphabet has one symbol, so a pixel takes no bits."""
     green, red, blue = (draw_integer(key, 256, "colour", number) for number in range(3))
     fields = [(0x2F, 8), (width - 1, 14), (height - 1, 14), (0, 1), (0, 3), (0, 1), (0, 1), (0, 1)]
     for letter in (green, red, blue, 255, 0):

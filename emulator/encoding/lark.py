@@ -1,7 +1,7 @@
-"""Grammars in Lark's syntax, lowered to a regular expression of some of the texts that they take.
+"""Convert Lark grammars to regular expressions.
 
-A rule that leads back to itself stands for its shortest text, so the expression is finite; what it matches, the
-grammar takes. Source: lark-parser/lark, ``docs/grammar.md`` and ``lark/grammars/common.lark``.
+A recursive rule becomes its shortest text, so the expression is finite and matches a subset of the grammar's texts.
+Source: lark-parser/lark, ``docs/grammar.md`` and ``lark/grammars/common.lark``.
 """
 
 import re
@@ -19,11 +19,11 @@ _TOKEN = re.compile(
 )
 _HEAD = re.compile(r"^[ \t]*[?!]*(_?[A-Za-z]\w*)(?:\.-?\d+)?[ \t]*:", re.MULTILINE)
 LONGEST_GRAMMAR = 32_768
-"""Characters of a grammar."""
-_MOST_RULES = 500
-_MOST_READ = 50_000  # tokens of rules, each time they are read: some 50 ms
-_LONGEST = 1000  # characters of what stands for one rule in all its forms
-_LONGEST_SHORT = 20_000  # and in its shortest
+"""Maximum length of a grammar, in characters."""
+_MAX_RULES = 500
+_MAX_TOKENS_READ = 50_000  # tokens read over all passes: some 50 ms
+_MAX_EXPRESSION = 1000  # characters of the full expression of one rule
+_MAX_SHORTEST = 20_000  # characters of the shortest expression of one rule
 _ESCAPED_STRING = r'"(?:[^"\\]|\\.)*"'
 _COMMON: Mapping[str, str] = {
     "DIGIT": "[0-9]",
@@ -52,7 +52,7 @@ _COMMON: Mapping[str, str] = {
 
 
 class BadGrammarError(ValueError):
-    """It is no grammar of the kind that Lark reads, or one that takes no text."""
+    """A grammar that is no Lark grammar or that takes no text."""
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -61,28 +61,28 @@ class _Token:
     text: str
 
 
-def read_lark(definition: str) -> str:
-    """The regular expression of texts that the rule ``start`` takes.
+def parse_lark(definition: str) -> str:
+    """Return the regular expression of texts that the rule ``start`` takes.
 
     Raises:
-        BadGrammarError: what is wrong with it.
+        BadGrammarError: the grammar is invalid; the message names the error.
     """
     try:
-        return _Lowering(_split(definition)).lower()
+        return _Compiler(_parse_rules(definition)).compile()
     except RecursionError:
         raise BadGrammarError("it is nested too deeply") from None
 
 
-def input_schema(syntax: str, definition: str) -> dict[str, JSON]:
-    """The JSON Schema of texts that a grammar takes, in Lark's syntax or as a regular expression (``regex``).
+def build_input_schema(syntax: str, definition: str) -> dict[str, JSON]:
+    """Return the JSON Schema of texts that a grammar takes; ``syntax`` is ``lark`` or ``regex``.
 
     Raises:
-        BadGrammarError: what is wrong with it.
+        BadGrammarError: the grammar is invalid or too long.
     """
     if len(definition) > LONGEST_GRAMMAR:
         raise BadGrammarError(f"it has more than {LONGEST_GRAMMAR} characters")
     if syntax == "lark":
-        return {"type": "string", "pattern": f"^(?:{read_lark(definition)})$"}
+        return {"type": "string", "pattern": f"^(?:{parse_lark(definition)})$"}
     try:
         re.compile(definition)
     except (re.error, RecursionError) as error:
@@ -90,29 +90,29 @@ def input_schema(syntax: str, definition: str) -> dict[str, JSON]:
     return {"type": "string", "pattern": f"^(?:{definition})$"}
 
 
-def _split(definition: str) -> dict[str, list[_Token]]:
-    """The tokens of each rule and terminal by its name, imports among them."""
+def _parse_rules(definition: str) -> dict[str, list[_Token]]:
+    """Return the tokens of each rule and terminal by name, imports included."""
     rules: dict[str, list[_Token]] = {}
     heads = [*_HEAD.finditer(definition)]
-    if not heads or len(heads) > _MOST_RULES:
+    if not heads or len(heads) > _MAX_RULES:
         raise BadGrammarError("too many rules" if heads else "no rules are defined")
     before = definition[: heads[0].start()]
-    bodies = [definition[head.end() : after] for head, after in zip(heads, _ends(heads, definition), strict=True)]
+    bodies = [definition[head.end() : after] for head, after in zip(heads, _find_ends(heads, definition), strict=True)]
     for statement in [before, *bodies]:
         for line in statement.splitlines():
             if line.lstrip().startswith("%import"):
-                rules.update(_import(line.strip()))
+                rules.update(_parse_import(line.strip()))
     for head, body in zip(heads, bodies, strict=True):
         rules[head[1]] = _tokenize("\n".join(line for line in body.splitlines() if not line.lstrip().startswith("%")))
     return rules
 
 
-def _ends(heads: list[re.Match[str]], definition: str) -> list[int]:
+def _find_ends(heads: list[re.Match[str]], definition: str) -> list[int]:
     return [*(head.start() for head in heads[1:]), len(definition)]
 
 
-def _import(line: str) -> Mapping[str, list[_Token]]:
-    """``%import common.INT -> NUMBER`` or ``%import common (INT, WS)``."""
+def _parse_import(line: str) -> Mapping[str, list[_Token]]:
+    """Return the terminals of ``%import common.INT -> NUMBER`` or ``%import common (INT, WS)``."""
     found = re.fullmatch(r"%import\s+common\s*(?:\.\s*(\w+)\s*(?:->\s*(\w+))?|\(([\w\s,]+)\))", line)
     if found is None:
         raise BadGrammarError(f"{line!r} is not supported")
@@ -136,62 +136,62 @@ def _tokenize(body: str) -> list[_Token]:
     return tokens
 
 
-class _Lowering:
-    """Finds what stands for each rule, the shortest first, until nothing gets shorter."""
+class _Compiler:
+    """Compiler from rules to expressions: shortest texts first, until no text gets shorter."""
 
     def __init__(self, rules: dict[str, list[_Token]]) -> None:
         self._rules = rules
-        self._users: dict[str, set[str]] = {name: set() for name in rules}  # rules that name it
+        self._referrers: dict[str, set[str]] = {name: set() for name in rules}  # rules that refer to it
         for user, tokens in rules.items():
             for named in {token.text for token in tokens} & rules.keys():
-                self._users[named].add(user)
-        self._left = _MOST_READ
+                self._referrers[named].add(user)
+        self._budget = _MAX_TOKENS_READ
         self._short: dict[str, str] = {}
         self._whole: dict[str, str] = {}
         self._tokens: list[_Token] = []
         self._at = 0
 
-    def lower(self) -> str:
+    def compile(self) -> str:
         if "start" not in self._rules:
             raise BadGrammarError("no rule is named 'start'")
-        self._shorten()
+        self._find_shortest()
         if "start" not in self._short:
             raise BadGrammarError("the rule 'start' takes no text")
-        for _ in range(2):  # a rule that was widened widens those that name it
-            for name in reversed(self._rules):  # the smallest parts mostly stand last
-                whole = self._read(name, shortest=False)
-                if whole is not None and len(whole) <= _LONGEST:
+        for _ in range(2):  # a wider rule widens the rules that refer to it in the second pass
+            for name in reversed(self._rules):  # the smallest rules mostly come last
+                whole = self._parse_rule(name, shortest=False)
+                if whole is not None and len(whole) <= _MAX_EXPRESSION:
                     self._whole[name] = whole
         return self._whole.get("start", self._short["start"])
 
-    def _shorten(self) -> None:
-        """Find the shortest text of each rule: one is read again once another that it names got shorter."""
+    def _find_shortest(self) -> None:
+        """Find the shortest text of each rule; re-read a rule when one that it refers to got shorter."""
         stale = {*self._rules}
         while stale:
             for name in self._rules:
                 if name not in stale:
                     continue
                 stale.remove(name)
-                text = self._read(name, shortest=True)
-                if text is not None and len(text) < len(self._short.get(name, " " * _LONGEST_SHORT)):
+                text = self._parse_rule(name, shortest=True)
+                if text is not None and len(text) < len(self._short.get(name, " " * _MAX_SHORTEST)):
                     self._short[name] = text
-                    stale |= self._users[name]
+                    stale |= self._referrers[name]
 
-    def _read(self, name: str, *, shortest: bool) -> str | None:
-        self._left -= len(self._rules[name])
-        if self._left < 0:
+    def _parse_rule(self, name: str, *, shortest: bool) -> str | None:
+        self._budget -= len(self._rules[name])
+        if self._budget < 0:
             raise BadGrammarError("its rules depend on each other too much")
         self._tokens, self._at = self._rules[name], 0
-        found = self._choice(shortest)
+        found = self._parse_choice(shortest)
         if self._at < len(self._tokens):
             raise BadGrammarError(f"unexpected {self._tokens[self._at].text!r} in {name!r}")
         return found
 
-    def _choice(self, shortest: bool) -> str | None:
-        """Alternatives; ``None``: none of them is known yet."""
-        options = [self._sequence(shortest)]
+    def _parse_choice(self, shortest: bool) -> str | None:
+        """Return the alternatives as one group; ``None`` if no alternative has a text yet."""
+        options = [self._parse_sequence(shortest)]
         while self._accept("|"):
-            options.append(self._sequence(shortest))
+            options.append(self._parse_sequence(shortest))
         known = [option for option in options if option is not None]
         if not known:
             return None
@@ -199,44 +199,44 @@ class _Lowering:
             return min(known, key=len)
         return f"(?:{'|'.join(known)})"
 
-    def _sequence(self, shortest: bool) -> str | None:
+    def _parse_sequence(self, shortest: bool) -> str | None:
         parts: list[str | None] = []
         while (token := self._peek()) is not None and token.text not in ("|", ")", "]", "->"):
-            parts.append(self._item(shortest))
+            parts.append(self._parse_item(shortest))
         if self._accept("->"):
             self._take()
         return None if None in parts else "".join([part for part in parts if part is not None])
 
-    def _item(self, shortest: bool) -> str | None:
-        atom = self._atom(shortest)
+    def _parse_item(self, shortest: bool) -> str | None:
+        atom = self._parse_atom(shortest)
         token = self._peek()
         sign = token.text if token is not None else ""
         if sign not in ("?", "*", "+", "~"):
             return atom
         self._take()
         if sign == "~":
-            least, most = self._counts()
+            least, most = self._parse_counts()
             return None if atom is None else f"(?:{atom}){{{least},{least if shortest else most}}}"
         if sign == "+":
             return atom if shortest or atom is None else f"(?:{atom})+"
         return "" if shortest or atom is None else f"(?:{atom}){sign}"
 
-    def _counts(self) -> tuple[int, int]:
-        least = most = read_whole(self._number())
+    def _parse_counts(self) -> tuple[int, int]:
+        least = most = read_whole(self._parse_number())
         if self._accept(".."):
-            most = read_whole(self._number())
+            most = read_whole(self._parse_number())
         return least, most
 
-    def _number(self) -> str:
+    def _parse_number(self) -> str:
         token = self._take()
         if token.kind != "number":
             raise BadGrammarError(f"expected a number, got {token.text!r}")
         return token.text
 
-    def _atom(self, shortest: bool) -> str | None:
+    def _parse_atom(self, shortest: bool) -> str | None:
         token = self._take()
         if token.text in ("(", "["):
-            inner = self._choice(shortest)
+            inner = self._parse_choice(shortest)
             closing = self._take().text
             if closing != {"(": ")", "[": "]"}[token.text]:
                 raise BadGrammarError(f"unexpected {closing!r}")
@@ -244,21 +244,21 @@ class _Lowering:
                 return "" if shortest or inner is None else f"(?:{inner})?"
             return inner
         if token.kind == "text":
-            return self._text(token.text)
+            return self._parse_text(token.text)
         if token.kind == "regex":
-            return _read_regex(token.text)
+            return _parse_regex(token.text)
         if token.kind != "name" or token.text not in self._rules:
             raise BadGrammarError(f"{token.text!r} is used but not defined")
         short = self._short.get(token.text)
         return short if shortest else self._whole.get(token.text, short)
 
-    def _text(self, text: str) -> str:
-        """A text between quotation marks, or with a second one the characters from the one to the other."""
-        said = _unquote(text)
+    def _parse_text(self, text: str) -> str:
+        """Return the expression of a quoted text, or of a character range if ``..`` and a second text follow."""
+        text_value = _unquote(text)
         if not self._accept(".."):
-            return re.escape(said)
+            return re.escape(text_value)
         last = _unquote(self._take().text)
-        return f"[{re.escape(said)}-{re.escape(last)}]"
+        return f"[{re.escape(text_value)}-{re.escape(last)}]"
 
     def _peek(self) -> _Token | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
@@ -278,7 +278,7 @@ class _Lowering:
         return True
 
 
-def _read_regex(text: str) -> str:
+def _parse_regex(text: str) -> str:
     pattern = text[1 : text.rindex("/")].replace("\\/", "/")
     try:
         re.compile(pattern)
@@ -288,5 +288,5 @@ def _read_regex(text: str) -> str:
 
 
 def _unquote(text: str) -> str:
-    said = text.removesuffix("i")[1:-1]
-    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t", "r": "\r"}.get(found[1], found[1]), said)
+    text_value = text.removesuffix("i")[1:-1]
+    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t", "r": "\r"}.get(found[1], found[1]), text_value)

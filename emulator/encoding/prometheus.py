@@ -1,4 +1,4 @@
-"""Metrics pages in the Prometheus text format."""
+"""Write metrics pages in the Prometheus text format."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ CONTENT_TYPE = "text/plain; charset=utf-8"
 
 
 def write_labels(labels: Mapping[str, str]) -> str:
-    """``{a="b"}``, or nothing."""
+    """Format ``{a="b"}``; return an empty string without labels."""
     pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels.items())
     return f"{{{pairs}}}" if pairs else ""
 
@@ -17,7 +17,7 @@ def _escape(value: str) -> str:
 
 
 def write_value(name: str, kind: str, value: float, labels: Mapping[str, str] | None = None) -> Iterator[str]:
-    """A counter or gauge of one series."""
+    """Yield the lines of a counter or gauge of one series."""
     yield f"# TYPE {name} {kind}"
     yield f"{name}{write_labels(labels or {})} {write_number(value)}"
 
@@ -25,7 +25,7 @@ def write_value(name: str, kind: str, value: float, labels: Mapping[str, str] | 
 def write_histogram(
     name: str, bounds: Sequence[float], samples: Iterable[float], labels: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """A histogram of one series: buckets up to each bound, sum and count."""
+    """Yield the lines of a histogram of one series: buckets up to each bound, sum and count."""
     counts = [0] * (len(bounds) + 1)
     total = 0.0
     for sample in samples:
@@ -41,5 +41,5 @@ def write_histogram(
 
 
 def write_number(value: float) -> str:
-    """Without a trailing ``.0``."""
+    """Format a number without a trailing ``.0``."""
     return str(int(value)) if value == int(value) else repr(value)

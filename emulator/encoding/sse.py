@@ -1,4 +1,4 @@
-"""Server-sent events, and JSON text for templates that are filled in token by token."""
+"""Encode server-sent events and JSON strings."""
 
 from collections.abc import Callable
 
@@ -6,26 +6,26 @@ from emulator.core.cache import Cache
 from emulator.core.json import JSON, dump_json
 
 DONE = b"data: [DONE]\n\n"
-_MOST = 1 << 14  # texts that are remembered
-_LONGEST = 64  # characters of one of them
+_MAX_CACHED = 1 << 14  # texts
+_MAX_TEXT = 64  # characters of a cached text
 
 
 def frame(value: JSON) -> bytes:
-    """One event: ``data: `` and compact JSON and a blank line."""
+    """Return one event: ``data: ``, compact JSON, a blank line."""
     return b"data: %b\n\n" % dump_json(value)
 
 
-class _Quoted(Cache[str, bytes]):
-    """Texts as JSON; forgets them all once they are too many."""
+class _QuoteCache(Cache[str, bytes]):
+    """Cache of texts encoded as JSON; cleared when full."""
 
     def __missing__(self, text: str) -> bytes:
         quoted = dump_json(text)
-        if len(text) <= _LONGEST:
-            if len(self) >= _MOST:
+        if len(text) <= _MAX_TEXT:
+            if len(self) >= _MAX_CACHED:
                 self.clear()
             self[text] = quoted
         return quoted
 
 
-quote: Callable[[str], bytes] = _Quoted().__getitem__
-"""A text as a JSON string in UTF-8; tokens repeat, so remembering them pays."""
+quote: Callable[[str], bytes] = _QuoteCache().__getitem__
+"""Encode a text as a JSON string in UTF-8. Tokens repeat, so the result is cached."""

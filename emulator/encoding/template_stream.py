@@ -1,4 +1,4 @@
-"""Streams whose events differ in one text: rendered from one template, many at once."""
+"""Render streams whose events differ in one text from one template, many events at once."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from emulator.core.cache import clear_with_all, lru
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 
-MOST = 512  # events of a batch: to make more would let others wait
-_SIZES = 4096  # openings of chunks that are remembered
-_MOST_NUMBERS = 16_384  # with a text behind each that are kept
-_MOST_LAID = 64  # batches of texts that are kept as they came last
-_END = b"\r\n"  # of a chunk
-_JOINED = int(Mark.JOINED)  # to ask the mark itself costs ten times as much
+MAX_BATCH = 512  # events of a batch: a larger one would delay other connections
+_MAX_OPENINGS = 4096  # cached chunk openings per template
+_MAX_NUMBERS = 16_384  # cached numbers per template
+_MAX_LAYOUTS = 64  # cached batches
+_END = b"\r\n"  # end of a chunk
+_JOINED = int(Mark.JOINED)  # `Mark.JOINED in mark` takes ten times as long
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class NumberedTails:
-    """What follows the text of each event where it is not the same, up to the end of its chunk; ``sizes``: of each."""
+    """Texts that follow each event's text up to the end of its chunk, where they differ; ``sizes``: their lengths."""
 
     texts: Sequence[bytes]
     sizes: Sequence[int]
 
 
 class _Numbers:
-    """Numbers with the same text behind each; those up to the highest that was asked for are kept, within bounds."""
+    """Cache of numbers that are each followed by the same text, up to :data:`_MAX_NUMBERS`."""
 
     def __init__(self, behind: bytes) -> None:
         self._template = b"%d" + behind.replace(b"%", b"%%")
         self._texts: list[bytes] = []
 
     def take(self, start: int, end: int) -> list[bytes]:
-        """Those from ``start`` to before ``end``."""
+        """Return the numbered texts from ``start`` to before ``end``."""
         texts = self._texts
-        if end > _MOST_NUMBERS:
+        if end > _MAX_NUMBERS:
             return [self._template % number for number in range(start, end)]
         texts += [self._template % number for number in range(len(texts), end)]
         return texts[start:end]
 
 
-_numbers_before = lru(64)(_Numbers)
+_numbers_for = lru(64)(_Numbers)
 
 
 @lru(64)
-def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> NumberedTails:
-    """The parts of ``after`` with numbers between them, which count on from ``start`` and an offset each."""
+def build_numbered_tails(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> NumberedTails:
+    """Return tails: the parts of ``after`` with numbers between them, which count from ``start`` plus an offset."""
     first, *parts = after
     parts[-1] += _END
     texts: Iterable[bytes] = repeat(first, end - start)
     for part, offset in zip(parts, offsets, strict=True):
-        texts = map(add, texts, _numbers_before(part).take(start + offset, end + offset))
+        texts = map(add, texts, _numbers_for(part).take(start + offset, end + offset))
     texts = [*texts]
     return NumberedTails(texts, [*map(len, texts)])
 
@@ -61,46 +61,50 @@ def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end
 def render_chunks(
     before: bytes, texts: Sequence[bytes], start: int, end: int, after: bytes | NumberedTails
 ) -> tuple[bytes, int]:
-    """An event of each text from ``start`` to before ``end``, as chunks; and the size of the events.
+    """Render an event for each text from ``start`` to before ``end``; return the chunks and the size of the events.
 
-    Texts that come a second time, as those of an answer that is kept do, are laid out once and for all: what stands
-    on one side of them, the longer one, is new for each answer, has always the same size, and joins the rest.
+    Texts that come a second time are laid out once and cached. The longer of the two templates joins the cached pieces:
+    its content differs between responses, its size does not.
     """
     if isinstance(after, NumberedTails) or len(before) > len(after):
-        place: _Place = (id(texts), start, end, len(before), after)
+        key: _LayoutKey = (id(texts), start, end, len(before), after)
         joint = before
     else:
-        place = (id(texts), start, end, before, len(after))
+        key = (id(texts), start, end, before, len(after))
         joint = after + _END
-    laid = _laid.get(place)
-    if laid is not None and laid.pieces:
-        return joint.join(laid.pieces), laid.size
+    layout = _layouts.get(key)
+    if layout is not None and layout.pieces:
+        return joint.join(layout.pieces), layout.size
     pieces, size = _lay_out(before, texts[start:end], after)
-    if laid is not None:
-        laid.pieces, laid.size = _fold(pieces, is_before=joint is before), size
+    if layout is not None:
+        layout.pieces, layout.size = _join_pieces(pieces, is_before=joint is before), size
     elif pieces:
-        if len(_laid) >= _MOST_LAID:
-            del _laid[next(iter(_laid))]
-        _laid[place] = _Laid(texts)
+        if len(_layouts) >= _MAX_LAYOUTS:
+            del _layouts[next(iter(_layouts))]
+        _layouts[key] = _Layout(texts)
     return b"".join(pieces), size
 
 
 @dataclass(slots=True, eq=False)
-class _Laid:
-    """Texts, held so that no others are taken for them, and the chunks without what joins them once they came again."""
+class _Layout:
+    """Cached layout of texts: the pieces between the joint, filled when the texts come a second time.
+
+    Fields:
+        texts: held so that their ``id`` is not reused.
+    """
 
     texts: Sequence[bytes]
     pieces: Sequence[bytes] = ()
     size: int = 0
 
 
-_Place = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
-_laid: dict[_Place, _Laid] = {}
-clear_with_all(_laid.clear)
+_LayoutKey = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
+_layouts: dict[_LayoutKey, _Layout] = {}
+clear_with_all(_layouts.clear)
 
 
 def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | NumberedTails) -> tuple[list[bytes], int]:
-    """Four pieces for each chunk: how it opens, what stands before, the text, what follows."""
+    """Return four pieces for each chunk (its opening, ``before``, the text, ``after``) and the size of the events."""
     count, fixed = len(texts), len(before)
     sizes: Iterable[int] = map(len, texts)
     if isinstance(after, NumberedTails):
@@ -117,8 +121,8 @@ def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | NumberedTails
     return pieces, sum(sizes) + count * fixed
 
 
-def _fold(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
-    """Chunks without what joins them: what stands before each text, or else what follows it."""
+def _join_pieces(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
+    """Join the pieces of each chunk, leaving out ``before`` or else ``after``, which will join the result."""
     if is_before:
         return [pieces[0], *map(b"".join, zip(pieces[2::4], pieces[3::4], [*pieces[4::4], b""], strict=True))]
     return [*map(b"".join, zip(pieces[::4], pieces[1::4], pieces[2::4], strict=True)), b""]
@@ -126,22 +130,22 @@ def _fold(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
 
 def join(
     opening: Iterable[Event],
-    weave_some: Callable[[int, int], tuple[bytes, int]],
+    render_some: Callable[[int, int], tuple[bytes, int]],
     total: int,
     ending: Iterable[Event],
 ) -> Iterator[Batch]:
-    """All events of a stream: those before and after go with the first and the last of ``total`` that are woven."""
+    """Yield all events of a stream in batches; ``opening`` joins the first batch, ``ending`` the last."""
     chunks, size, count = chunk(opening)
-    for start in range(0, max(total, 1), MOST):
-        end = min(total, start + MOST)
-        woven, more = weave_some(start, end)
+    for start in range(0, max(total, 1), MAX_BATCH):
+        end = min(total, start + MAX_BATCH)
+        rendered, more = render_some(start, end)
         last, closing, closed = chunk(ending) if end == total else ((), 0, 0)
-        yield (*chunks, woven, *last), size + more + closing, count + end - start + closed
+        yield (*chunks, rendered, *last), size + more + closing, count + end - start + closed
         chunks, size, count = (), 0, 0
 
 
 def chunk(events: Iterable[Event]) -> Batch:
-    """Whole events as they are written one by one; those that go out with the next are one chunk with it."""
+    """Return events as HTTP chunks, their size and their number; a ``JOINED`` event shares the next one's chunk."""
     pieces: list[bytes] = []
     held = b""
     size = count = 0
@@ -156,14 +160,14 @@ def chunk(events: Iterable[Event]) -> Batch:
 
 
 class _Openings(dict[int, bytes]):
-    """How chunks begin that are so much larger than what is known of them; forgets them once they are too many."""
+    """Cache of chunk openings by the size of the text, for a fixed size of the rest; cleared when full."""
 
     def __init__(self, fixed: int) -> None:
         super().__init__()
         self._fixed = fixed
 
     def __missing__(self, size: int) -> bytes:
-        if len(self) >= _SIZES:
+        if len(self) >= _MAX_OPENINGS:
             self.clear()
         opening = self[size] = b"%x\r\n" % (self._fixed + size)
         return opening
@@ -177,14 +181,14 @@ _SILENCE = b'""'
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class TemplateStream(BatchedEvents):
-    """Whole events, one event a token, and whole events.
+    """Stream of opening events, one event a token, and closing events.
 
     Fields:
-        tokens: their texts as JSON; ``due``: as many.
-        before: what stands in front of the text.
-        after: what follows it, in parts: between each two of them stands the number of the token and what is added.
-        offsets: what is added, one fewer than ``after`` has parts.
-        ending: never none; nothing is due later than its last.
+        tokens: the texts as JSON strings; ``due`` has the same length.
+        before: bytes in front of the text.
+        after: bytes after the text, in parts; the number of the token plus an offset separates the parts.
+        offsets: one fewer than ``after`` has parts.
+        ending: at least one event; no other event is due later than the last.
         silent: a token without text has an event, too.
     """
 
@@ -199,7 +203,7 @@ class TemplateStream(BatchedEvents):
 
     def __iter__(self) -> Iterator[Event]:
         yield from self.opening
-        # Every % of the parts stands for itself.
+        # Escape % in the parts for the template.
         head, *tail = [part.replace(b"%", b"%%") for part in (self.before, *self.after)]
         template = head + b"%b" + b"%d".join(tail)
         rows = zip(self.tokens, *[count(1 + offset) for offset in self.offsets], strict=False)
@@ -211,8 +215,8 @@ class TemplateStream(BatchedEvents):
     def batches(self) -> Iterator[Batch] | None:
         if self.ending[-1][0] > 0.0 or not (self.silent or _SILENCE not in self.tokens):
             return None
-        return join(self.opening, self._weave, len(self.tokens), self.ending)
+        return join(self.opening, self._render, len(self.tokens), self.ending)
 
-    def _weave(self, start: int, end: int) -> tuple[bytes, int]:
-        after = count_on(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
+    def _render(self, start: int, end: int) -> tuple[bytes, int]:
+        after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
         return render_chunks(self.before, self.tokens, start, end, after)

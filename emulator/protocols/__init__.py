@@ -1,1 +1,1 @@
-"""Wire formats and habits that two or more vendors share."""
+"""Wire formats that two or more vendors share."""

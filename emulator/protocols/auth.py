@@ -1,4 +1,4 @@
-"""Credentials as most vendors take them."""
+"""Parse bearer and basic credentials."""
 
 import base64
 
@@ -6,18 +6,18 @@ from emulator.core.http import Request
 
 
 def bearer_token(request: Request) -> str | None:
-    """The token of ``Authorization: Bearer …``; the scheme's case does not matter."""
+    """Return the token of ``Authorization: Bearer …``; the scheme is case-insensitive."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
 def basic_credentials(request: Request) -> tuple[str, str] | None:
-    """User and password of ``Authorization: Basic …``."""
+    """Return user and password of ``Authorization: Basic …``."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return None
     try:
         user, found, password = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except ValueError:  # it is no base64 of UTF-8
+    except ValueError:  # not base64 of UTF-8
         return None
     return (user, password) if found else None

@@ -1,14 +1,14 @@
-"""How well documents fit a query."""
+"""Score documents against a query."""
 
 from collections.abc import Sequence
 
 from emulator.core.plan import Plan
 
-DIMENSIONS = 16  # of the vectors that tell documents apart that share as many words with the query
+DIMENSIONS = 16  # of the vectors that rank documents with equally many words of the query
 
 
 def score_documents(plan: Plan, query: str, documents: Sequence[str]) -> list[float]:
-    """A number in 0…1 per document: shared words first, then what the vectors say.
+    """Return a score in 0…1 per document: shared words first, then the similarity of the vectors.
 
     The last vector is the query's. Only correctly rounded operations: every machine gives the same bits.
     """

@@ -1,4 +1,4 @@
-"""The shapes of Hugging Face text-generation-inference that more than one vendor speaks."""
+"""Shared parts of the Hugging Face text-generation-inference wire format."""
 
 from collections.abc import Sequence
 
@@ -26,14 +26,17 @@ FIELDS = FieldNames(
 
 
 def reason(choice: Choice) -> str:
-    """``finish_reason``: at its end of sequence, at a stop string, or at a limit."""
+    """Return ``finish_reason``: ``eos_token``, ``stop_sequence`` or ``length``."""
     if choice.finish_reason == "length":
         return "length"
     return "eos_token" if choice.stopped_by is None else "stop_sequence"
 
 
 def report_counts(plan: Plan, prompt: int, generated: int) -> tuple[int, int]:
-    """Tokens of prompt and answer to report: the true ones, unless the plan's usage was fixed to others."""
+    """Return the prompt and completion tokens to report.
+
+    The counts of the arguments, unless the scenario fixed the plan's usage.
+    """
     usage = plan.usage
     true = sum([choice.count for choice in plan.choices])
     fixed = usage.completion_tokens not in (0, true)
@@ -41,42 +44,42 @@ def report_counts(plan: Plan, prompt: int, generated: int) -> tuple[int, int]:
 
 
 def pick_seed(key: bytes, asked: int | None, bits: int = 64) -> int:
-    """The seed of an answer: the request's own, or one drawn for it."""
+    """Return the seed of the request, or a drawn one of ``bits`` bits."""
     return asked if asked is not None else draw_integer(key, 2**bits, "seed")
 
 
 def split_prompt(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
-    """Id and text of each token of a prompt as the model reads it, its begin-of-sequence token first."""
+    """Return id and text of each prompt token, the begin-of-sequence token first."""
     rows = list(zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True))
     return rows if tokenizer.bos is None else [(tokenizer.bos, ""), *rows]
 
 
 def join_prompt(rows: Sequence[tuple[int, str]]) -> tuple[str, tuple[int, ...]]:
-    """Text and ids of a prompt that was split and cut."""
+    """Return text and ids of a prompt that was split and truncated."""
     return "".join(text for _, text in rows), tuple(token for token, _ in rows)
 
 
 def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
-    """The text of each id by itself."""
+    """Return the text of each id by itself."""
     return [tokenizer.decode([token]) for token in ids]
 
 
 def draw_prefill_logprob(key: bytes, position: int) -> float | None:
-    """The log-probability of a prompt token; the first has none."""
+    """Return the log-probability of a prompt token; ``None`` for the first."""
     return -round(12.0 * draw_uniform(key, "prefill", position) ** 2, 6) if position else None
 
 
 def encode_first(tokenizer: Tokenizer, text: str) -> int:
-    """The id a text begins with; 0 for one that has none."""
+    """Return the first token id of a text; 0 for a text without tokens."""
     ids = tokenizer.encode(text)
     return int(ids[0]) if ids else 0
 
 
 def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
-    """Which deployment a server of one model answers with.
+    """Return the deployment with which a server of one model answers.
 
-    It is the one named last, so a scenario's own stands in front of the built-in one. Deployments of
-    kind ``lora`` are adapters and answer only where a request names them.
+    The last deployment wins, so a scenario's own precedes the built-in one. Deployments of kind ``lora`` are adapters
+    and answer only where a request names them.
     """
     for deployment in deployments:
         if deployment.kind == "lora" and deployment.name == adapter:
@@ -86,14 +89,14 @@ def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
 
 
 def find_served(service: Service[S, H]) -> Deployment:
-    """The deployment that answers where a request names none."""
+    """Return the deployment for a request that names none."""
     deployments = tuple(service.deployments.values())
     newest = deployments[-1]
     return serves(deployments) if newest.kind == "lora" else newest
 
 
 def check_ready(deployment: Deployment) -> Deployment:
-    """The deployment, if it can answer.
+    """Return the deployment if it is ready.
 
     Raises:
         EmulatedError: it is loading, stopped or retired.
@@ -104,15 +107,15 @@ def check_ready(deployment: Deployment) -> Deployment:
 
 
 def count_running(service: Service[S, H]) -> int:
-    """Calls being answered now; no other request is one."""
+    """Return the number of calls in progress; requests of other kinds do not count."""
     return sum(service.metrics.working(name) for name in service.deployments)
 
 
 def count_waiting(service: Service[S, H]) -> int:
-    """Requests that came and are not yet being answered, without the one that asks."""
+    """Return the number of waiting requests, without the current one."""
     return max(0, service.metrics.in_flight() - 1 - count_running(service))
 
 
 def count_calls(service: Service[S, H], name: str) -> float:
-    """Calls that reached a deployment: ``requests``, or by the class of their status (``2xx``)."""
+    """Return the number of calls that reached a deployment: ``requests``, or by status class (``2xx``)."""
     return sum(service.metrics.total(name, deployment=deployment, served="") for deployment in service.deployments)

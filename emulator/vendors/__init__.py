@@ -1,7 +1,7 @@
-"""Every vendor the emulator can stand in for, in the order of their ports; each is imported when it is asked for.
+"""Registry of vendors in the order of their ports; a vendor is imported on first use.
 
-The package of a vendor says what costs no import: ``environment(url)``, what to export so that the vendor's
-clients come to a base URL. All else is the ``VENDOR`` of its ``routes``.
+A vendor's package defines ``environment(url)``: the variables that direct the vendor's clients to a base URL.
+Its ``routes`` module defines the rest as ``VENDOR``.
 """
 
 from __future__ import annotations
@@ -37,6 +37,6 @@ VENDORS: Mapping[str, AnyVendor] = _Vendors()
 
 
 def environment_of(name: str, url: str) -> Mapping[str, str]:
-    """What to export so that a vendor's clients come to a base URL."""
+    """Return the environment variables that direct a vendor's clients to a base URL."""
     variables: Mapping[str, str] = import_module(f"{__name__}.{name}").environment(url)
     return variables

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from emulator.encoding.audio import ENCODERS, RATE, TOKEN, make_aac, make_flac, make_opus
+from emulator.encoding.audio import ENCODERS, RATE, TOKEN, encode_aac, encode_flac, encode_opus
 
 
 @pytest.mark.parametrize("form", sorted(ENCODERS))
@@ -15,7 +15,7 @@ def test_even_nothing_takes_a_moment(form: str, tokens: int) -> None:
 
 
 def test_flac() -> None:
-    sound = make_flac(200)
+    sound = encode_flac(200)
     assert (sound[:5], int.from_bytes(sound[5:8], "big")) == (b"fLaC\x80", 34)
     packed = int.from_bytes(sound[18:26], "big")
     assert (packed >> 44, packed & (1 << 36) - 1) == (RATE, 200 * TOKEN)
@@ -24,7 +24,7 @@ def test_flac() -> None:
 
 
 def test_opus() -> None:
-    pages = make_opus(120).split(b"OggS")[1:]
+    pages = encode_opus(120).split(b"OggS")[1:]
     assert [page[1] for page in pages] == [2, 0, 0, 0, 4]
     assert [struct.unpack("<I", page[14:18])[0] for page in pages] == [0, 1, 2, 3, 4]
     assert struct.unpack("<q", pages[-1][2:10])[0] == 120 * 960  # at 48 kHz
@@ -32,7 +32,7 @@ def test_opus() -> None:
 
 
 def test_aac() -> None:
-    frames = make_aac(100)
+    frames = encode_aac(100)
     assert len(frames) == 11 * -(-100 * TOKEN // 1024)
     head = int.from_bytes(frames[:7], "big")
     assert (head >> 44, head >> 34 & 15, head >> 13 & 0x1FFF) == (0xFFF, 6, 11)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from emulator.encoding.lark import BadGrammarError, input_schema, read_lark
+from emulator.encoding.lark import BadGrammarError, build_input_schema, parse_lark
 
 SUM = """
 // a sum of products
@@ -39,7 +39,7 @@ list: "[" [value ("," value)*] "]"
     ],
 )
 def test_texts_of_a_grammar(grammar: str, taken: list[str], refused: list[str]) -> None:
-    pattern = read_lark(grammar)
+    pattern = parse_lark(grammar)
     assert [text for text in taken if not re.fullmatch(pattern, text)] == []
     assert [text for text in refused if re.fullmatch(pattern, text)] == []
 
@@ -64,7 +64,7 @@ def test_texts_of_a_grammar(grammar: str, taken: list[str], refused: list[str]) 
 )
 def test_what_is_no_grammar(grammar: str, reason: str) -> None:
     with pytest.raises(BadGrammarError, match=reason):
-        read_lark(grammar)
+        parse_lark(grammar)
 
 
 def _chain(rules: int, more: str = "") -> str:
@@ -74,28 +74,28 @@ def _chain(rules: int, more: str = "") -> str:
 
 
 def test_a_rule_is_read_again_only_where_what_it_names_got_shorter() -> None:
-    assert re.fullmatch(read_lark(_chain(499)), "x")  # each rule once more for each other would be too much
+    assert re.fullmatch(parse_lark(_chain(499)), "x")  # each rule once more for each other would be too much
 
 
 def test_rules_that_are_too_much_to_read_are_refused() -> None:
     with pytest.raises(BadGrammarError, match="depend on each other too much"):
-        read_lark(_chain(499, ' ("a"' + ' | "a"' * 12 + ")"))
+        parse_lark(_chain(499, ' ("a"' + ' | "a"' * 12 + ")"))
 
 
 @pytest.mark.parametrize("syntax", ["lark", "regex"])
 def test_a_grammar_has_an_end(syntax: str) -> None:
     with pytest.raises(BadGrammarError, match="more than 32768 characters"):
-        input_schema(syntax, "a" * 32_769)
+        build_input_schema(syntax, "a" * 32_769)
 
 
 def test_what_doubles_at_every_step_stays_short() -> None:
     rules = "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(40))
     with pytest.raises(BadGrammarError, match="takes no text"):  # none that anybody would want to read
-        read_lark(f'start: r0\n{rules}\nr40: "a"')
+        parse_lark(f'start: r0\n{rules}\nr40: "a"')
 
 
 def test_both_syntaxes_as_a_schema() -> None:
-    assert input_schema("regex", "a|b") == {"type": "string", "pattern": "^(?:a|b)$"}
-    assert input_schema("lark", 'start: "a"') == {"type": "string", "pattern": "^(?:a)$"}
+    assert build_input_schema("regex", "a|b") == {"type": "string", "pattern": "^(?:a|b)$"}
+    assert build_input_schema("lark", 'start: "a"') == {"type": "string", "pattern": "^(?:a)$"}
     with pytest.raises(BadGrammarError):
-        input_schema("regex", "(")
+        build_input_schema("regex", "(")

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from emulator.core.http import Batch, BatchedEvents, Event, Mark, Request, StreamingResponse
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import quote
-from emulator.encoding.template_stream import MOST, NumberedTails, TemplateStream, chunk, count_on, render_chunks
+from emulator.encoding.template_stream import (
+    MAX_BATCH,
+    NumberedTails,
+    TemplateStream,
+    build_numbered_tails,
+    chunk,
+    render_chunks,
+)
 from emulator.handler.planning import UNMATCHED
 from emulator.http.routing import Router
 from emulator.scenario.load import load_text
@@ -80,12 +87,12 @@ def test_a_stream_joined_is_the_stream_event_by_event(
         assert add_up(batches) == frame(stream)
 
 
-@pytest.mark.parametrize("length", [0, 1, MOST - 1, MOST, MOST + 1, 3 * MOST])
+@pytest.mark.parametrize("length", [0, 1, MAX_BATCH - 1, MAX_BATCH, MAX_BATCH + 1, 3 * MAX_BATCH])
 def test_a_long_stream_comes_in_several_batches(length: int) -> None:
     ending = [(0.0, b"!", 0, Mark.DONE)]
     stream = TemplateStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
     batches = [*(stream.batches() or ())]
-    assert len(batches) == max(1, -(-length // MOST))
+    assert len(batches) == max(1, -(-length // MAX_BATCH))
     assert add_up(batches) == frame(stream)
 
 
@@ -111,7 +118,7 @@ def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], sil
         pytest.param(b"<", b"!>", b"4\r\n<a!>\r\n6\r\n<bcd!>\r\n", 10, id="what follows is longer"),
         pytest.param(b"<!", b">", b"4\r\n<!a>\r\n6\r\n<!bcd>\r\n", 10, id="what stands before is longer"),
         pytest.param(
-            *(b"<", count_on((b"%", b"/", b">"), (0, 90), 9, 11)),
+            *(b"<", build_numbered_tails((b"%", b"/", b">"), (0, 90), 9, 11)),
             *(b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20),
             id="what follows counts on",
         ),
@@ -141,7 +148,7 @@ def test_texts_take_no_room_for_ever() -> None:
 
 
 def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:
-    tails = count_on((b"%", b"%d>"), (1 << 20,), 3, 5)
+    tails = build_numbered_tails((b"%", b"%d>"), (1 << 20,), 3, 5)
     assert [*tails.texts] == [b"%1048579%d>\r\n", b"%1048580%d>\r\n"]
     assert [*tails.sizes] == [13, 13]
 

@@ -1,1 +1,1 @@
-"""The Messages API, as vendors that serve Claude speak it."""
+"""The Anthropic Messages API, for vendors that serve Claude."""

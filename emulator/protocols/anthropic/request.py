@@ -1,6 +1,6 @@
-"""A request of the Messages API, checked and read.
+"""Validate and parse a request of the Messages API.
 
-Source: docs.anthropic.com, "Messages"; texts of refusals as the service and its pydantic models word them, those of
+Source: docs.anthropic.com, "Messages"; error texts as the service and its pydantic models word them, those of
 single fields unverified.
 """
 
@@ -38,7 +38,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "inference_geo": (str,),
     "cache_control": (dict,),
 }
-_WORDS: Mapping[type, str] = {
+_TYPE_NAMES: Mapping[type, str] = {
     str: "string",
     list: "list",
     int: "integer",
@@ -51,12 +51,15 @@ _CHOICES: Mapping[str, ToolChoice] = {"auto": "auto", "any": "required", "none":
 
 
 def invalid(text: str, param: str | None = None) -> EmulatedError:
-    """400."""
+    """Return the error of a request with an invalid field (400)."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, param)
 
 
 def check_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
-    """Refuse the first field that is unknown, missing, mistyped or out of bounds; ``counts``: nothing is answered."""
+    """Raise for the first field that is unknown, missing, mistyped or out of bounds.
+
+    ``counts``: the request only counts tokens, so ``max_tokens`` is optional.
+    """
     for name in ("model", "messages", *(() if counts else ("max_tokens",))):
         if body.get(name) is None:
             raise invalid(f"{name}: Field required", name)
@@ -65,14 +68,14 @@ def check_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
         if types is None:
             raise invalid(f"{name}: Extra inputs are not permitted", name)
         if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
-            raise invalid(f"{name}: Input should be a valid {_WORDS[types[0]]}", name)
-    _check_number(body, "max_tokens", 1, None)
-    _check_number(body, "temperature", 0, 1)
-    _check_number(body, "top_p", 0, 1)
-    _check_number(body, "top_k", 0, None)
+            raise invalid(f"{name}: Input should be a valid {_TYPE_NAMES[types[0]]}", name)
+    _validate_number(body, "max_tokens", 1, None)
+    _validate_number(body, "temperature", 0, 1)
+    _validate_number(body, "top_p", 0, 1)
+    _validate_number(body, "top_k", 0, None)
 
 
-def _check_number(body: Mapping[str, JSON], name: str, low: float, high: float | None) -> None:
+def _validate_number(body: Mapping[str, JSON], name: str, low: float, high: float | None) -> None:
     value = body.get(name)
     if not isinstance(value, int | float):
         return
@@ -83,16 +86,16 @@ def _check_number(body: Mapping[str, JSON], name: str, low: float, high: float |
 
 
 def refuse_sampling(body: Mapping[str, JSON]) -> None:
-    """What the newest models say to whoever chooses how they choose; unverified."""
+    """Raise if a sampling parameter is set, as the newest models do; unverified."""
     for name in ("temperature", "top_p", "top_k"):
         if body.get(name) is not None:
             raise invalid(f"{name} is not supported with this model.", name)
 
 
 def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
-    """The conversation that ``system`` and ``messages`` make up."""
-    system = _read_text(body.get("system"), "system")
-    said = [Message(role="system", text=system)] if system else []
+    """Return the conversation of ``system`` and ``messages``."""
+    system = _parse_text(body.get("system"), "system")
+    messages = [Message(role="system", text=system)] if system else []
     listed = body.get("messages")
     if not isinstance(listed, list) or not listed:
         raise invalid("messages: at least one message is required", "messages")
@@ -102,10 +105,10 @@ def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
             raise invalid(f"{where}.role: Input should be 'user' or 'assistant'", "messages")
         blocks = _list_blocks(message.get("content"), f"{where}.content")
-        _check_results(blocks, called, where)
-        said += _read_turn(str(message["role"]), blocks, where)
+        _validate_results(blocks, called, where)
+        messages += _parse_turn(str(message["role"]), blocks, where)
         called = frozenset(str(block.get("id")) for block in blocks if block["type"] == "tool_use")
-    return tuple(said)
+    return tuple(messages)
 
 
 def _list_blocks(content: JSON, where: str) -> list[Object]:
@@ -119,7 +122,7 @@ def _list_blocks(content: JSON, where: str) -> list[Object]:
     return blocks
 
 
-def _check_results(blocks: Sequence[Mapping[str, JSON]], called: frozenset[str], where: str) -> None:
+def _validate_results(blocks: Sequence[Mapping[str, JSON]], called: frozenset[str], where: str) -> None:
     results = [str(block.get("tool_use_id")) for block in blocks if block["type"] == "tool_result"]
     for name in results:
         if name not in called:
@@ -137,20 +140,20 @@ def _check_results(blocks: Sequence[Mapping[str, JSON]], called: frozenset[str],
         raise invalid(text, "messages")
 
 
-def _read_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> Iterator[Message]:
-    """A turn's tool results each as a message, then what it says itself."""
+def _parse_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> Iterator[Message]:
+    """Yield each tool result of a turn as a message, then the turn's own message."""
     texts: list[str] = []
     calls: list[ToolCall] = []
     media = 0
     for number, block in enumerate(blocks):
         kind, place = block["type"], f"{where}.content.{number}"
         if kind == "tool_result":
-            text = _read_text(block.get("content"), place)
+            text = _parse_text(block.get("content"), place)
             yield Message(role="tool", text=text, tool_call_id=str(block.get("tool_use_id")))
         elif kind == "tool_use":
             calls.append(ToolCall(str(block.get("id")), str(block.get("name")), dump_text(block.get("input") or {})))
         elif kind == "text":
-            texts.append(_check_text(block, place))
+            texts.append(_parse_block_text(block, place))
         elif kind in _MEDIA:
             media += 1
         elif kind not in ("thinking", "redacted_thinking"):
@@ -159,7 +162,7 @@ def _read_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> I
         yield Message(role=role, text="".join(texts), tool_calls=tuple(calls), media=media)
 
 
-def _check_text(block: Mapping[str, JSON], where: str) -> str:
+def _parse_block_text(block: Mapping[str, JSON], where: str) -> str:
     text = block.get("text")
     if not isinstance(text, str):
         raise invalid(f"{where}.text.text: Field required", "messages")
@@ -168,7 +171,7 @@ def _check_text(block: Mapping[str, JSON], where: str) -> str:
     return text
 
 
-def _read_text(content: JSON, where: str) -> str:
+def _parse_text(content: JSON, where: str) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     blocks = _list_blocks(content, where)
@@ -176,7 +179,7 @@ def _read_text(content: JSON, where: str) -> str:
 
 
 def read_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
-    """The tools on offer; those that the service runs itself are left aside."""
+    """Return the client's tools; tools that the service runs itself are ignored."""
     tools: list[Tool] = []
     for number, tool in enumerate(_list(body.get("tools"))):
         if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
@@ -191,7 +194,7 @@ def read_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
 
 
 def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
-    """``tool_choice`` and the one tool it names."""
+    """Return ``tool_choice`` and the name of the tool if it names one."""
     given = body.get("tool_choice")
     if not isinstance(given, dict):
         return ("auto" if tools else "none"), None
@@ -209,21 +212,21 @@ def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolCh
 
 
 def read_stops(body: Mapping[str, JSON]) -> tuple[str, ...]:
-    """Where the answer ends."""
+    """Return the stop sequences that are not empty."""
     return tuple(text for text in _list(body.get("stop_sequences")) if isinstance(text, str) and text)
 
 
 def read_effort(body: Mapping[str, JSON]) -> str | None:
-    """How hard the model is to think, if it is to."""
+    """Return the reasoning effort; ``None`` if thinking is disabled."""
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") == "disabled":
         return None
     if thinking.get("type") == "enabled":
-        budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
+        budget, max_tokens = thinking.get("budget_tokens"), body.get("max_tokens")
         if not isinstance(budget, int) or budget < 1024:
             text = "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
             raise invalid(text, "thinking")
-        if isinstance(most, int) and budget >= most:
+        if isinstance(max_tokens, int) and budget >= max_tokens:
             raise invalid("`max_tokens` must be greater than `thinking.budget_tokens`.", "thinking")
         return "low" if budget <= 2048 else "high"
     if thinking.get("type") != "adaptive":
@@ -233,7 +236,7 @@ def read_effort(body: Mapping[str, JSON]) -> str | None:
 
 
 def read_schema(body: Mapping[str, JSON]) -> JSON:
-    """The JSON Schema that the answer is to satisfy, if there is one."""
+    """Return the JSON Schema of the answer; ``None`` if there is none."""
     config = body.get("output_config")
     given = config.get("format") if isinstance(config, dict) else body.get("output_format")
     if not isinstance(given, dict) or given.get("type") != "json_schema":

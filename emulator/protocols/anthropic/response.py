@@ -1,4 +1,4 @@
-"""An answer of the Messages API, in one piece and event by event.
+"""Build a response of the Messages API, whole or as a stream.
 
 Source: docs.anthropic.com, "Messages" and "Streaming Messages".
 """
@@ -37,59 +37,58 @@ _DELTAS: dict[SegmentKind, tuple[str, str]] = {
 
 
 def shape_message(plan: Plan, model: str) -> Object:
-    """The whole answer."""
     choice = plan.choices[0]
-    said = collect_message(choice)
+    message = collect_message(choice)
     content: list[JSON] = []
-    if said.reasoning:
-        content.append({"type": "thinking", "thinking": said.reasoning, "signature": _sign(plan)})
-    if said.text or said.refusal or not said.calls:
-        content.append({"type": "text", "text": said.text + said.refusal})
-    for call in said.calls:
-        name = call.id or _draw_call(plan, call.number)
-        content.append({"type": "tool_use", "id": name, "name": call.name, "input": _read_arguments(call.arguments)})
+    if message.reasoning:
+        content.append({"type": "thinking", "thinking": message.reasoning, "signature": _draw_signature(plan)})
+    if message.text or message.refusal or not message.calls:
+        content.append({"type": "text", "text": message.text + message.refusal})
+    for call in message.calls:
+        name = call.id or _draw_call_id(plan, call.number)
+        content.append({"type": "tool_use", "id": name, "name": call.name, "input": _parse_arguments(call.arguments)})
     return {
-        **_shape_head(plan, model),
+        **_build_head(plan, model),
         "content": content,
-        **_shape_stop(choice),
+        **_build_stop(choice),
         "usage": shape_usage(plan.usage, plan.usage.completion_tokens),
     }
 
 
 def stream_message(plan: Plan, model: str) -> Iterator[Event]:
-    """The same, event by event."""
+    """Yield the message as server-sent events."""
     choice = plan.choices[0]
-    head: Object = {**_shape_head(plan, model), "content": [], "stop_reason": None, "stop_sequence": None}
+    head: Object = {**_build_head(plan, model), "content": [], "stop_reason": None, "stop_sequence": None}
     start: Object = {"type": "message_start", "message": {**head, "usage": shape_usage(plan.usage, 1)}}
-    yield begins(plan), _frame("message_start", start), 0, PLAIN
-    yield begins(plan), _frame("ping", {"type": "ping"}), 0, PLAIN
-    yield from _Blocks(plan, choice).stream()
+    yield begins(plan), _encode_event("message_start", start), 0, PLAIN
+    yield begins(plan), _encode_event("ping", {"type": "ping"}), 0, PLAIN
+    yield from _BlockWriter(plan, choice).stream()
     usage = {"output_tokens": plan.usage.completion_tokens}
-    delta: Object = {"type": "message_delta", "delta": _shape_stop(choice), "usage": usage}
-    yield ends(plan), _frame("message_delta", delta), len(choice.tokens), FINISH | USAGE
-    yield ends(plan), _frame("message_stop", {"type": "message_stop"}), 0, DONE
+    delta: Object = {"type": "message_delta", "delta": _build_stop(choice), "usage": usage}
+    yield ends(plan), _encode_event("message_delta", delta), len(choice.tokens), FINISH | USAGE
+    yield ends(plan), _encode_event("message_stop", {"type": "message_stop"}), 0, DONE
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    """The content block that is being written."""
+class _Block:
+    """Content block in progress; ``number`` is -1 before the first."""
 
     number: int
     kind: SegmentKind | None = None
 
 
-class _Blocks:
-    """The content blocks of one answer, one after the other."""
+class _BlockWriter:
+    """Writer of a message's content blocks, one after the other."""
 
     def __init__(self, plan: Plan, choice: Choice) -> None:
         self._plan = plan
         self._choice = choice
-        self._open = _Open(-1)
+        self._open = _Block(-1)
 
     def stream(self) -> Iterator[Event]:
         for step in iterate_choice(self._choice):
             if isinstance(step, ToolCallStarted):
-                name = step.id or _draw_call(self._plan, step.number)
+                name = step.id or _draw_call_id(self._plan, step.number)
                 block: Object = {"type": "tool_use", "id": name, "name": step.name, "input": {}}
                 yield from self._begin("tool_call", block, step.due, step.tokens)
             elif isinstance(step, TextRun):
@@ -118,22 +117,27 @@ class _Blocks:
 
     def _begin(self, kind: SegmentKind, block: Object, due: float, tokens: int) -> Iterator[Event]:
         yield from self._end(due, tokens)
-        self._open = _Open(self._number + 1, kind)
+        self._open = _Block(self._number + 1, kind)
         start: Object = {"type": "content_block_start", "index": self._number, "content_block": block}
-        yield due, _frame("content_block_start", start), tokens, PLAIN
+        yield due, _encode_event("content_block_start", start), tokens, PLAIN
 
     def _end(self, due: float, tokens: int) -> Iterator[Event]:
         if self._number < 0:
             return
         if self._open.kind == "reasoning":
-            signature = {"type": "signature_delta", "signature": _sign(self._plan)}
+            signature = {"type": "signature_delta", "signature": _draw_signature(self._plan)}
             delta: Object = {"type": "content_block_delta", "index": self._number, "delta": signature}
-            yield due, _frame("content_block_delta", delta), tokens, PLAIN
-        yield due, _frame("content_block_stop", {"type": "content_block_stop", "index": self._number}), tokens, PLAIN
+            yield due, _encode_event("content_block_delta", delta), tokens, PLAIN
+        yield (
+            due,
+            _encode_event("content_block_stop", {"type": "content_block_stop", "index": self._number}),
+            tokens,
+            PLAIN,
+        )
 
 
 def shape_usage(usage: Usage, output: int) -> Object:
-    """Tokens of the prompt that a cache has to do with are not among ``input_tokens``."""
+    """Return ``usage``; ``input_tokens`` excludes prompt tokens that were read from or written to the cache."""
     return {
         "input_tokens": usage.prompt_tokens - usage.cached_tokens - usage.stored_tokens,
         "cache_creation_input_tokens": usage.stored_tokens,
@@ -143,8 +147,8 @@ def shape_usage(usage: Usage, output: int) -> Object:
 
 
 def frame_error(kind: str, message: str) -> bytes:
-    """An error inside a stream."""
-    return _frame("error", shape_error(kind, message))
+    """Encode an error event of a stream."""
+    return _encode_event("error", shape_error(kind, message))
 
 
 _ERRORS = {
@@ -160,41 +164,40 @@ _ERRORS = {
 
 
 def name_error(status: int) -> str:
-    """The type of an error with such a status."""
+    """Return the error type for an HTTP status."""
     return _ERRORS.get(status, "api_error")
 
 
 def shape_error(kind: str, message: str) -> Object:
-    """An error in place of an answer."""
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def _shape_head(plan: Plan, model: str) -> Object:
+def _build_head(plan: Plan, model: str) -> Object:
     name = f"msg_01{draw_alphanumeric(plan.key, 22, 'message')}"
     return {"id": name, "type": "message", "role": "assistant", "model": model}
 
 
-def _shape_stop(choice: Choice) -> Object:
+def _build_stop(choice: Choice) -> Object:
     if choice.stopped_by is not None:
         return {"stop_reason": "stop_sequence", "stop_sequence": choice.stopped_by}
     return {"stop_reason": _STOPS[choice.finish_reason], "stop_sequence": None}
 
 
-def _read_arguments(text: str) -> JSON:
-    """A call's input; arguments that are no JSON, as a scenario may fix them, stay text."""
+def _parse_arguments(text: str) -> JSON:
+    """Parse a call's input; arguments that are not JSON, as a scenario may fix them, stay text."""
     try:
         return parse_json(text or "{}")
     except ValueError:
         return text
 
 
-def _draw_call(plan: Plan, number: int) -> str:
+def _draw_call_id(plan: Plan, number: int) -> str:
     return f"toolu_01{draw_alphanumeric(plan.key, 22, 'call', number)}"
 
 
-def _sign(plan: Plan) -> str:
+def _draw_signature(plan: Plan) -> str:
     return "".join(draw_alphanumeric(plan.key, 40, "signature", part) for part in range(4))
 
 
-def _frame(name: str, value: JSON) -> bytes:
+def _encode_event(name: str, value: JSON) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), dump_json(value))

@@ -1,1 +1,1 @@
-"""The Gemini API, as vendors that serve Gemini speak it."""
+"""The Gemini API, for vendors that serve Gemini."""

@@ -13,7 +13,7 @@ from emulator.core.requests import Message, Sampling, Tool, ToolCall
 
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
-# Message → its fields. A star: a list; ``any``: left as it is.
+# Message → its fields. A star: a list; ``any``: not validated.
 MESSAGES: Mapping[str, Mapping[str, str]] = {
     "GenerateContentRequest": {
         "model": "string", "contents": "*Content", "systemInstruction": "Content", "tools": "*Tool",
@@ -70,22 +70,22 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
 
 
 def invalid(text: str, field: str | None = None) -> EmulatedError:
-    """400; ``field``: which one, where Google says so."""
+    """Return the error of an invalid request (400); ``field``: its path, where Google reports one."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, field)
 
 
 def read_request(body: Mapping[str, JSON], message: str) -> Object:
-    """A request with every name in camel case, and without what is ``null``.
+    """Return the request with every name in camel case and without ``null`` members.
 
     Raises:
         EmulatedError: the first field that is unknown or mistyped.
     """
-    return _read_message(body, message, "")
+    return _parse_message(body, message, "")
 
 
-def _read_message(value: JSON, message: str, where: str) -> Object:
+def _parse_message(value: JSON, message: str, where: str) -> Object:
     if not isinstance(value, dict):
-        raise _mistyped(value, f"{_PACKAGE}.{message}", where)
+        raise _error_type(value, f"{_PACKAGE}.{message}", where)
     fields = MESSAGES[message]
     found: Object = {}
     for given, inner in value.items():
@@ -96,36 +96,36 @@ def _read_message(value: JSON, message: str, where: str) -> Object:
             text = f'Invalid JSON payload received. Unknown name "{given}"{place}: Cannot find field.'
             raise invalid(text, where or None)
         if inner is not None:
-            found[name] = _read(inner, kind, f"{where}.{_to_snake(name)}" if where else _to_snake(name))
+            found[name] = _parse_value(inner, kind, f"{where}.{_to_snake(name)}" if where else _to_snake(name))
     return found
 
 
-def _read(value: JSON, kind: str, where: str) -> JSON:
+def _parse_value(value: JSON, kind: str, where: str) -> JSON:
     if kind.startswith("*"):
         if not isinstance(value, list):
-            return [_read(value, kind[1:], where)]
-        return [_read(item, kind[1:], f"{where}[{number}]") for number, item in enumerate(value)]
+            return [_parse_value(value, kind[1:], where)]
+        return [_parse_value(item, kind[1:], f"{where}[{number}]") for number, item in enumerate(value)]
     if kind in MESSAGES:
-        return _read_message(value, kind, where)
-    return value if kind == "any" else _read_scalar(value, kind, where)
+        return _parse_message(value, kind, where)
+    return value if kind == "any" else _parse_scalar(value, kind, where)
 
 
-def _read_scalar(value: JSON, kind: str, where: str) -> JSON:
+def _parse_scalar(value: JSON, kind: str, where: str) -> JSON:
     if kind == "Mode":
         if value not in _MODES:
-            raise _mistyped(value, f"{_PACKAGE}.FunctionCallingConfig.Mode", where)
+            raise _error_type(value, f"{_PACKAGE}.FunctionCallingConfig.Mode", where)
         return value
     if kind in ("int32", "float"):
-        number = _read_number(value)
+        number = _parse_number(value)
         if number is not None and (kind == "float" or number == int(number)):
             return number if kind == "float" else int(number)
     elif isinstance(value, bool if kind == "bool" else str):
         return value
-    raise _mistyped(value, f"TYPE_{kind.upper()}", where)
+    raise _error_type(value, f"TYPE_{kind.upper()}", where)
 
 
-def _read_number(value: JSON) -> float | None:
-    """A number, or a string that is one; none that has no end."""
+def _parse_number(value: JSON) -> float | None:
+    """Parse a finite number, or a string of one; ``None`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -135,7 +135,7 @@ def _read_number(value: JSON) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def _mistyped(value: JSON, kind: str, where: str) -> EmulatedError:
+def _error_type(value: JSON, kind: str, where: str) -> EmulatedError:
     return invalid(f"Invalid value at '{where}' ({kind}), {dump_text(value)}", where)
 
 
@@ -148,9 +148,9 @@ def _to_snake(name: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
 
 
-_MACHINE = ("enum", "float", "double", "int32", "int64")  # formats that say how a number is kept, not what it is
+_NUMBER_FORMATS = ("enum", "float", "double", "int32", "int64")  # formats that describe the storage of a number
 _DROPPED = ("nullable", "propertyOrdering", "property_ordering", "example", "title", "default")
-_COUNTS = ("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength")
+_SIZE_FIELDS = ("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength")
 _NAMES: dict[str, str] = {
     "any_of": "anyOf", "min_items": "minItems", "max_items": "maxItems", "min_length": "minLength",
     "max_length": "maxLength", "min_properties": "minProperties", "max_properties": "maxProperties",
@@ -159,13 +159,13 @@ _NAMES: dict[str, str] = {
 
 
 def to_json_schema(schema: JSON) -> JSON:
-    """The JSON Schema that says the same; whatever is no object is left as it is."""
+    """Convert a Gemini schema to JSON Schema; a value that is no object is returned unchanged."""
     if not isinstance(schema, dict):
         return schema
     found: Object = {}
     for given, value in schema.items():
         name = _NAMES.get(given) or given
-        if name in _DROPPED or value is None or (name == "format" and value in _MACHINE):
+        if name in _DROPPED or value is None or (name == "format" and value in _NUMBER_FORMATS):
             continue
         found[name] = _convert(name, value)
     kind = found.get("type")
@@ -185,7 +185,7 @@ def _convert(name: str, value: JSON) -> JSON:
         return [to_json_schema(inner) for inner in value]
     if name in ("items", "additionalProperties"):
         return to_json_schema(value)
-    if name in _COUNTS and isinstance(value, str) and value.isascii() and value.isdigit():
+    if name in _SIZE_FIELDS and isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value[:9])  # an int64 is a string
     return value
 
@@ -195,8 +195,8 @@ Format = Literal["text", "json_object", "json_schema"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}", re.ASCII)
 _MEDIA = ("inlineData", "fileData")
-_MOST_CANDIDATES = 8
-_LITTLE = 2048  # tokens of thought
+_MAX_CANDIDATES = 8
+_MAX_LOW_EFFORT = 2048  # tokens of thought up to which the effort is low
 _MIME_TYPES = ("text/plain", "application/json", "text/x.enum")
 # Fields of the generation config that change the text, each with the value that does not.
 _KNOBS: tuple[tuple[str, JSON], ...] = (
@@ -206,16 +206,16 @@ _KNOBS: tuple[tuple[str, JSON], ...] = (
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """What may be called: how freely, and which functions; empty: all."""
+    """Function calling mode and the names of allowed functions; empty: all."""
 
     kind: ToolChoice
     names: tuple[str, ...] = ()
 
 
 def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
-    """The conversation that ``systemInstruction`` and ``contents`` make up."""
-    system = "".join(_read_text(part) for part in _list_parts(body.get("systemInstruction")))
-    said = [Message(role="system", text=system)] if system else []
+    """Return the conversation of ``systemInstruction`` and ``contents``."""
+    system = "".join(_parse_text(part) for part in _list_parts(body.get("systemInstruction")))
+    messages = [Message(role="system", text=system)] if system else []
     contents = [as_object(content) for content in as_array(body.get("contents") or [])]
     if not contents:
         raise invalid("* GenerateContentRequest.contents: contents is not specified\n", "contents")
@@ -227,17 +227,17 @@ def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
             raise invalid(text, "contents")
         if content.get("role", "user") not in ("user", "model", "function", ""):
             raise invalid("Please use a valid role: user, model.")
-        called = _check_turn(parts, called, number)
-        said += _read_turn("assistant" if content.get("role") == "model" else "user", parts)
-    return tuple(said)
+        called = _validate_turn(parts, called, number)
+        messages += _parse_turn("assistant" if content.get("role") == "model" else "user", parts)
+    return tuple(messages)
 
 
 def _list_parts(content: JSON) -> list[Object]:
     return [as_object(part) for part in as_array(content.get("parts") or [])] if isinstance(content, dict) else []
 
 
-def _check_turn(parts: Sequence[Mapping[str, JSON]], called: int, number: int) -> int:
-    """How many functions a turn calls, after it was held against the turn before; -1 stands for no turn."""
+def _validate_turn(parts: Sequence[Mapping[str, JSON]], called: int, number: int) -> int:
+    """Validate a turn against the one before; return its function calls. ``called`` is -1 before the first."""
     calls = sum("functionCall" in part for part in parts)
     results = sum("functionResponse" in part for part in parts)
     if results and called < 1:
@@ -257,12 +257,12 @@ def _check_turn(parts: Sequence[Mapping[str, JSON]], called: int, number: int) -
     return calls
 
 
-def _read_text(part: Mapping[str, JSON]) -> str:
+def _parse_text(part: Mapping[str, JSON]) -> str:
     return "" if part.get("thought") else str(part.get("text", ""))
 
 
-def _read_turn(role: str, parts: Sequence[Mapping[str, JSON]]) -> Iterator[Message]:
-    """A turn's function results each as a message, then what it says itself."""
+def _parse_turn(role: str, parts: Sequence[Mapping[str, JSON]]) -> Iterator[Message]:
+    """Yield each function result of a turn as a message, then the turn's own message."""
     calls: list[ToolCall] = []
     for part in parts:
         if isinstance(result := part.get("functionResponse"), dict):
@@ -271,14 +271,14 @@ def _read_turn(role: str, parts: Sequence[Mapping[str, JSON]]) -> Iterator[Messa
         elif isinstance(call := part.get("functionCall"), dict):
             name = str(call.get("name", ""))
             calls.append(ToolCall(str(call.get("id") or name), name, dump_text(call.get("args") or {})))
-    text = "".join(map(_read_text, parts))
+    text = "".join(map(_parse_text, parts))
     media = sum(name in part for part in parts for name in _MEDIA)
     if text or calls or media:
         yield Message(role=role, text=text, tool_calls=tuple(calls), media=media)
 
 
 def find_unsigned(body: Mapping[str, JSON]) -> str | None:
-    """The first call of a turn that comes back without the signature it was given; its position is in the text."""
+    """Return name and position of the first call of a turn without a thought signature, as Google formats them."""
     position = 0
     for content in as_array(body.get("contents") or []):
         first = True
@@ -293,18 +293,18 @@ def find_unsigned(body: Mapping[str, JSON]) -> str | None:
 
 
 def read_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
-    """The functions on offer; tools that the service runs itself are left aside."""
+    """Return the client's functions; tools that the service runs itself are ignored."""
     found: dict[str, Tool] = {}
     for number, tool in enumerate(as_array(body.get("tools") or [])):
         for place, declared in enumerate(as_array(as_object(tool).get("functionDeclarations") or [])):
-            read = _read_tool(as_object(declared), f"tools[{number}].function_declarations[{place}]")
+            read = _parse_tool(as_object(declared), f"tools[{number}].function_declarations[{place}]")
             if read.name in found:
                 raise invalid(f"Duplicate function declaration found: {read.name}")
             found[read.name] = read
     return tuple(found.values())
 
 
-def _read_tool(declared: Mapping[str, JSON], where: str) -> Tool:
+def _parse_tool(declared: Mapping[str, JSON], where: str) -> Tool:
     name = str(declared.get("name", ""))
     if not _NAME.fullmatch(name):
         text = (
@@ -321,7 +321,7 @@ def _read_tool(declared: Mapping[str, JSON], where: str) -> Tool:
 
 
 def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice:
-    """``toolConfig.functionCallingConfig``."""
+    """Parse ``toolConfig.functionCallingConfig``."""
     config = body.get("toolConfig")
     calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
     if not isinstance(calling, dict):
@@ -340,44 +340,44 @@ def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice:
 
 
 def get_config(body: Mapping[str, JSON]) -> Object:
-    """``generationConfig``, empty if there is none."""
+    """Return ``generationConfig``, or an empty object."""
     config = body.get("generationConfig")
     return config if isinstance(config, dict) else {}
 
 
 def check_config(config: Mapping[str, JSON]) -> None:
-    """Refuse the first number out of bounds."""
-    _check_range(config, "temperature", "temperature", 0.0, 2.0)
-    _check_range(config, "topP", "top_p", 0.0, 1.0)
+    """Raise for the first value out of bounds."""
+    _validate_range(config, "temperature", "temperature", 0.0, 2.0)
+    _validate_range(config, "topP", "top_p", 0.0, 1.0)
     for name, snake in (("maxOutputTokens", "max_output_tokens"), ("topK", "top_k")):
         if name in config and as_number(config[name]) <= 0:
-            raise _out_of_bounds(snake, "must be positive.")
+            raise _error_bounds(snake, "must be positive.")
     count = config.get("candidateCount", 1)
-    if not 1 <= as_integer(count) <= _MOST_CANDIDATES:
-        raise _out_of_bounds("candidate_count", f"must be in the range [1, {_MOST_CANDIDATES}].")
+    if not 1 <= as_integer(count) <= _MAX_CANDIDATES:
+        raise _error_bounds("candidate_count", f"must be in the range [1, {_MAX_CANDIDATES}].")
     if "logprobs" in config:
         if not config.get("responseLogprobs"):
-            raise _out_of_bounds("logprobs", "only allowed when response_logprobs is set to true.")
-        _check_range(config, "logprobs", "logprobs", 0, 20)
+            raise _error_bounds("logprobs", "only allowed when response_logprobs is set to true.")
+        _validate_range(config, "logprobs", "logprobs", 0, 20)
     kind = config.get("responseMimeType", "text/plain")
     if kind not in _MIME_TYPES:
-        raise _out_of_bounds("response_mime_type", f"allowed mimetypes are {', '.join(_MIME_TYPES)}.")
+        raise _error_bounds("response_mime_type", f"allowed mimetypes are {', '.join(_MIME_TYPES)}.")
     if "responseSchema" in config and kind == "text/plain":
-        raise _out_of_bounds("response_schema", "only allowed when response_mime_type is application/json.")
+        raise _error_bounds("response_schema", "only allowed when response_mime_type is application/json.")
 
 
-def _check_range(config: Mapping[str, JSON], name: str, snake: str, low: float, high: float) -> None:
+def _validate_range(config: Mapping[str, JSON], name: str, snake: str, low: float, high: float) -> None:
     if name in config and not low <= as_number(config[name]) <= high:
-        raise _out_of_bounds(snake, f"must be in the range [{low}, {high}].")
+        raise _error_bounds(snake, f"must be in the range [{low}, {high}].")
 
 
-def _out_of_bounds(name: str, text: str) -> EmulatedError:
+def _error_bounds(name: str, text: str) -> EmulatedError:
     where = f"generation_config.{name}"
     return invalid(f"* GenerateContentRequest.{where}: {name} {text}\n", where)
 
 
 def read_sampling(config: Mapping[str, JSON], limit: int | None) -> Sampling:
-    """Sampling of a checked request."""
+    """Return the sampling of a validated config; ``limit``: max tokens."""
     seed = config.get("seed")
     logprobs = as_integer(config.get("logprobs", 0)) if config.get("responseLogprobs") else None
     return Sampling(
@@ -392,7 +392,7 @@ def read_sampling(config: Mapping[str, JSON], limit: int | None) -> Sampling:
 
 
 def read_format(config: Mapping[str, JSON]) -> tuple[Format, JSON]:
-    """What the answer is to be, and the JSON Schema that it is to satisfy."""
+    """Return the format of the answer and its JSON Schema."""
     if config.get("responseMimeType", "text/plain") == "text/plain":
         return "text", None
     schema = config.get("responseJsonSchema", config.get("_responseJsonSchema"))
@@ -402,19 +402,19 @@ def read_format(config: Mapping[str, JSON]) -> tuple[Format, JSON]:
 
 
 def read_effort(config: Mapping[str, JSON]) -> str | None:
-    """How hard the model is to think; ``None``: not at all. Left to itself it thinks."""
+    """Return the reasoning effort; ``None`` for a budget of 0. The default is ``medium``."""
     thinking = config.get("thinkingConfig")
     if not isinstance(thinking, dict):
         return "medium"
     level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
     if isinstance(level, str):
         return {"MINIMAL": "low", "LOW": "low", "HIGH": "high"}.get(level.upper(), "medium")
-    if not isinstance(budget, int) or budget < 0:  # -1: as it likes
+    if not isinstance(budget, int) or budget < 0:  # -1: dynamic
         return "medium"
-    return None if budget == 0 else "low" if budget <= _LITTLE else "high"
+    return None if budget == 0 else "low" if budget <= _MAX_LOW_EFFORT else "high"
 
 
 def shows_thoughts(config: Mapping[str, JSON]) -> bool:
-    """Thoughts are part of the answer."""
+    """Return whether the answer includes thoughts."""
     thinking = config.get("thinkingConfig")
     return isinstance(thinking, dict) and thinking.get("includeThoughts") is True

@@ -1,7 +1,7 @@
-"""An answer of the Gemini API, in one piece and piece by piece.
+"""Build a response of the Gemini API, whole or as a stream.
 
-Source: ai.google.dev, "GenerateContentResponse" and "streamGenerateContent". A function call comes whole, its
-arguments are an object; thoughts are counted beside the candidates.
+Source: ai.google.dev, "GenerateContentResponse" and "streamGenerateContent". A function call is one part with
+an object of arguments; thoughts are counted apart from the candidates.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ STATUSES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-"""What Google calls a status; all others are ``INTERNAL``."""
+"""Google's names of HTTP statuses; all others are ``INTERNAL``."""
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Style:
-    """How answers are worded.
+    """Rendering options of a response.
 
     Fields:
         model: ``modelVersion``.
-        thoughts: thoughts are shown; ``signatures``: of each candidate's thoughts, empty: none.
-        array: a stream is one JSON array and no server-sent events.
+        thoughts: include thoughts; ``signatures``: thought signature of each candidate, empty: none.
+        array: stream one JSON array in place of server-sent events.
     """
 
     model: str
@@ -50,16 +50,15 @@ class Style:
 
 
 def shape_answer(plan: Plan, style: Style) -> Object:
-    """The whole answer."""
     candidates: list[JSON] = []
     for number, choice in enumerate(plan.choices):
         parts = [part for _, part, _ in _list_parts(choice, number, style, whole=True)]
-        candidates.append(_shape_candidate(number, parts, choice))
-    return {"candidates": candidates, "usageMetadata": _shape_usage(plan.usage), **_shape_tail(plan, style)}
+        candidates.append(_build_candidate(number, parts, choice))
+    return {"candidates": candidates, "usageMetadata": _build_usage(plan.usage), **_build_tail(plan, style)}
 
 
 def stream_answer(plan: Plan, style: Style) -> Iterator[Event]:
-    """The same, one answer a token; the last one of each candidate says why it ends."""
+    """Yield one response a token; the last one of each candidate has its finish reason."""
     before, after = (b"[", b"") if style.array else (b"data: ", b"\n\n")
     for due, data, tokens, mark in _stream_answers(plan, style):
         yield due, b"%b%b%b" % (before, data, after), tokens, mark
@@ -69,85 +68,87 @@ def stream_answer(plan: Plan, style: Style) -> Iterator[Event]:
 
 
 def _stream_answers(plan: Plan, style: Style) -> Iterator[Event]:
-    """Each answer as JSON, with the counts so far; the last one has them all."""
+    """Yield each response as JSON with the counts so far; the last one has the totals."""
     usage = plan.usage
-    tail = dump_json(_shape_tail(plan, style)).removeprefix(b"{")
-    left = len(plan.choices)
+    tail = dump_json(_build_tail(plan, style)).removeprefix(b"{")
+    remaining = len(plan.choices)
     choices = [_stream_choice(choice, number, style, plan.due) for number, choice in enumerate(plan.choices)]
     for due, candidate, tokens, mark in interleave(choices, in_turn=True):
-        left -= mark is FINISH
-        # Thoughts come first.
+        remaining -= mark is FINISH
+        # Thoughts come first, so the first tokens are reasoning tokens.
         counts = (
             usage
-            if not left
+            if not remaining
             else replace(usage, completion_tokens=tokens, reasoning_tokens=min(tokens, usage.reasoning_tokens))
         )
-        data = b'{"candidates":[%b],"usageMetadata":%b,%b' % (candidate, dump_json(_shape_usage(counts)), tail)
-        yield due, data, tokens, mark if left else FINISH | USAGE
+        data = b'{"candidates":[%b],"usageMetadata":%b,%b' % (candidate, dump_json(_build_usage(counts)), tail)
+        yield due, data, tokens, mark if remaining else FINISH | USAGE
 
 
 def _stream_choice(choice: Choice, number: int, style: Style, due: float) -> Iterator[Event]:
-    """The candidate of each answer; ``due``: when one without tokens ends."""
+    """Yield the candidate of each response; ``due``: the end of a choice without tokens."""
     ended = last_due(choice, due)
-    for end, part, spoken in _list_parts(choice, number, style, whole=False):
-        said = dump_json(part) if spoken is None else spoken
+    for end, part, encoded in _list_parts(choice, number, style, whole=False):
+        said = dump_json(part) if encoded is None else encoded
         data = b'{"content":{"parts":[%b],"role":"model"},"index":%d}' % (said, number)
         yield (choice.due[end - 1] if end else ended), data, end, PLAIN
     closing: Object = {"text": ""}
     if style.signatures and not choice.tool_calls:
         closing["thoughtSignature"] = style.signatures[number]
-    yield ended, dump_json(_shape_candidate(number, [closing], choice)), len(choice.tokens), FINISH
+    yield ended, dump_json(_build_candidate(number, [closing], choice)), len(choice.tokens), FINISH
 
 
 _Parts = Iterator[tuple[int, Object, bytes | None]]
 
 
 def _list_parts(choice: Choice, number: int, style: Style, *, whole: bool) -> _Parts:
-    """Parts of an answer, each with how many tokens there are by its end.
+    """Yield the parts of a choice, each with the number of tokens up to its end.
 
     Args:
-        whole: a text is one part; else each of its tokens is one, which comes as JSON, too.
+        whole: yield a text as one part; otherwise yield each token as a part that is encoded already.
     """
     signed = False
-    for span in choice.segments:
-        if span.kind == "tool_call":
-            part = _shape_call(choice, span)
+    for segment in choice.segments:
+        if segment.kind == "tool_call":
+            part = _build_call(choice, segment)
             if style.signatures and not signed:
                 part["thoughtSignature"] = style.signatures[number]
             signed = True
-            yield span.end, part, None
-        elif span.kind != "reasoning" or style.thoughts:
-            yield from _speak(choice, span, number, style) if whole else _tell(choice, span)
+            yield segment.end, part, None
+        elif segment.kind != "reasoning" or style.thoughts:
+            yield from (
+                _build_text_part(choice, segment, number, style) if whole else _encode_token_parts(choice, segment)
+            )
 
 
-def _speak(choice: Choice, span: Segment, number: int, style: Style) -> _Parts:
-    text = "".join(choice.tokens[span.start : span.end])
-    part: Object = {"text": text, "thought": True} if span.kind == "reasoning" else {"text": text}
-    if style.signatures and span.kind != "reasoning" and span is choice.segments[-1]:
+def _build_text_part(choice: Choice, segment: Segment, number: int, style: Style) -> _Parts:
+    text = "".join(choice.tokens[segment.start : segment.end])
+    part: Object = {"text": text, "thought": True} if segment.kind == "reasoning" else {"text": text}
+    if style.signatures and segment.kind != "reasoning" and segment is choice.segments[-1]:
         part["thoughtSignature"] = style.signatures[number]
-    yield span.end, part, None
+    yield segment.end, part, None
 
 
-def _tell(choice: Choice, span: Segment) -> _Parts:
-    after = b',"thought":true}' if span.kind == "reasoning" else b"}"
-    for end, token in enumerate(choice.tokens[span.start : span.end], span.start + 1):
+def _encode_token_parts(choice: Choice, segment: Segment) -> _Parts:
+    after = b',"thought":true}' if segment.kind == "reasoning" else b"}"
+    for end, token in enumerate(choice.tokens[segment.start : segment.end], segment.start + 1):
         if token:
             yield end, {}, b'{"text":%b%b' % (quote(token), after)
 
 
-def _shape_call(choice: Choice, span: Segment) -> Object:
-    """Arguments that are no JSON, as a scenario may fix them, stay text."""
-    text = "".join(choice.tokens[span.start : span.end])
+def _build_call(choice: Choice, segment: Segment) -> Object:
+    """Return a ``functionCall`` part; arguments that are not JSON, as a scenario may fix them, stay text."""
+    text = "".join(choice.tokens[segment.start : segment.end])
     try:
         arguments = parse_json(text or "{}")
     except ValueError:
         arguments = text
-    call: Object = {"id": span.id} if span.id else {}
-    return {"functionCall": {**call, "name": span.name, "args": arguments}}
+    call: Object = {"id": segment.id} if segment.id else {}
+    return {"functionCall": {**call, "name": segment.name, "args": arguments}}
 
 
-def _shape_candidate(number: int, parts: Sequence[JSON], choice: Choice) -> Object:
-    """A candidate that has ended; one that did before it said anything has no parts."""
+def _build_candidate(number: int, parts: Sequence[JSON], choice: Choice) -> Object:
+    """Return a finished candidate; one without parts has no ``parts``."""
     shape: Object = {
         "content": {"parts": parts, "role": "model"} if parts else {"role": "model"},
         "finishReason": _FINISH[choice.finish_reason],
@@ -155,11 +156,11 @@ def _shape_candidate(number: int, parts: Sequence[JSON], choice: Choice) -> Obje
     }
     if choice.logprobs:
         shape["avgLogprobs"] = sum(entry.logprob for entry in choice.logprobs) / len(choice.logprobs)
-        shape["logprobsResult"] = _shape_logprobs(choice, choice.logprobs)
+        shape["logprobsResult"] = _build_logprobs(choice, choice.logprobs)
     return shape
 
 
-def _shape_logprobs(choice: Choice, logprobs: Sequence[Logprob]) -> Object:
+def _build_logprobs(choice: Choice, logprobs: Sequence[Logprob]) -> Object:
     chosen: list[JSON] = [
         {"token": entry.token, "tokenId": name, "logProbability": entry.logprob}
         for entry, name in zip(logprobs, choice.ids, strict=False)
@@ -171,12 +172,12 @@ def _shape_logprobs(choice: Choice, logprobs: Sequence[Logprob]) -> Object:
     return {"topCandidates": tops, "chosenCandidates": chosen}
 
 
-def _shape_tail(plan: Plan, style: Style) -> Object:
+def _build_tail(plan: Plan, style: Style) -> Object:
     return {"modelVersion": style.model, "responseId": draw_alphanumeric(plan.key, 23, "response")}
 
 
-def _shape_usage(usage: Usage) -> Object:
-    """``usageMetadata``; counts of nothing are left out, as Google leaves out whatever is zero."""
+def _build_usage(usage: Usage) -> Object:
+    """Return ``usageMetadata``; Google leaves out counts that are zero."""
     said = usage.completion_tokens - usage.reasoning_tokens
     shape: Object = {"promptTokenCount": usage.prompt_tokens}
     if said:
@@ -191,19 +192,19 @@ def _shape_usage(usage: Usage) -> Object:
 
 
 def shape_details(tokens: int) -> JSON:
-    """Tokens by what they stand for."""
+    """Return the tokens by modality."""
     return [{"modality": "TEXT", "tokenCount": tokens}]
 
 
 def shape_count(tokens: int) -> Object:
-    """The answer to ``countTokens``."""
+    """Return the response of ``countTokens``."""
     return {"totalTokens": tokens, "promptTokensDetails": shape_details(tokens)}
 
 
 def shape_error(status: int, message: str, field: str | None = None) -> Object:
-    """An error in place of an answer; ``field``: which of the request's it is about."""
+    """Return an error body; ``field``: path of the invalid field."""
     error: Object = {"code": status, "message": message, "status": STATUSES.get(status, "INTERNAL")}
-    if message.startswith("Invalid"):  # of those that Google's JSON reader itself refuses
+    if message.startswith("Invalid"):  # errors of Google's JSON parser
         violation: Object = {**({} if field is None else {"field": field}), "description": message}
         error["details"] = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
     return {"error": error}

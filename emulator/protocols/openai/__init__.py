@@ -1,1 +1,1 @@
-"""The Responses API, as vendors that serve GPT models speak it."""
+"""The OpenAI API: chat messages, the fast parser of chat requests, strict schemas, the Responses API."""

@@ -1,7 +1,7 @@
-"""The usual chat request of OpenAI's form: who said what, how many tokens the answer may have, whether it streams.
+"""Parse the common chat request: texts, a token limit and a stream flag.
 
-What is read here is read the same way by every vendor, and refused by none; whatever is not is left to the vendor's
-own checks, and so is what only they can tell.
+Every vendor accepts what these functions parse, with the same result. Any other request gets an empty result and
+goes to the vendor's full parser.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from emulator.core.requests import Message, Sampling
 
 FIELDS = frozenset({"model", "messages", "max_tokens", "stream"})
 ROLES = frozenset({"system", "user", "assistant"})
-_BIGGEST = 2**31 - 1  # what every decoder takes for an integer
+_MAX_INTEGER = 2**31 - 1  # integer limit of every decoder
 
-_MOST = 1024
+_MAX_CACHED = 1024
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
 
 K = TypeVar("K")
@@ -29,7 +29,7 @@ Texts = tuple[Message, ...]
 
 
 def read_body(request: Request, most: int = INLINE_BYTES) -> Object | None:
-    """The members of a short body, if it has no others than :data:`FIELDS`."""
+    """Return the members of a short body that has no others than :data:`FIELDS`; ``None`` for any other body."""
     if len(request.body) > min(most, INLINE_BYTES):
         return None
     try:
@@ -42,16 +42,16 @@ def read_body(request: Request, most: int = INLINE_BYTES) -> Object | None:
 
 
 def read_limit(body: Object, most: int | None = None) -> int | None:
-    """``max_tokens`` of no more than so many; 0 if it is left out, ``None`` if it is for others to judge."""
+    """Return ``max_tokens`` up to ``most``; 0 if absent, ``None`` if the full parser must decide."""
     wanted = body.get("max_tokens", 0)
     if type(wanted) is not int or (wanted == 0 and "max_tokens" in body):
         return None
-    return wanted if 0 <= wanted <= (_BIGGEST if most is None else most) else None
+    return wanted if 0 <= wanted <= (_MAX_INTEGER if most is None else most) else None
 
 
 def read_texts(body: Object) -> Texts:
-    """What the two who talk have said, the user last, after what the system said that lets them; else nothing."""
-    said: list[Message] = []
+    """Return the messages: optional system texts, then user and assistant texts, a user's last; else ``()``."""
+    parsed: list[Message] = []
     role = None
     messages = body.get("messages")
     for message in messages if type(messages) is list else ():
@@ -60,27 +60,27 @@ def read_texts(body: Object) -> Texts:
         role, content = message.get("role"), message.get("content")
         if type(content) is not str or not content:
             return ()
-        if not (role == "user" or role == "assistant" or (role == "system" and not said)):
+        if not (role == "user" or role == "assistant" or (role == "system" and not parsed)):
             return ()
-        said.append(Message(role, content))
-    return tuple(said) if role == "user" else ()
+        parsed.append(Message(role, content))
+    return tuple(parsed) if role == "user" else ()
 
 
 def has_each_key_once(text: bytes, count: int) -> bool:
-    """JSON has so many keys, all of them different: cheap to see, and without a doubt."""
+    """Return whether a JSON text has exactly ``count`` keys; false if in doubt."""
     keys = text.count(b'":')
     return keys == count and (keys == text.count(b":") or _SPACED.search(text) is None)
 
 
 class Samplings(Cache[int | None, Sampling]):
-    """How tokens are chosen where nothing is said but how many there may be; forgets all once it knows too many."""
+    """Cache of the default sampling by token limit; cleared when full."""
 
-    def __init__(self, usual: Sampling) -> None:
+    def __init__(self, default: Sampling) -> None:
         super().__init__()
-        self._usual = usual
+        self._usual = default
 
     def __missing__(self, limit: int | None) -> Sampling:
-        if len(self) >= _MOST:
+        if len(self) >= _MAX_CACHED:
             self.clear()
         sampling = self[limit] = replace(self._usual, max_tokens=limit)
         return sampling
@@ -90,10 +90,10 @@ SAMPLINGS = Samplings(Sampling())
 
 
 class FastParserCache(Cache[K, V]):
-    """What was found out once; forgets all once it knows too much."""
+    """Bounded cache of parsed values; cleared when full."""
 
     def keep(self, key: K, value: V) -> V:
-        if len(self) >= _MOST:
+        if len(self) >= _MAX_CACHED:
             self.clear()
         self[key] = value
         return value

@@ -1,4 +1,4 @@
-"""The OpenAI wire format that several vendors share: parse validated JSON, build shared objects."""
+"""Parse and build the parts of OpenAI chat that several vendors share."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,22 +24,22 @@ FIELDS = FieldNames(
 
 
 def read_content(content: JSON) -> tuple[str, int]:
-    """The text of a message's content, and how many media came with it."""
+    """Return the text of a message's content and the number of its media parts."""
     if isinstance(content, str):
         return content, 0
-    texts = []
+    found_texts = []
     media = 0
     for part in content if isinstance(content, list) else ():
         text = part.get("text") if isinstance(part, dict) else None
         if isinstance(text, str):
-            texts.append(text)
+            found_texts.append(text)
         elif isinstance(part, dict) and part.get("type") not in ("text", "reasoning"):
             media += 1
-    return "\n".join(texts), media
+    return "\n".join(found_texts), media
 
 
 def read_message(message: Mapping[str, JSON]) -> Message:
-    """One entry of ``messages``."""
+    """Parse an item of ``messages``."""
     content = message.get("content")
     if len(message) == 2 and isinstance(content, str) and "role" in message:
         return Message(str(message["role"]), content)
@@ -56,13 +56,13 @@ def read_message(message: Mapping[str, JSON]) -> Message:
 
 
 def read_tool_call(call: Mapping[str, JSON]) -> ToolCall:
-    """One entry of an assistant message's ``tool_calls``."""
+    """Parse an item of an assistant message's ``tool_calls``."""
     function = _get_object(call, "function")
     return ToolCall(str(call.get("id", "")), str(function.get("name", "")), str(function.get("arguments", "")))
 
 
 def read_tool(tool: Mapping[str, JSON]) -> Tool:
-    """One entry of ``tools``, nested as in chat or flat as in Responses."""
+    """Parse an item of ``tools``, nested as in chat or flat as in Responses."""
     function = _get_object(tool, "function") or tool
     parameters = function.get("parameters")
     return Tool(
@@ -73,13 +73,13 @@ def read_tool(tool: Mapping[str, JSON]) -> Tool:
 
 
 def _get_object(value: Mapping[str, JSON], name: str) -> Mapping[str, JSON]:
-    """A member that is an object, if it is there at all."""
+    """Return an object member; empty if absent."""
     found = value.get(name)
     return as_object(found) if found else {}
 
 
 def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | None]:
-    """``tool_choice`` and the one tool it names; absent, it is ``auto`` with tools and ``none`` without."""
+    """Return ``tool_choice`` and the tool it names; by default ``auto`` with tools and ``none`` without."""
     if isinstance(choice, dict):
         return "required", str((choice.get("function") or choice).get("name", ""))
     if isinstance(choice, str) and choice in _CHOICES:
@@ -88,7 +88,7 @@ def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | No
 
 
 def read_format(value: JSON) -> tuple[Format, JSON]:
-    """``response_format`` as a kind and, for ``json_schema``, the schema."""
+    """Return the kind of ``response_format`` and, for ``json_schema``, the schema."""
     kind = value.get("type", "text") if isinstance(value, dict) else "text"
     if kind == "json_schema":
         return "json_schema", _get_object(as_object(value), "json_schema").get("schema") or {}
@@ -96,7 +96,7 @@ def read_format(value: JSON) -> tuple[Format, JSON]:
 
 
 def shape_logprob(entry: Logprob) -> JSON:
-    """``logprobs.content[]`` of a chat answer; ``bytes`` of all entries joined are the text in UTF-8."""
+    """Return an item of ``logprobs.content``; the ``bytes`` of all items joined are the text in UTF-8."""
     return {
         "token": entry.token,
         "logprob": entry.logprob,
@@ -106,12 +106,12 @@ def shape_logprob(entry: Logprob) -> JSON:
 
 
 LEAST = 1024
-"""Tokens of the shortest prompt that is remembered."""
+"""Minimum length of a cached prompt, in tokens."""
 _BLOCK = 128  # tokens
 
 
 def count_blocks(plan: Plan, attempt: int) -> Plan:
-    """The plan of a long prompt that was asked before, which is then read from a cache, by whole blocks."""
+    """Return the plan with cached prompt tokens, in whole blocks, if a long prompt is repeated."""
     usage = plan.usage
     if not attempt or usage.prompt_tokens < LEAST:
         return plan

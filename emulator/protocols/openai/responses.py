@@ -1,4 +1,4 @@
-"""The OpenAI Responses API: response objects, their output items, and the typed events of a stream."""
+"""Build responses of the OpenAI Responses API: response objects, output items, stream events."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ Status = Literal["queued", "in_progress", "completed", "incomplete"]
 OWN_FIELDS = frozenset(
     {"id", "object", "created_at", "status", "error", "incomplete_details", "model", "output", "usage"}
 )
-"""The fields of a response that repeat nothing of its request."""
+"""Fields of a response that do not repeat its request."""
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseOptions:
-    """What a response repeats of its request, and how it is sent.
+    """Rendering options of a response.
 
     Fields:
-        model: the endpoint's.
-        draw_id: the response's id, from the key of the answer.
-        chat_usage: ``usage`` also has the names it has in chat.
+        model: the endpoint's model name.
+        draw_id: draws the response's id from the key of the plan.
+        echo: fields that repeat the request.
+        chat_usage: ``usage`` also has chat's names.
         stream_usage: the stream's last event has usage.
         events, done: ``event:`` lines; a closing ``[DONE]``.
-        summary: reasoning items show their text; ``encrypted``: and an encrypted form of it.
-        queued: the response waits in the background before anyone begins with it.
-        customs: the tools whose argument is a text, by name.
-        findings: what is known of the whole answer once it has ended, and ``null`` before; ``filtered``: of one that
-            the content filter has ended.
+        summary: reasoning items show their text; ``encrypted``: also an encrypted form of it.
+        queued: the response waits in the background before generation starts.
+        customs: names of the custom tools, which take one text.
+        findings: fields that are set when the response has ended and ``null`` before; ``filtered``: their values if the
+            content filter ended the response.
     """
 
     model: str
@@ -64,7 +65,7 @@ class ResponseOptions:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """One item of ``output``: the tokens it has, ``tokens[start:end]``, and of a call the tool and a fixed id."""
+    """Item of ``output``: its tokens ``tokens[start:end]`` and, for a call, the tool's name and a fixed id."""
 
     number: int
     kind: SegmentKind
@@ -75,7 +76,7 @@ class Item:
 
 
 def list_items(choice: Choice) -> list[Item]:
-    """The output items of a choice; neighbouring texts are one message."""
+    """Return the output items of a choice; adjacent texts are one message."""
     items: list[Item] = []
     call: ToolCallStarted | None = None
     for step in iterate_choice(choice):
@@ -92,13 +93,13 @@ def list_items(choice: Choice) -> list[Item]:
 
 
 def status_of(plan: Plan) -> Status:
-    """``incomplete`` where the model did not come to its own end."""
+    """Return ``incomplete`` for a choice that was cut by its limit or filtered, else ``completed``."""
     cut = any(choice.finish_reason in ("length", "content_filter") for choice in plan.choices)
     return "incomplete" if cut else "completed"
 
 
 def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:
-    """The response object at one moment of its life."""
+    """Return the response object with the given status."""
     reason: JSON = None
     found = options.findings
     if status == "incomplete":
@@ -121,7 +122,7 @@ def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, outp
 
 
 def shape_usage(usage: Usage, options: ResponseOptions) -> Object:
-    """OpenAI's names; the reference repeats those of chat."""
+    """Return ``usage`` under OpenAI's names and, with ``chat_usage``, also chat's."""
     shape: Object = {
         "input_tokens": usage.prompt_tokens,
         "input_tokens_details": {"cached_tokens": usage.cached_tokens},
@@ -137,7 +138,7 @@ def shape_usage(usage: Usage, options: ResponseOptions) -> Object:
 
 
 def shape_output(plan: Plan, options: ResponseOptions) -> list[JSON]:
-    """``output``: a reasoning item, a message, calls, in the order they were said."""
+    """Return ``output``: reasoning items, messages and calls in the order of generation."""
     if not plan.choices:
         return []
     items = list_items(plan.choices[0])
@@ -147,12 +148,12 @@ def shape_output(plan: Plan, options: ResponseOptions) -> list[JSON]:
 
 
 def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Status) -> Object:
-    """One output item; while it is in progress it has no content yet."""
+    """Return an output item; one in progress has no content yet."""
     choice = plan.choices[0]
     empty = status == "in_progress"
     text = "" if empty else read_text(choice, item)
     if item.kind == "reasoning":
-        return _shape_reasoning(plan, options, item, text)
+        return _build_reasoning(plan, options, item, text)
     name = item_id(plan.key, item, options)
     if item.kind == "tool_call":
         custom = item.name in options.customs
@@ -168,7 +169,7 @@ def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
     return {"id": name, "type": "message", "role": "assistant", "status": status, "content": content}
 
 
-def _shape_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str) -> Object:
+def _build_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str) -> Object:
     summary: list[JSON] = [{"type": "summary_text", "text": text}] if text and options.summary else []
     shape: Object = {"type": "reasoning", "id": item_id(plan.key, item, options), "summary": summary}
     if options.encrypted:
@@ -177,7 +178,7 @@ def _shape_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str
 
 
 def shape_content(choice: Choice, item: Item, text: str) -> Object:
-    """The one content block of a message."""
+    """Return the content block of a message."""
     if item.kind == "refusal":
         return {"type": "refusal", "refusal": text}
     block: Object = {"type": "output_text", "text": text, "annotations": []}
@@ -187,12 +188,11 @@ def shape_content(choice: Choice, item: Item, text: str) -> Object:
 
 
 def read_text(choice: Choice, item: Item) -> str:
-    """What an item says."""
     return "".join(choice.tokens[item.start : item.end])
 
 
 def item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
-    """``msg_``, ``fc_``, ``ctc_`` or ``rs_`` and 48 hex digits."""
+    """Return ``msg_``, ``fc_``, ``ctc_`` or ``rs_`` and 48 hex digits."""
     prefix = {"tool_call": "fc", "reasoning": "rs"}.get(item.kind, "msg")
     if item.name in options.customs:
         prefix = "ctc"
@@ -202,8 +202,8 @@ def item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
 
 
-class _Writer:
-    """Numbers and frames the events of one stream."""
+class _EventEncoder:
+    """Encoder of one stream's numbered events."""
 
     def __init__(self, plan: Plan, options: ResponseOptions) -> None:
         self.plan = plan
@@ -216,11 +216,11 @@ class _Writer:
         self._number += 1
         return due, self._name(kind) + data, tokens, mark
 
-    def deltas(self, kind: str, place: Object, item: Item, tail: bytes = b"") -> Iterator[Event]:
-        """One event a token, from a template; tokens without text have none."""
+    def deltas(self, kind: str, location: Object, item: Item, tail: bytes = b"") -> Iterator[Event]:
+        """Yield one event a token from a template; a token without text has none."""
         before = b'%bdata: {"type":"%b","sequence_number":' % (self._name(kind), kind.encode())
-        after = b"," + dump_json(place)[1:-1] + b',"delta":'
-        template = before + b"%d" + after + b"%b" + tail + b"}\n\n"  # nothing of ours has a % in it
+        after = b"," + dump_json(location)[1:-1] + b',"delta":'
+        template = before + b"%d" + after + b"%b" + tail + b"}\n\n"  # the emulator's own texts contain no %
         tokens, due, number = self.choice.tokens, self.choice.due, self._number
         for position in range(item.start, item.end):
             token = tokens[position]
@@ -234,8 +234,8 @@ class _Writer:
 
 
 def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
-    """Created, in progress, every output item, and the end with the whole response."""
-    writer = _Writer(plan, options)
+    """Yield the created and in-progress events, all output items, and the closing event with the whole response."""
+    writer = _EventEncoder(plan, options)
     choice = writer.choice
     first, last = first_due(choice), last_due(choice)
     opening = shape_response(plan, options, status="in_progress", output=[], usage=False)
@@ -256,89 +256,89 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
         yield last, DONE, 0, Mark.DONE
 
 
-def _stream_item(writer: _Writer, item: Item) -> Iterator[Event]:
-    """An item from its announcement to its end."""
+def _stream_item(writer: _EventEncoder, item: Item) -> Iterator[Event]:
+    """Yield the events of one output item."""
     plan, options, choice, number = writer.plan, writer.options, writer.choice, item.number
-    start, end = _times(choice, item)
+    start, end = _find_times(choice, item)
     announced = shape_item(plan, options, item, status="in_progress")
     fields: Object = {"output_index": number, "item": announced}
     yield writer.event(start, item.start, "response.output_item.added", fields)
-    place: Object = {"item_id": item_id(plan.key, item, options), "output_index": number}
+    location: Object = {"item_id": item_id(plan.key, item, options), "output_index": number}
     if item.kind == "tool_call":
-        yield from _stream_call(writer, place, item)
+        yield from _stream_call(writer, location, item)
     elif item.kind == "reasoning":
-        yield from _stream_summary(writer, place, item)
+        yield from _stream_summary(writer, location, item)
     else:
-        yield from _stream_content(writer, place, item)
+        yield from _stream_content(writer, location, item)
     ended = shape_item(plan, options, item, status=status_of(plan) if item.end == len(choice.tokens) else "completed")
     yield writer.event(end, item.end, "response.output_item.done", {"output_index": number, "item": ended})
 
 
-def _times(choice: Choice, item: Item) -> tuple[float, float]:
-    """When an item's first and last tokens are due."""
+def _find_times(choice: Choice, item: Item) -> tuple[float, float]:
+    """Return when an item's first and last tokens are due."""
     due = choice.due
     if not len(due):
         return 0.0, 0.0
     return due[min(item.start, len(due) - 1)], due[max(item.end - 1, 0)]
 
 
-def _stream_call(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
-    """The arguments of a call."""
-    _, end = _times(writer.choice, item)
+def _stream_call(writer: _EventEncoder, location: Object, item: Item) -> Iterator[Event]:
+    """Yield the events of a call's arguments."""
+    _, end = _find_times(writer.choice, item)
     if item.name in writer.options.customs:
-        yield from writer.deltas("response.custom_tool_call_input.delta", place, item)
-        whole: Object = {**place, "input": read_text(writer.choice, item)}
+        yield from writer.deltas("response.custom_tool_call_input.delta", location, item)
+        whole: Object = {**location, "input": read_text(writer.choice, item)}
         yield writer.event(end, item.end, "response.custom_tool_call_input.done", whole)
         return
-    yield from writer.deltas("response.function_call_arguments.delta", place, item)
-    done: Object = {**place, "name": item.name, "arguments": read_text(writer.choice, item)}
+    yield from writer.deltas("response.function_call_arguments.delta", location, item)
+    done: Object = {**location, "name": item.name, "arguments": read_text(writer.choice, item)}
     yield writer.event(end, item.end, "response.function_call_arguments.done", done)
 
 
-def _stream_content(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
-    """The one content part of a message."""
+def _stream_content(writer: _EventEncoder, location: Object, item: Item) -> Iterator[Event]:
+    """Yield the events of a message's content part."""
     choice = writer.choice
-    start, end = _times(choice, item)
-    place = {**place, "content_index": 0}
+    start, end = _find_times(choice, item)
+    location = {**location, "content_index": 0}
     text = read_text(choice, item)
     empty = shape_content(choice, replace(item, end=item.start), "")
-    yield writer.event(start, item.start, "response.content_part.added", {**place, "part": empty})
+    yield writer.event(start, item.start, "response.content_part.added", {**location, "part": empty})
     if item.kind == "refusal":
-        yield from writer.deltas("response.refusal.delta", place, item)
-        yield writer.event(end, item.end, "response.refusal.done", {**place, "refusal": text})
+        yield from writer.deltas("response.refusal.delta", location, item)
+        yield writer.event(end, item.end, "response.refusal.done", {**location, "refusal": text})
     else:
-        yield from _stream_text(writer, place, item)
-        done: Object = {**place, "text": text, "logprobs": _shape_logprobs(choice, item)}
+        yield from _stream_text(writer, location, item)
+        done: Object = {**location, "text": text, "logprobs": _build_logprobs(choice, item)}
         yield writer.event(end, item.end, "response.output_text.done", done)
     part = shape_content(choice, item, text)
-    yield writer.event(end, item.end, "response.content_part.done", {**place, "part": part})
+    yield writer.event(end, item.end, "response.content_part.done", {**location, "part": part})
 
 
-def _stream_text(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
-    """The text of a message; with log-probabilities also tokens without text have an event."""
+def _stream_text(writer: _EventEncoder, location: Object, item: Item) -> Iterator[Event]:
+    """Yield the text of a message; with log-probabilities a token without text has an event, too."""
     choice = writer.choice
-    entries = _shape_logprobs(choice, item)
+    entries = _build_logprobs(choice, item)
     if not entries:
-        yield from writer.deltas("response.output_text.delta", place, item, b',"logprobs":[]')
+        yield from writer.deltas("response.output_text.delta", location, item, b',"logprobs":[]')
     for position, entry in enumerate(entries, item.start):
-        fields: Object = {**place, "delta": choice.tokens[position], "logprobs": [entry]}
+        fields: Object = {**location, "delta": choice.tokens[position], "logprobs": [entry]}
         yield writer.event(choice.due[position], position + 1, "response.output_text.delta", fields)
 
 
-def _shape_logprobs(choice: Choice, item: Item) -> list[JSON]:
+def _build_logprobs(choice: Choice, item: Item) -> list[JSON]:
     return [shape_logprob(entry) for entry in (choice.logprobs or ())[item.start : item.end]]
 
 
-def _stream_summary(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
-    """A reasoning item's summary, if the client is shown one."""
+def _stream_summary(writer: _EventEncoder, location: Object, item: Item) -> Iterator[Event]:
+    """Yield the events of a reasoning item's summary, if the options show one."""
     text = read_text(writer.choice, item)
     if not writer.options.summary or not text:
         return
-    start, end = _times(writer.choice, item)
-    place = {**place, "summary_index": 0}
+    start, end = _find_times(writer.choice, item)
+    location = {**location, "summary_index": 0}
     empty: Object = {"type": "summary_text", "text": ""}
-    yield writer.event(start, item.start, "response.reasoning_summary_part.added", {**place, "part": empty})
-    yield from writer.deltas("response.reasoning_summary_text.delta", place, item)
-    yield writer.event(end, item.end, "response.reasoning_summary_text.done", {**place, "text": text})
+    yield writer.event(start, item.start, "response.reasoning_summary_part.added", {**location, "part": empty})
+    yield from writer.deltas("response.reasoning_summary_text.delta", location, item)
+    yield writer.event(end, item.end, "response.reasoning_summary_text.done", {**location, "text": text})
     part: Object = {"type": "summary_text", "text": text}
-    yield writer.event(end, item.end, "response.reasoning_summary_part.done", {**place, "part": part})
+    yield writer.event(end, item.end, "response.reasoning_summary_part.done", {**location, "part": part})

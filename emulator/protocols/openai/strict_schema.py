@@ -1,4 +1,4 @@
-"""What OpenAI's models ask of a JSON Schema: of every function's, and of one that is to be followed strictly.
+"""Validate the JSON Schemas of functions and strict output as OpenAI's models do.
 
 Sources: platform.openai.com, "Structured model outputs" (supported schemas); texts as issue threads of
 openai-python and litellm quote them, their order unverified.
@@ -17,12 +17,12 @@ Context = tuple[str, ...]
 
 
 def find_problem(schema: Mapping[str, JSON], *, strict: bool) -> str | None:
-    """What is wrong with a schema, as the service says it; ``None``: nothing."""
+    """Return the service's message about the first invalid part of a schema; ``None`` if it is valid."""
     kind = schema.get("type")
     if kind != "object" and (strict or kind is not None):
         return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'."
     for context, one in _walk(schema):
-        problem = _find_gap(one) or (_find_looseness(one) if strict else None)
+        problem = _find_gap(one) or (_find_strict_gap(one) if strict else None)
         if problem is not None:
             return f"In context={context!r}, {problem}"
     return None
@@ -34,8 +34,8 @@ def _find_gap(schema: Mapping[str, JSON]) -> str | None:
     return None
 
 
-def _find_looseness(schema: Mapping[str, JSON]) -> str | None:
-    """What a schema leaves open that is to be followed strictly."""
+def _find_strict_gap(schema: Mapping[str, JSON]) -> str | None:
+    """Return why a schema does not qualify as strict."""
     forbidden = next((name for name in _FORBIDDEN if name in schema), None)
     if forbidden is not None:
         return f"'{forbidden}' is not permitted."
@@ -59,7 +59,7 @@ def _find_looseness(schema: Mapping[str, JSON]) -> str | None:
 
 
 def _walk(schema: Mapping[str, JSON]) -> Iterator[tuple[Context, Mapping[str, JSON]]]:
-    """A schema and all inside it, in document order, each with the names that lead to it; for any depth."""
+    """Yield a schema and all subschemas in document order, each with its path; iterative, so depth is unlimited."""
     waiting: list[tuple[Context, JSON]] = [((), dict(schema))]
     while waiting:
         context, current = waiting.pop()

@@ -4,5 +4,5 @@ from collections.abc import Mapping
 
 
 def environment(url: str) -> Mapping[str, str]:
-    """The variables of Microsoft's own samples."""
+    """Return the environment variables of Microsoft's own samples."""
     return {"AZURE_AI_CHAT_ENDPOINT": url, "AZURE_AI_EMBEDDINGS_ENDPOINT": url, "AZURE_AI_ENDPOINT": url}

@@ -1,4 +1,4 @@
-"""Bodies of ``/completions`` and ``/embeddings``, which take texts or token ids.
+"""Request models of ``/completions`` and ``/embeddings``, which take texts or token ids.
 
 Sources: Azure Machine Learning reference, Completions and Embeddings; Azure/azure-rest-api-specs,
 specification/ai/ModelInference.
@@ -25,7 +25,7 @@ _TOKEN_LISTS: TypeAdapter[list[list[int]]] = TypeAdapter(list[TokenIds])
 
 
 def _read_texts(value: JSON) -> Texts:
-    """A text, texts, token ids or lists of them, told apart by the first."""
+    """Parse a text, a list of texts, token ids or lists of them; the first element decides."""
     if isinstance(value, str):
         return value
     first = value[0] if isinstance(value, list) and value else None
@@ -37,7 +37,7 @@ def _read_texts(value: JSON) -> Texts:
 
 
 class Prompted(WireModel):
-    """Apart from the other fields, so that its violations are listed before theirs."""
+    """Base of completion bodies; pydantic lists the violations of ``prompt`` first."""
 
     prompt: Annotated[Texts, PlainValidator(_read_texts)]
 
@@ -66,13 +66,13 @@ class InputType(StrEnum):
 
 
 class Embedded(WireModel):
-    """Apart from the other fields, so that its violations are listed before theirs."""
+    """Base of embedding bodies; pydantic lists the violations of ``input`` first."""
 
     input: Annotated[Texts, PlainValidator(_read_texts)]
 
 
 class EmbeddingOptions(WireModel):
-    """What texts and pictures have in common."""
+    """Fields that text and image embeddings share."""
 
     dimensions: Annotated[Integer, Field(gt=0)] | None = None
     encoding_format: Annotated[EncodingFormat, Field(strict=False)] | None = None
@@ -93,14 +93,14 @@ class StrictEmbeddingBody(EmbeddingBody):
 
 
 class Picture(WireModel):
-    """A data URL, with a text beside it or without."""
+    """An image as a data URL, with an optional text."""
 
     image: str
     text: str | None = None
 
 
 class Pictures(WireModel):
-    """Apart from the other fields, so that its violations are listed before theirs."""
+    """Base of image embedding bodies; pydantic lists the violations of ``input`` first."""
 
     input: Annotated[list[Picture], Field(min_length=1)]
 
@@ -114,7 +114,7 @@ class StrictImageEmbeddingRequest(ImageEmbeddingRequest):
 
 
 def read_texts(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
-    """Prompts or inputs, one entry each; bare numbers are the token ids of one."""
+    """Return one entry per prompt or input; a flat list of numbers is the token ids of one."""
     if isinstance(texts, str):
         return (texts,)
     if isinstance(texts[0], int):
@@ -125,7 +125,7 @@ def read_texts(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
 def check_tokens(
     texts: Sequence[str | tuple[int, ...]], name: str, service: AzureService, deployment: Deployment
 ) -> None:
-    """Refuse token ids that are not in the model's vocabulary.
+    """Raise if a token id is not in the model's vocabulary.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``.

@@ -1,4 +1,4 @@
-"""``POST /completions``: text to go on with. Source: Azure Machine Learning reference, Completions."""
+"""``POST /completions``: text completion. Source: Azure Machine Learning reference, Completions."""
 
 from collections.abc import Iterator
 
@@ -29,14 +29,14 @@ _FINISH_WITH_USAGE = FINISH | USAGE
 
 
 def parse_completions(request: Request, service: AzureService) -> InferenceCall:
-    """One prompt or several; the longest of them decides how much room is left for each answer."""
+    """Parse a request with one or several prompts; the longest one limits the tokens of every answer."""
     query = admit(request, service, "completions")
     settings, deployment, habits = query.settings, query.deployment, query.habits
     wire = validate(StrictCompletionBody if settings.strict_types else CompletionBody, query.body)
     if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
-    handed_on = read_extras(query, _KNOWN, _NATIVE)
-    extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, handed_on)
+    extra_fields = read_extras(query, _KNOWN, _NATIVE)
+    extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, extra_fields)
     check_penalties(wire, habits)
     prompts = read_texts(wire.prompt)
     check_tokens(prompts, "prompt", service, deployment)
@@ -55,7 +55,7 @@ def parse_completions(request: Request, service: AzureService) -> InferenceCall:
 
 @fast_dataclass(frozen=True, slots=True)
 class CompletionsCodec:
-    """Streamed and in one piece the same keys; ``usage``: a stream ends with token counts."""
+    """Codec of text completions; ``usage``: a stream ends with token counts."""
 
     habits: DeploymentProfile
     usage: bool
@@ -77,7 +77,7 @@ class CompletionsCodec:
 
 
 def _shape_openai(plan: Plan, habits: DeploymentProfile) -> Object:
-    """As Azure OpenAI answers: keys in alphabetical order, and what the content filter saw."""
+    """Return a response of Azure OpenAI: keys in alphabetical order, with the results of the content filter."""
     choices: list[Object] = [
         {
             **({"content_filter_results": shape_harms(choice)} if habits.filtered else {}),
@@ -116,7 +116,7 @@ def _shape(choice: Choice, index: int, text: str) -> JSON:
 
 
 def _shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
-    """Columns over ``tokens[start:end]``; ``text_offset`` counts characters of the answer."""
+    """Return logprobs as columns over ``tokens[start:end]``; ``text_offset`` counts characters of the answer."""
     entries = (choice.logprobs or ())[start:end]
     offset = len("".join(choice.tokens[:start]))
     offsets = []
@@ -155,13 +155,13 @@ def _stream_choice(
     if choice.logprobs is None:
         yield from token_events(choice, TextRun("text", 0, len(choice.tokens)), opening, after + b"}\n\n")
     else:
-        yield from _speak_with_logprobs(choice, opening, after)
+        yield from _stream_logprobs(choice, opening, after)
     closing = b'%b%d,"finish_reason":%b,"text":""%b%b}\n\n' % (before, index, quote(choice.finish_reason), after, usage)
     yield end, closing, len(choice.tokens), _FINISH_WITH_USAGE if usage else FINISH
 
 
-def _speak_with_logprobs(choice: Choice, opening: bytes, after: bytes) -> Iterator[Event]:
-    """One event a token that has a text; those without wait for it."""
+def _stream_logprobs(choice: Choice, opening: bytes, after: bytes) -> Iterator[Event]:
+    """Yield one event per token that has a text; tokens without text are part of the next event."""
     start = 0
     for position, token in enumerate(choice.tokens):
         if token:

@@ -1,4 +1,4 @@
-"""Reading a body: JSON first, then as pydantic reads it; the real service is a pydantic container."""
+"""Decode a request body as JSON and validate it with pydantic, as the service's container does."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _JSON_TYPE = re.compile(r"application/([\w.+-]+\+)?json\s*(;|$)", re.IGNORECASE)
 
 
 def read_body(request: Request, settings: AzureSettings) -> JSON:
-    """The body as JSON; what a client labels otherwise is a text to the service.
+    """Return the body as JSON; a body with another content type is a text to the service.
 
     Raises:
         EmulatedError: ``INVALID_REQUEST`` (no JSON) or, of a container, ``INVALID_PARAMETER``.
@@ -32,7 +32,7 @@ def read_body(request: Request, settings: AzureSettings) -> JSON:
 
 
 def _read_as_container(request: Request) -> JSON:
-    """As FastAPI: an empty body and a broken one are violations of the schema."""
+    """Return the body as FastAPI reads it: an empty or broken body violates the schema."""
     if not request.body:
         raise refusals.breaks_schema([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
     if not _is_json(request):
@@ -53,18 +53,18 @@ def _read_text(request: Request) -> str:
 
 
 class WireModel(BaseModel):
-    """Keys inside messages and tools that no one knows are ignored."""
+    """Base of wire models; unknown keys inside messages and tools are ignored."""
 
     model_config = ConfigDict(extra="ignore", protected_namespaces=(), defer_build=True)
 
 
-_MOST_LISTED = 1000
-_FIRST = 20  # items of each list that are looked at once there are more violations than anybody reads
+_MAX_LISTED = 1000
+_MIN_ITEMS = 20  # items of each list that are validated once there are too many violations to list
 M = TypeVar("M", bound=WireModel)
 
 
 def validate(model: type[M], body: JSON, place: tuple[str | int, ...] = ()) -> M:
-    """The body as ``model``; ``place``: where it stands in the request's own.
+    """Return the body as ``model``; ``place``: its path within the request body.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER`` with all violations.
@@ -73,7 +73,7 @@ def validate(model: type[M], body: JSON, place: tuple[str | int, ...] = ()) -> M
         if _has_long_list(body):
             with suppress(RecursionError):
                 _try_beginnings(model, body)
-        # ``from_attributes`` words a wrong type as the container does
+        # with ``from_attributes`` pydantic's text for a wrong type is the container's
         validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
     except ValidationError as error:
         errors = _list_errors(error, model, body)
@@ -82,8 +82,8 @@ def validate(model: type[M], body: JSON, place: tuple[str | int, ...] = ()) -> M
 
 
 def _list_errors(error: ValidationError, model: type[WireModel], body: JSON) -> Sequence[ErrorDetails]:
-    """All violations; of very many those among the first items of each list, if there are any."""
-    if error.error_count() > _MOST_LISTED:
+    """Return all violations; above :data:`_MAX_LISTED`, only those among the first items of each list."""
+    if error.error_count() > _MAX_LISTED:
         try:
             model.__pydantic_validator__.validate_python(_shorten(body), from_attributes=True)
         except ValidationError as first:
@@ -92,15 +92,15 @@ def _list_errors(error: ValidationError, model: type[WireModel], body: JSON) -> 
 
 
 def _try_beginnings(model: type[WireModel], body: JSON) -> None:
-    """Validate more and more of long lists: where most items are wrong, no more than some are found to be so.
+    """Validate growing beginnings of long lists, so that mostly invalid lists stay cheap.
 
     Raises:
-        ValidationError: a beginning is wrong.
+        ValidationError: a beginning is invalid.
     """
-    most = _FIRST
-    while (part := _shorten(body, most)) != body:
-        model.__pydantic_validator__.validate_python(part, from_attributes=True)
-        most += max(_MOST_LISTED, most // 2)
+    limit = _MIN_ITEMS
+    while (beginning := _shorten(body, limit)) != body:
+        model.__pydantic_validator__.validate_python(beginning, from_attributes=True)
+        limit += max(_MAX_LISTED, limit // 2)
 
 
 def _has_long_list(body: JSON) -> bool:
@@ -110,20 +110,20 @@ def _has_long_list(body: JSON) -> bool:
         if isinstance(value, dict):
             waiting += value.values()
         elif isinstance(value, list):
-            if len(value) > _MOST_LISTED:
+            if len(value) > _MAX_LISTED:
                 return True
             waiting += value
     return False
 
 
-def _shorten(value: JSON, most: int = _FIRST) -> JSON:
+def _shorten(value: JSON, limit: int = _MIN_ITEMS) -> JSON:
     if isinstance(value, dict):
-        return {key: _shorten(inner, most) for key, inner in value.items()}
-    return [_shorten(item, most) for item in value[:most]] if isinstance(value, list) else value
+        return {key: _shorten(inner, limit) for key, inner in value.items()}
+    return [_shorten(item, limit) for item in value[:limit]] if isinstance(value, list) else value
 
 
 def _read_whole(value: JSON) -> JSON:
-    """JSON has one kind of number: 256.0 is an integer, also where a string is not."""
+    """Convert an integral float to an integer: 256.0 is an integer in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -55,7 +55,7 @@ DUMPS: Mapping[str, Callable[[Rows], list[bytes]]] = {
 
 
 def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
-    """Texts or token ids to vectors; what a text is for changes its vector but not its token count."""
+    """Parse a request of texts or token ids; ``input_type`` changes the vectors but not the token counts."""
     query = admit(request, service, "embeddings")
     deployment = query.deployment
     wire = validate(StrictEmbeddingBody if query.settings.strict_types else EmbeddingBody, query.body)
@@ -76,7 +76,7 @@ def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
 
 
 def parse_image_embeddings(request: Request, service: AzureService) -> InferenceCall:
-    """Pictures to vectors: each counts :data:`PICTURE_TOKENS` and the text beside it."""
+    """Parse a request of images: each counts :data:`PICTURE_TOKENS` plus the tokens of its text."""
     if classify_url(request).settings(service.settings).profile in ("managed", "aoai"):
         raise refusals.no_such_path(request.path)
     query = admit(request, service, "embeddings")
@@ -106,7 +106,7 @@ def read_ask(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) 
 
 
 def check_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> None:
-    """Refuse more inputs, another size or another encoding than the model has.
+    """Raise for too many inputs, or a size or encoding that the model lacks.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
@@ -115,12 +115,12 @@ def check_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> N
     most = traits.get("max_inputs", MAX_OPENAI_INPUTS if query.habits.openai else MAX_INPUTS)
     if count > as_number(most):
         raise (
-            _refuse_count(count, as_number(most)) if query.habits.openai else refusals.not_supported(("input",), count)
+            _error_count(count, as_number(most)) if query.habits.openai else refusals.not_supported(("input",), count)
         )
     dimensions, encoding = wire.dimensions, wire.encoding
     if not _has_size(query, dimensions):
         if query.habits.openai:
-            raise _refuse_size(query, dimensions)
+            raise _error_size(query, dimensions)
         raise refusals.not_supported(("dimensions",), dimensions)
     packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8  # signs fill whole bytes
     encodings = traits.get("encodings")
@@ -128,13 +128,13 @@ def check_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> N
         raise refusals.not_supported(("encoding_format",), encoding)
 
 
-def _refuse_count(count: int, most: float) -> EmulatedError:
+def _error_count(count: int, most: float) -> EmulatedError:
     text = f"Expected an array with maximum length {most:.0f}, but got an array with length {count} instead."
     return refusals.contradicts(f"Invalid 'input': array too long. {text}", "input", "array_above_max_length")
 
 
-def _refuse_size(query: ParsedRequest, dimensions: int | None) -> EmulatedError:
-    """Source: openai/openai-python issue threads."""
+def _error_size(query: ParsedRequest, dimensions: int | None) -> EmulatedError:
+    """Return the error for an unsupported size. Source: openai/openai-python issue threads."""
     text = (
         f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {query.deployment.dimensions}."
     )
@@ -159,11 +159,11 @@ def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:
 
 @fast_dataclass(frozen=True, slots=True)
 class EmbeddingsCodec:
-    """Vectors in the encoding that was asked for.
+    """Codec of vectors in the requested encoding.
 
     Fields:
         characters: of all texts.
-        images: how many pictures were asked about; ``None``: it was texts.
+        images: number of images in the request; ``None``: the inputs are texts.
     """
 
     habits: DeploymentProfile
@@ -196,7 +196,7 @@ class EmbeddingsCodec:
         return usage if self.images is None else {**usage, "images": self.images}
 
     def _count_headers(self, plan: Plan) -> Headers:
-        """A serverless endpoint also tells how much it read, and forbids caching."""
+        """Return a serverless endpoint's count headers and its headers against caching."""
         if self.habits.profile not in ("maas", "managed"):
             return ()
         return (

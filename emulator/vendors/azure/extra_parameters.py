@@ -1,4 +1,4 @@
-"""Parameters outside the API that are passed to the model, and what each model refuses of them."""
+"""Validate the extra parameters that are passed to a model."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -20,11 +20,11 @@ class StreamOptions(WireModel):
 
 
 OF_ENGINES = frozenset({"ignore_eos", "top_k", "min_p", "repetition_penalty", "min_tokens", "safe_prompt"})
-"""Known to models that run in an engine of their own; Azure OpenAI has never heard of them."""
+"""Parameters of models that run in an inference engine of their own; Azure OpenAI rejects them as unknown."""
 
 
 class SharedExtras(WireModel):
-    """Known to chat and text completions alike."""
+    """Extra parameters of both chat and text completions."""
 
     n: Number | None = None
     best_of: Number | None = None
@@ -40,7 +40,7 @@ class SharedExtras(WireModel):
 
     @property
     def include_usage(self) -> bool:
-        """A stream is to end with token counts."""
+        """Whether a stream ends with token counts."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
 
@@ -70,11 +70,11 @@ NO_EXTRAS = ChatExtras()
 
 
 def check_parameters(fields: Object, habits: DeploymentProfile, places: Mapping[str, str] | None = None) -> list[str]:
-    """Refuse what the model does not take.
+    """Raise for a parameter that the model does not take.
 
     Args:
-        fields: by the names that chat has for them.
-        places: where a field stands, if not under that name: ``reasoning.effort``.
+        fields: under chat's names.
+        places: paths of fields that have another name: ``reasoning.effort``.
 
     Returns:
         Names of the fields that have no effect.

@@ -1,4 +1,4 @@
-"""Headers of answers, in the order and case of each service.
+"""Build response headers in the order and case of each service.
 
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
@@ -14,7 +14,7 @@ from emulator.vendors.azure.profile import DeploymentProfile
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
-_JSON_ALONE, _STREAM_ALONE = (JSON_TYPE,), (STREAM_TYPE,)
+_JSON_ONLY, _STREAM_ONLY = (JSON_TYPE,), (STREAM_TYPE,)
 REGION = "East US"
 _GATEWAY = (
     ("x-ms-region", REGION),
@@ -26,86 +26,88 @@ _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tok
 
 
 def echo_request_id(request: Request) -> Headers:
-    """The client's own request id, given back if it is text that a header may hold."""
+    """Return the client's own request id if it is printable ASCII."""
     given = request.all_headers.get("x-ms-client-request-id")
     return (("x-ms-client-request-id", given),) if given and given.isascii() and given.isprintable() else ()
 
 
 def answer_headers(plan: Plan, request: Request, habits: DeploymentProfile, *, stream: bool = False) -> Headers:
-    """Headers of a successful answer."""
+    """Return the headers of a successful response."""
     kind = STREAM_TYPE if stream else JSON_TYPE
     profile = habits.profile
     if profile == "seed":
         echo = echo_request_id(request)
-        alone = _STREAM_ALONE if stream else _JSON_ALONE
-        return (kind, *quota_headers(plan.quota), *echo) if plan.quota or echo else alone
+        only_type = _STREAM_ONLY if stream else _JSON_ONLY
+        return (kind, *quota_headers(plan.quota), *echo) if plan.quota or echo else only_type
     if profile in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
-        counts = quota_headers(plan.quota, _count_usual(plan, habits))
+        counts = quota_headers(plan.quota, _count_defaults(plan, habits))
         own = (*counts, *gateway_headers(request), *unbuffered)
         return (kind, *own, *echo_request_id(request))
     return (kind, *_serverless_headers(plan, habits, stream), *echo_request_id(request))
 
 
-def _count_usual(plan: Plan, habits: DeploymentProfile) -> Mapping[str, str]:
-    """What would be left of the usual quotas after this call alone; the services always say so."""
+def _count_defaults(plan: Plan, habits: DeploymentProfile) -> Mapping[str, str]:
+    """Return what this call alone leaves of the default quotas; the services always report it."""
     if habits.quota is None:
         return {}
     requests, tokens = habits.quota
-    left = tokens - plan.usage.total_tokens
+    remaining = tokens - plan.usage.total_tokens
     return {
         "x-ratelimit-limit-requests": str(requests),
         "x-ratelimit-limit-tokens": str(tokens),
         "x-ratelimit-remaining-requests": str(requests - 1),
-        "x-ratelimit-remaining-tokens": str(left),
+        "x-ratelimit-remaining-tokens": str(remaining),
     }
 
 
 def quota_headers(balances: Sequence[Balance], usual: Mapping[str, str] | None = None) -> Headers:
-    """What is left of the tightest quota of each unit, as Foundry and Azure OpenAI count."""
+    """Return the tightest quota of each unit, as Foundry and Azure OpenAI count."""
     if not balances:
         return tuple(usual.items()) if usual else ()
     return _count_quotas([(each.quota.unit, each.quota.amount, each.left) for each in balances], usual or {})
 
 
-def refused_headers(
+def throttled_headers(
     details: Mapping[str, JSON], limit: str | None = None, usual: tuple[int, int] | None = None
 ) -> Headers:
-    """The same of a call that was refused, whichever quota refused it.
+    """Return the quota headers of a throttled request.
 
     Args:
-        details: of the refusal; without ``balances`` a rule refused, and nothing is left of ``limit``.
-        usual: requests and tokens a minute that answers speak of anyway.
+        details: of the error; without ``balances`` a rule throttled it and ``limit`` is used up.
+        usual: default quotas, requests and tokens a minute.
     """
     listed: list[tuple[str, int, int]] = []
     if usual is not None:
         spent = _QUOTA_NAMES.get(limit or "requests")
         pairs = zip(("requests", "tokens"), usual, strict=True)
         listed = [(unit, amount, 0 if unit == spent else amount) for unit, amount in pairs]
-    told = [as_array(balance) for balance in as_array(details.get("balances", []))]
-    found = [(as_text(unit), as_integer(amount), as_integer(left)) for unit, amount, left in told]
+    balances = [as_array(balance) for balance in as_array(details.get("balances", []))]
+    found = [(as_text(unit), as_integer(amount), as_integer(remaining)) for unit, amount, remaining in balances]
     counted = {_QUOTA_NAMES.get(unit) for unit, _, _ in found}
-    listed = [(unit, amount, amount if found else left) for unit, amount, left in listed if unit not in counted]
+    listed = [
+        (unit, amount, amount if found else remaining) for unit, amount, remaining in listed if unit not in counted
+    ]
     return _count_quotas([*listed, *found], {})
 
 
 def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: Mapping[str, str]) -> Headers:
-    """Of quotas (unit, amount, what is left) of one unit the tightest is told."""
+    """Return the headers of quotas (unit, amount, remaining); of one unit the tightest wins."""
     headers = dict(usual)
-    for unit, amount, left in sorted(quotas, key=lambda quota: quota[2], reverse=True):
-        headers |= _count_quota(unit, amount, left)
+    for unit, amount, remaining in sorted(quotas, key=lambda quota: quota[2], reverse=True):
+        headers |= _count_quota(unit, amount, remaining)
     return tuple(sorted(headers.items()))
 
 
-def _count_quota(unit: str, amount: int, left: int) -> Mapping[str, str]:
+def _count_quota(unit: str, amount: int, remaining: int) -> Mapping[str, str]:
     name = _QUOTA_NAMES.get(unit)
     if name is None:
         return {}
-    return {f"x-ratelimit-limit-{name}": str(amount), f"x-ratelimit-remaining-{name}": str(left)}
+    return {f"x-ratelimit-limit-{name}": str(amount), f"x-ratelimit-remaining-{name}": str(remaining)}
 
 
 def gateway_headers(request: Request) -> Headers:
-    """What Azure's API gateway adds to every answer of a Foundry or OpenAI resource."""
+    """Return the headers that Azure's API gateway adds to every response of a Foundry or OpenAI resource."""
     return (
         ("apim-request-id", format_uuid(_derive_name(request.key))),
         *_GATEWAY,

@@ -1,7 +1,7 @@
-"""``POST /images/generations``: small pictures of the size that was asked for.
+"""``POST /images/generations``: small images of the requested size.
 
 Sources: openai-python, ``types/image_generate_params.py`` and ``image_gen_stream_event.py``, MicrosoftDocs
-azure-ai-docs, "dall-e-rest", for what the content filter saw (Azure OpenAI); Azure/azure-rest-api-specs,
+azure-ai-docs, "dall-e-rest", for the content filter results (Azure OpenAI); Azure/azure-rest-api-specs,
 specification/ai/ModelInference, versions of 2025 in draft (all other paths).
 """
 
@@ -30,19 +30,19 @@ from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
 
-_LARGEST = 4096  # pixels of a side
-_DIMENSIONS = 1  # of the vectors that nobody sees
-_TOKENS = {"low": 272, "medium": 1056, "high": 4160}  # of a square picture of gpt-image-1
+_MAX_SIDE = 4096  # pixels of a side
+_DIMENSIONS = 1  # of the vectors that the plan carries and no response shows
+_TOKENS = {"low": 272, "medium": 1056, "high": 4160}  # output tokens of a square image of gpt-image-1
 _STRICT = ConfigDict(strict=True)
-_OF_GPT = ("background", "moderation", "output_compression", "output_format", "partial_images", "stream")
-_SEEN: Object = {
+_GPT_FIELDS = ("background", "moderation", "output_compression", "output_format", "partial_images", "stream")
+_FILTER_RESULTS: Object = {
     "content_filter_results": HARMS,
     "prompt_filter_results": {**HARMS, "jailbreak": UNSEEN, "profanity": UNSEEN},
 }
 
 
 def _read_size(value: JSON) -> tuple[int, int]:
-    """``1024x1024``, or width and height by name."""
+    """Parse ``1024x1024``, ``auto``, or an object of width and height."""
     if isinstance(value, dict):
         sides = [value.get("width"), value.get("height")]
     elif isinstance(value, str):
@@ -54,13 +54,13 @@ def _read_size(value: JSON) -> tuple[int, int]:
     width, height = sides if len(sides) == 2 else (None, None)
     if not isinstance(width, int) or not isinstance(height, int):
         raise ValueError("expected a size such as 1024x1024.")
-    if not (1 <= width <= _LARGEST and 1 <= height <= _LARGEST):
-        raise ValueError(f"each side must have 1 to {_LARGEST} pixels.")
+    if not (1 <= width <= _MAX_SIDE and 1 <= height <= _MAX_SIDE):
+        raise ValueError(f"each side must have 1 to {_MAX_SIDE} pixels.")
     return width, height
 
 
 class ImageRequest(WireModel):
-    """What both services take."""
+    """Fields that both services share."""
 
     model_config = _STRICT
 
@@ -71,7 +71,7 @@ class ImageRequest(WireModel):
 
 
 class OpenAIImageRequest(ImageRequest):
-    """As Azure OpenAI takes it."""
+    """Request of Azure OpenAI."""
 
     background: Literal["transparent", "opaque", "auto"] | None = None
     moderation: Literal["low", "auto"] | None = None
@@ -86,7 +86,7 @@ class OpenAIImageRequest(ImageRequest):
 
 
 class DraftImageRequest(ImageRequest):
-    """As Model Inference takes it."""
+    """Request of Model Inference (draft)."""
 
     negative_prompt: str | None = None
     image_prompt: dict[str, JSON] | None = None
@@ -96,14 +96,14 @@ class DraftImageRequest(ImageRequest):
 
 
 def parse_images(request: Request, service: AzureService) -> InferenceCall:
-    """Pictures of a prompt."""
+    """Parse a request; the plan has one vector per image."""
     query = admit(request, service, "images")
     openai = query.settings.profile == "aoai"
     wire = validate(OpenAIImageRequest if openai else DraftImageRequest, query.body)
     known = type(wire).model_fields
     if read_extras(query, known, ()) and openai:
         raise refusals.unrecognized([name for name in query.fields if name not in known])
-    _check(wire, query)
+    _validate_fields(wire, query)
     count = wire.n or 1
     prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=(wire.prompt,)), query.deployment)
     return InferenceCall(
@@ -122,10 +122,10 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
     )
 
 
-def _check(wire: ImageRequest, query: ParsedRequest) -> None:
+def _validate_fields(wire: ImageRequest, query: ParsedRequest) -> None:
     if isinstance(wire, OpenAIImageRequest):
-        of_dalle = query.habits.model.startswith("dall-e")
-        given = next((name for name in _OF_GPT if of_dalle and getattr(wire, name) is not None), None)
+        is_dalle = query.habits.model.startswith("dall-e")
+        given = next((name for name in _GPT_FIELDS if is_dalle and getattr(wire, name) is not None), None)
         if given is not None:
             raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
         if wire.partial_images and not wire.stream:
@@ -133,16 +133,16 @@ def _check(wire: ImageRequest, query: ParsedRequest) -> None:
             raise refusals.contradicts(text, "partial_images")
         if wire.stream and (wire.n or 1) > 1:
             raise refusals.contradicts("Streaming is only supported with n=1.", "n", "invalid_value")
-        if wire.response_format is not None and not of_dalle:
+        if wire.response_format is not None and not is_dalle:
             raise refusals.contradicts("Unknown parameter: 'response_format'.", "response_format", "unknown_parameter")
-        if of_dalle and (wire.n or 1) > 1 and query.habits.model.startswith("dall-e-3"):
+        if is_dalle and (wire.n or 1) > 1 and query.habits.model.startswith("dall-e-3"):
             text = "Invalid value for 'n': you must provide n=1 for this model."
             raise refusals.contradicts(text, "n", "invalid_value")
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImageCodec:
-    """Words pictures, which are drawn from the key of the answer alone."""
+    """Codec of images, which are drawn from the key of the plan."""
 
     habits: DeploymentProfile
     wire: ImageRequest
@@ -158,7 +158,7 @@ class ImageCodec:
         return StreamingResponse(self._stream(plan), headers)
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
-        """Pictures on the way, then the whole one."""
+        """Yield the partial images, then the complete one."""
         wire = self.wire
         assert isinstance(wire, OpenAIImageRequest)
         counted = self._count(plan, wire)
@@ -175,21 +175,23 @@ class ImageCodec:
         return b"event: %b\n" % name.encode() + frame(event)
 
     def _draw(self, plan: Plan, number: int) -> str:
-        return b64encode(PAINTERS[self._form](derive_key(plan.key, "picture", number), *self.size)).decode()
+        return b64encode(PAINTERS[self._format](derive_key(plan.key, "picture", number), *self.size)).decode()
 
     @property
-    def _form(self) -> str:
+    def _format(self) -> str:
         form = getattr(self.wire, "output_format", None) or "png"
         return "jpeg" if form == "jpg" else str(form)
 
     def _shape_openai(self, plan: Plan, request: Request) -> Object:
         wire = self.wire
         assert isinstance(wire, OpenAIImageRequest)
-        seen: Object = {**_SEEN} if self.habits.filtered else {}
+        filter_results: Object = {**_FILTER_RESULTS} if self.habits.filtered else {}
         if not self.habits.model.startswith("dall-e"):
-            data: list[JSON] = [{"b64_json": self._draw(plan, number), **seen} for number in range(self.count)]
+            data: list[JSON] = [
+                {"b64_json": self._draw(plan, number), **filter_results} for number in range(self.count)
+            ]
             return {"created": int(plan.created), "data": data, **self._count(plan, wire)}
-        revised: Object = {**seen, "revised_prompt": wire.prompt}
+        revised: Object = {**filter_results, "revised_prompt": wire.prompt}
         if wire.response_format == "b64_json":
             drawn: list[JSON] = [{**revised, "b64_json": self._draw(plan, n)} for n in range(self.count)]
         else:
@@ -206,7 +208,7 @@ class ImageCodec:
         tokens = plan.usage.prompt_tokens
         return {
             "background": "opaque" if wire.background in (None, "auto") else wire.background,
-            "output_format": self._form,
+            "output_format": self._format,
             "quality": quality,
             "size": f"{width}x{height}",
             "usage": {
@@ -231,7 +233,7 @@ class ImageCodec:
 
 
 def fetch_image(request: Request, service: AzureService) -> Response:
-    """``GET /openai/generated/{size}/{key}.png``: where the URL of an answer leads."""
+    """``GET /openai/generated/{size}/{key}.png``: serve an image by the URL of a response."""
     try:
         width, height = _read_size(request.params["size"])
         key = bytes.fromhex(request.params["key"])

@@ -1,4 +1,4 @@
-"""Routes of an endpoint that need no model to answer: ``/info``, health and the API's description."""
+"""Routes that need no inference: ``/info``, health, the API description."""
 
 import json
 
@@ -6,21 +6,21 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
-from emulator.vendors.azure.models import describe
+from emulator.vendors.azure.models import build_info
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_api_version, check_ready, find_any
 from emulator.vendors.azure.url_kind import INFERENCE, classify_url
 
 
 def parse_info(request: Request, service: AzureService) -> Response:
-    """``GET /info``: which model a client speaks to; resources with many models have none."""
+    """``GET /info``: the model of an endpoint; resources with many models have no such route."""
     surface = classify_url(request)
     settings = surface.settings(service.settings)
     if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE):
         raise refusals.no_such_path(request.path)
     check_api_version(request, surface, settings)
     deployment = check_ready(find_any(request, service))
-    info = describe(deployment, service.profiles[deployment.name][settings.profile].traits, settings)
+    info = build_info(deployment, service.profiles[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
     return Response(200, body, (JSON_TYPE, *echo_request_id(request)))
 
@@ -30,14 +30,14 @@ def parse_health(request: Request, service: AzureService) -> Response:
 
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py; the body of ``/health`` is ``unverified``.
     """
-    if _profile_at(request, service) != "managed":
+    if _find_profile(request, service) != "managed":
         raise refusals.no_such_path(request.path)
     return Response(200, b'"healthy"', (JSON_TYPE,))
 
 
 def parse_swagger(request: Request, service: AzureService) -> Response:
-    """``GET /swagger.json``: the routes, without their schemas."""
-    if _profile_at(request, service) not in ("maas", "managed"):
+    """``GET /swagger.json``: the routes without their schemas."""
+    if _find_profile(request, service) not in ("maas", "managed"):
         raise refusals.no_such_path(request.path)
     paths: JSON = {
         "/chat/completions": {"post": _describe("Creates a model response for the given chat conversation.")},
@@ -49,7 +49,7 @@ def parse_swagger(request: Request, service: AzureService) -> Response:
     return Response(200, dump_json(document), (JSON_TYPE,))
 
 
-def _profile_at(request: Request, service: AzureService) -> str:
+def _find_profile(request: Request, service: AzureService) -> str:
     return classify_url(request).settings(service.settings).profile
 
 

@@ -1,29 +1,29 @@
-"""The deployments that are served without a scenario, and what names tell of any: ``models.json``, read.
+"""Load ``models.json``: the deployments served without a scenario, and traits by model name.
 
 Sources: learn.microsoft.com, "Foundry Models sold directly by Azure", "Foundry Models from partners and community",
 "Azure OpenAI reasoning models" (parameters), "Model inference API" (features); Azure/azure-sdk-assets (the first
 serverless models); sizes from the prices and limits that LiteLLM keeps of them, else unverified.
 
-The first model of a task answers whoever names none. A family gives its models what they do not say themselves, and a
-scenario's own deployment what its name tells:
+The first model of a task answers requests that name none. A model takes the traits of its family that it does not
+set itself; a scenario's own deployment takes those of the family that its name matches:
 
-    like: the family whose facts it shares, save those it gives itself.
-    named: how names of the family begin, in lower case; the longest beginning counts.
-    provider, tokenizer: who made it; a profile of the engine.
-    parameters: which set says what it makes of a request's fields.
-    vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; there unless ``false``.
-    speaks: it answers aloud.
-    reasoning: ``field`` or ``inline``: it thinks aloud, in a field of its own or in its content.
-    thinks: it thinks, and shows nothing of it.
-    roles: whose messages it takes; any, if absent.
-    api: ``anthropic`` or ``responses``: it has this API alone.
-    fixed_sampling: it refuses to be told how it chooses its tokens.
+    like: the family to inherit from.
+    named: name prefixes of the family, in lower case; the longest prefix wins.
+    provider, tokenizer: the maker; a profile of the generator.
+    parameters: name of a parameter set.
+    vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; supported unless ``false``.
+    speaks: supports audio output.
+    reasoning: ``field`` or ``inline``: reasoning is in a field of its own or in the content.
+    thinks: reasoning is hidden.
+    roles: accepted message roles; any, if absent.
+    api: ``anthropic`` or ``responses``: the only API of the model.
+    fixed_sampling: sampling parameters are rejected.
     encodings, max_inputs: of vectors; of one request.
-    extras: ``refuse`` or ``refuse_bare``: what is passed through to it.
+    extras: ``refuse`` or ``refuse_bare``: how passed-through parameters are rejected.
     display: the name in ``/info``.
 
-Of a parameter that a model does not simply take (``taken``): ``unsupported`` (refused), ``unknown`` (never heard of),
-``ignored`` (without effect), a text (refused, with this advice), or the values that it takes.
+A parameter is ``taken`` (the default), ``unsupported`` (rejected), ``unknown`` (rejected as unrecognized),
+``ignored`` (without effect), a text (rejected, with this advice), or a list of accepted values.
 """
 
 from collections.abc import Mapping
@@ -48,11 +48,11 @@ _UNKNOWN: Object = {"provider": "Custom"}
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Catalogue:
-    """What ``models.json`` says.
+    """Contents of ``models.json``.
 
     Fields:
-        families: traits by how names begin, the longest beginnings first.
-        parameters: by name of the set, what a model makes of fields that it does not simply take.
+        families: traits by name prefix, the longest prefixes first.
+        parameters: rules of fields that are not simply taken, by name of the set.
     """
 
     deployments: tuple[Deployment, ...]
@@ -62,19 +62,18 @@ class Catalogue:
 
 @cache
 def read_catalogue() -> Catalogue:
-    """The file, once."""
     data = as_object(parse_json(Path(__file__).with_name("models.json").read_bytes()))
     families = _resolve(as_object(data["families"]))
     starts = {as_text(start): family for family in families.values() for start in as_array(family["named"])}
     return Catalogue(
-        deployments=tuple(_deploy(as_object(model), starts) for model in as_array(data["models"])),
+        deployments=tuple(_build_deployment(as_object(model), starts) for model in as_array(data["models"])),
         families={start: starts[start] for start in sorted(starts, key=len, reverse=True)},
         parameters=_resolve(as_object(data["parameters"])),
     )
 
 
 def _resolve(tables: Object) -> dict[str, Object]:
-    """Tables with the members of the one that each is ``like``."""
+    """Return the tables, each merged with the one that it is ``like``."""
     resolved: dict[str, Object] = {}
     for name, table in tables.items():
         own = dict(as_object(table))
@@ -83,7 +82,7 @@ def _resolve(tables: Object) -> dict[str, Object]:
     return resolved
 
 
-def _deploy(model: Object, families: Mapping[str, Object]) -> Deployment:
+def _build_deployment(model: Object, families: Mapping[str, Object]) -> Deployment:
     family = _find_family(as_text(model["name"]), families)
     own: Object = {name: value for name, value in model.items() if name in _OWN}
     traits: Object = {name: value for name, value in model.items() if name not in _OWN}
@@ -97,12 +96,12 @@ def _find_family(name: str, families: Mapping[str, Object]) -> Object:
 
 
 def list_deployments(settings: AzureSettings) -> tuple[Deployment, ...]:
-    """The same models in every profile; the first of a task answers whoever names none."""
+    """Return the same models for every profile; the first of a task answers requests that name none."""
     return read_catalogue().deployments
 
 
 def read_traits(deployment: Deployment) -> Mapping[str, JSON]:
-    """What is known of a deployment: what it says itself, else what the names of its model or its own tell."""
+    """Return a deployment's own traits over those of the family that matches its model's name or its own."""
     families = read_catalogue().families
     family = _find_family(model_name(deployment), families)
     if family is _UNKNOWN:
@@ -111,7 +110,7 @@ def read_traits(deployment: Deployment) -> Mapping[str, JSON]:
 
 
 def read_parameters(traits: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """What a model makes of fields that it does not simply take."""
+    """Return the rules of fields that the model does not simply take."""
     given = traits.get("parameters")
     if isinstance(given, dict):
         return given
@@ -119,17 +118,17 @@ def read_parameters(traits: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def is_openai(traits: Mapping[str, JSON], settings: AzureSettings) -> bool:
-    """Whether answers have Azure OpenAI's form: all of an ``aoai`` resource, some of a ``foundry`` one."""
+    """Return whether responses have Azure OpenAI's form: all of an ``aoai`` resource, some of a ``foundry`` one."""
     return settings.profile == "aoai" or (settings.profile == "foundry" and traits.get("provider") == "OpenAI")
 
 
 def model_name(deployment: Deployment) -> str:
-    """The ``model`` of an answer."""
+    """Return the ``model`` of a response."""
     return deployment.model or deployment.name
 
 
-def describe(deployment: Deployment, traits: Mapping[str, JSON], settings: AzureSettings) -> JSON:
-    """The body of ``GET /info``.
+def build_info(deployment: Deployment, traits: Mapping[str, JSON], settings: AzureSettings) -> JSON:
+    """Return the body of ``GET /info``.
 
     Source: Azure/azure-sdk-assets, recorded ``/info`` answers; for managed endpoints
     Azure/azureml-assets, foundation/model/serve/api_server.py.

@@ -1,4 +1,4 @@
-"""What there is to know of a deployment under its service's settings, found out once and not with each request."""
+"""Per-deployment configuration, derived once from settings and model traits."""
 
 from collections.abc import Mapping
 
@@ -19,23 +19,23 @@ _QUOTAS = {"DeepSeek": (5000, 5_000_000)}
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeploymentProfile:
-    """A deployment as requests meet it.
+    """Configuration of a deployment in one profile.
 
     Fields:
-        model: the ``model`` of its answers.
-        fingerprint: the ``system_fingerprint``; changes with the emulator, as the real one does with its backend.
-        identity: the headers that name it on a serverless endpoint: model group, session, request context.
-        default_tokens: most tokens of a chat answer to a request that sets no limit.
-        openai: it answers in the form of Azure OpenAI.
-        reasoning: it thinks; ``inline``: in its content, between tags; ``hidden``: for itself.
-        mistral: ids of its tool calls have Mistral's form.
-        filtered: what the content filter saw stands beside its answers.
-        quota: requests and tokens a minute that its answers speak of, though nobody counts them.
-        caches: a long prompt that is asked again is read from a cache, and its answer says so.
-        blocking: a filtered answer comes as an error.
-        api: the only one that it speaks; empty: those of its task.
-        traits: what else is known of it.
-        parameters: what it makes of fields that it does not simply take, as ``catalogue.json`` says.
+        model: the ``model`` of its responses.
+        fingerprint: ``system_fingerprint``; changes with the emulator's version, as the real one does with its backend.
+        identity: headers of a serverless endpoint: model group, session, request context.
+        default_tokens: maximum of a chat answer to a request without a limit.
+        openai: responses have Azure OpenAI's form.
+        reasoning: the model reasons; ``inline``: in its content, between tags; ``hidden``: not shown.
+        mistral: tool call ids have Mistral's form.
+        filtered: responses include the results of the content filter.
+        quota: requests and tokens a minute that responses report, though not enforced.
+        caches: a repeated long prompt is read from a cache, and the response reports it.
+        blocking: a filtered answer is an error.
+        api: the only API of the model; empty: those of its task.
+        traits: all traits of the model.
+        parameters: rules of fields that the model does not simply take, from ``models.json``.
     """
 
     model: str
@@ -57,7 +57,7 @@ class DeploymentProfile:
     parameters: Mapping[str, JSON]
 
     def supports(self, feature: str) -> bool:
-        """Whether its model knows a feature."""
+        """Return whether the model supports a feature."""
         return self.traits.get(feature) is not False
 
 
@@ -66,12 +66,14 @@ AzureService = Service[AzureSettings, ByProfile]
 
 
 def profile_deployment(deployment: Deployment, settings: AzureSettings) -> ByProfile:
-    """The habits of one deployment in every dialect that a path can speak."""
-    spoken = (settings, settings.openai, settings.inference, settings.foundry, settings.endpoint)
-    return {each.profile: _prepare(deployment, each) for each in {each.profile: each for each in spoken}.values()}
+    """Return the profiles of a deployment in every dialect that a path can have."""
+    dialects = (settings, settings.openai, settings.inference, settings.foundry, settings.endpoint)
+    return {
+        each.profile: _build_profile(deployment, each) for each in {each.profile: each for each in dialects}.values()
+    }
 
 
-def _prepare(deployment: Deployment, settings: AzureSettings) -> DeploymentProfile:
+def _build_profile(deployment: Deployment, settings: AzureSettings) -> DeploymentProfile:
     traits = read_traits(deployment)
     openai = is_openai(traits, settings)
     name = model_name(deployment)
@@ -80,7 +82,7 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> DeploymentProfi
         model=name,
         fingerprint=f"fp_{draw_hex(derive_key('fingerprint', __version__, name), digits=10)}",
         profile=settings.profile,
-        identity=_identify(name),
+        identity=_build_identity(name),
         default_tokens=settings.default_max_tokens if default is None else default,
         openai=openai,
         reasoning=bool(traits.get("reasoning") or traits.get("thinks")),
@@ -97,7 +99,7 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> DeploymentProfi
     )
 
 
-def _identify(model: str) -> Headers:
+def _build_identity(model: str) -> Headers:
     key = derive_key("deployment", model)
     return (
         ("azureml-model-group", model),

@@ -1,4 +1,4 @@
-"""What happens before a model sees a request: credential, API version, body, deployment, extra parameters."""
+"""Admit a request: credential, API version, body, deployment, extra parameters."""
 
 import re
 from collections.abc import Collection
@@ -28,7 +28,7 @@ _OPTIONS = {
 
 
 def authenticate(request: Request, service: AzureService) -> str:
-    """The principal of the bearer token or the ``api-key``; clients send both, and one that is right suffices.
+    """Return the principal of the bearer token or the ``api-key``; one valid credential suffices.
 
     Raises:
         EmulatedError: ``UNAUTHENTICATED``.
@@ -42,12 +42,12 @@ def authenticate(request: Request, service: AzureService) -> str:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParsedRequest:
-    """A request that is for a deployment.
+    """Admitted request for one deployment.
 
     Fields:
-        settings: the vendor's, in the dialect that the path speaks.
-        habits: the deployment's, in the same dialect.
-        body: any JSON; not checked yet.
+        settings: the vendor's, in the dialect of the path.
+        habits: the deployment's profile in the same dialect.
+        body: any JSON; not validated yet.
     """
 
     request: Request
@@ -60,16 +60,16 @@ class ParsedRequest:
 
     @property
     def fields(self) -> Object:
-        """The members of a body that was checked to be an object."""
+        """Members of a body that was validated to be an object."""
         return as_object(self.body)
 
 
 def check_api_version(request: Request, surface: UrlKind, settings: AzureSettings) -> None:
-    """Refuse a missing, malformed or unknown ``api-version``, as far as the settings ask for one.
+    """Raise for a missing, malformed or unknown ``api-version``, as far as the settings require one.
 
-    Source: Azure OpenAI v1 API, which has no dated versions: nothing is asked under ``/openai/v1/``.
+    Source: Azure OpenAI v1 API, which has no dated versions: paths under ``/openai/v1/`` need none.
     """
-    if not surface.is_dated or request.path.endswith("/rerank"):  # which is Cohere's own
+    if not surface.is_dated or request.path.endswith("/rerank"):  # Cohere's own route
         return
     given = request.query.get("api-version")
     known = settings.api_versions
@@ -87,10 +87,10 @@ def _is_version(text: str) -> bool:
 def check_place(
     request: Request, service: AzureService, kinds: Collection[Kind] = RESPONSES
 ) -> tuple[UrlKind, AzureSettings]:
-    """Where a request arrives, and the settings there.
+    """Return the URL kind of a request and the settings of its dialect.
 
     Raises:
-        EmulatedError: nothing of the kind is there, or not in this version.
+        EmulatedError: no such route, or not in this version.
     """
     surface = classify_url(request)
     settings = surface.settings(service.settings)
@@ -107,15 +107,15 @@ def admit(
     kinds: Collection[Kind] = INFERENCE,
     route: str = "",
 ) -> ParsedRequest:
-    """Who answers, and the body: routing first, as far as path and headers tell, then what is sent.
+    """Find the deployment and read the body: routing by path and headers first, then the content.
 
-    A deployment is named by the path, the deployment header or the model; else the first that serves the route.
+    The path, the deployment header or the model names the deployment; else the first of the task answers.
 
     Args:
-        route: what it is called, if not as the task.
+        route: name of the route, if it differs from the task.
 
     Raises:
-        EmulatedError: a version or a name nobody has, a deployment of another task, a body that is no JSON.
+        EmulatedError: an unknown version or name, a deployment of another task, a body that is not JSON.
     """
     surface, settings = check_place(request, service, kinds)
     deployment = _find_addressed(request, surface, service)
@@ -145,7 +145,7 @@ def _find_first(service: AzureService, task: Task) -> Deployment:
 
 
 def find_any(request: Request, service: AzureService) -> Deployment:
-    """Who answers on a route that every model has; a model may be named by the query or, by some clients, a body."""
+    """Return the deployment of a route that every model has; the query or a body may name the model."""
     deployment = _find_addressed(request, classify_url(request), service)
     if deployment is None:
         body: JSON = {"model": request.query.get("model")}
@@ -158,7 +158,7 @@ def find_any(request: Request, service: AzureService) -> Deployment:
 
 
 def _find_addressed(request: Request, surface: UrlKind, service: AzureService) -> Deployment | None:
-    """The deployment that path or header name; the path wins, and an endpoint of its own has no other."""
+    """Return the deployment named by path or header; the path wins, and an endpoint of its own has no other."""
     given = request.headers.get("azureml-model-deployment")
     name = surface.deployment or given
     if not name:
@@ -174,7 +174,7 @@ def _find_addressed(request: Request, surface: UrlKind, service: AzureService) -
 def _find_model(
     request: Request, surface: UrlKind, settings: AzureSettings, service: AzureService, body: JSON
 ) -> Deployment | None:
-    """The deployment that the body's ``model`` names; a model nobody has matters only where there are many."""
+    """Return the deployment named by the body's ``model``; an unknown model is an error where there are many."""
     model = _read_model(request, body)
     if model is None:
         return None
@@ -193,7 +193,7 @@ def _find_model(
 
 
 def _read_model(request: Request, body: JSON) -> str | None:
-    """The model by its name, ``""`` without one; ``None``: what is there breaks the schema."""
+    """Return the model's name, ``""`` without one; ``None``: the member violates the schema."""
     model = body.get("model") if isinstance(body, dict) else None
     if (model is not None and not isinstance(model, str)) or not isinstance(body, dict):
         return None
@@ -201,7 +201,7 @@ def _read_model(request: Request, body: JSON) -> str | None:
 
 
 def find_named(request: Request, service: AzureService) -> Deployment | None:
-    """The deployment that a request names by header or model, whatever else is wrong with it."""
+    """Return the deployment that a request names by header or model, even if the request is invalid otherwise."""
     name = request.headers.get("azureml-model-deployment")
     with suppress(ValueError):
         name = name or _read_model(request, request.json())
@@ -209,7 +209,7 @@ def find_named(request: Request, service: AzureService) -> Deployment | None:
 
 
 def look_up(service: AzureService, name: str) -> Deployment | None:
-    """Names are compared without regard to case."""
+    """Return a deployment by name, case-insensitively."""
     exact = service.deployments.get(name)
     if exact is not None:
         return exact
@@ -224,10 +224,10 @@ def _check_route(deployment: Deployment, habits: DeploymentProfile, task: Task, 
 
 
 def check_ready(deployment: Deployment) -> Deployment:
-    """The deployment, if it can answer.
+    """Return the deployment if it is ready.
 
     Raises:
-        EmulatedError: it is loading or stopped, or, as if there were none, retired.
+        EmulatedError: it is loading or stopped, or retired, which is reported as unknown.
     """
     if deployment.state == "retired":
         raise refusals.unknown_deployment(deployment.name)
@@ -237,15 +237,15 @@ def check_ready(deployment: Deployment) -> Deployment:
 
 
 def read_extras(query: ParsedRequest, known: Collection[str], native: Collection[str]) -> Object:
-    """The parameters outside the API that are handed on to the model, as ``extra-parameters`` says.
+    """Return the parameters outside the API that pass to the model, as ``extra-parameters`` decides.
 
     Args:
         known: fields of the API.
-        native: further fields that OpenAI models know by themselves.
+        native: further fields that OpenAI models accept by themselves.
 
     Raises:
-        EmulatedError: 400 for a header value that means nothing or a parameter that is not allowed; then what
-            the model itself refuses.
+        EmulatedError: 400 for an unknown header value or a parameter that is not allowed; then the model's own
+            error.
     """
     settings, openai = query.settings, query.habits.openai
     action = _read_option(query.request.headers.get("extra-parameters"), settings)
@@ -281,5 +281,5 @@ def _read_option(given: str | None, settings: AzureSettings) -> str:
 
 
 def _is_raw(request: Request, settings: AzureSettings) -> bool:
-    """A managed endpoint's own vLLM routes, which check no extra parameters."""
+    """Return whether a request is for a managed endpoint's own vLLM routes, which do not validate extra parameters."""
     return settings.profile == "managed" and request.path.startswith(("/v1/", "/endpoints/")) and "/v1/" in request.path

@@ -1,4 +1,4 @@
-"""The endpoint table; what stands before ``/chat/completions`` and the others does not matter."""
+"""Endpoint table; ``/chat/completions`` and the other routes are served below any prefix."""
 
 from collections.abc import Callable
 
@@ -37,8 +37,8 @@ AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[Request, AzureService], Parsed]
 
 
-def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
-    """A route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
+def _list_endpoints(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
+    """Return a route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
     anywhere = f"/{{prefix:path}}{route}"
     return Endpoint(method=method, path=route, parse=parse), Endpoint(method=method, path=anywhere, parse=parse)
 
@@ -47,12 +47,12 @@ VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
     endpoints=(
-        *_everywhere("POST", "/chat/completions", FastParser(fast_parse, parse_chat)),
-        *_everywhere("POST", "/completions", parse_completions),
-        *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
-        *_everywhere("POST", "/embeddings", parse_embeddings),
-        *_everywhere("POST", "/images/generations", parse_images),
-        *_everywhere("GET", "/info", parse_info),
+        *_list_endpoints("POST", "/chat/completions", FastParser(fast_parse, parse_chat)),
+        *_list_endpoints("POST", "/completions", parse_completions),
+        *_list_endpoints("POST", "/images/embeddings", parse_image_embeddings),
+        *_list_endpoints("POST", "/embeddings", parse_embeddings),
+        *_list_endpoints("POST", "/images/generations", parse_images),
+        *_list_endpoints("GET", "/info", parse_info),
         *(
             Endpoint(method="GET", path=f"{base}{route}", parse=parse)
             for base in ("", "/endpoints/{deployment}")

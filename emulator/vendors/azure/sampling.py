@@ -1,6 +1,6 @@
-"""How tokens are chosen and how many there may be: fields of chat and text completions alike.
+"""Sampling parameters and token limits of chat and text completions.
 
-Sources: as of ``chat.fields``.
+Sources: as of ``chat.models``.
 """
 
 from typing import Annotated
@@ -23,7 +23,7 @@ Seed = Annotated[Integer, Field(ge=-(2**63), le=2**63 - 1)]
 
 
 class SamplingFields(WireModel):
-    """What chat and text completions have in common."""
+    """Fields that chat and text completions share."""
 
     frequency_penalty: Penalty | None = None
     max_tokens: Count | None = None
@@ -37,7 +37,7 @@ class SamplingFields(WireModel):
 
 
 def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
-    """The violation of a temperature above 1, for those who allow none."""
+    """Return the violation of a temperature above 1, for ``strict_range``."""
     if wire.temperature is None or wire.temperature <= 1:
         return []
     return [
@@ -52,7 +52,7 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
 
 
 def check_penalties(wire: SamplingFields, habits: DeploymentProfile) -> None:
-    """Refuse penalties to a model that has none.
+    """Raise for penalties if the model has none.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
@@ -68,45 +68,52 @@ def check_penalties(wire: SamplingFields, habits: DeploymentProfile) -> None:
 
 
 def check_output(requested: int | None, deployment: Deployment, habits: DeploymentProfile) -> None:
-    """Refuse more tokens than one of OpenAI's models can give; others give what they can.
+    """Raise if more tokens are requested than an OpenAI model can output; other models lower the limit.
 
     Source: charmbracelet/catwalk issue 41.
 
     Raises:
         EmulatedError: 400.
     """
-    most = deployment.max_output
-    if requested is not None and most is not None and requested > most and habits.traits.get("provider") == "OpenAI":
-        text = f"max_tokens is too large: {requested}. This model supports at most {most} completion tokens, whereas"
+    max_output = deployment.max_output
+    if (
+        requested is not None
+        and max_output is not None
+        and requested > max_output
+        and habits.traits.get("provider") == "OpenAI"
+    ):
+        text = (
+            f"max_tokens is too large: {requested}. This model supports at most {max_output} completion tokens, whereas"
+        )
         raise refusals.contradicts(f"{text} you provided {requested}.", "max_tokens", "invalid_value")
 
 
 def limit_tokens(
     requested: int | None, default: int | None, deployment: Deployment, prompt_tokens: int, settings: AzureSettings
 ) -> int | None:
-    """Most tokens of an answer: what was asked for, lowered to what model and context leave.
+    """Return the maximum of completion tokens: the requested one, lowered to what model and context allow.
 
     Args:
-        default: where nothing was asked for.
+        default: the limit without a requested one.
 
     Raises:
-        EmulatedError: ``CONTEXT_LENGTH``: the prompt alone is too long, or, as Azure OpenAI counts, both together.
+        EmulatedError: ``CONTEXT_LENGTH``: the prompt alone is too long, or, for Azure OpenAI, with the limit.
     """
     context = deployment.context
     limit = default if requested is None else requested
     if context is not None:
-        wanted = requested if settings.profile == "aoai" else None
-        left = context - prompt_tokens
-        if left < (wanted or 0):
-            raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), wanted)
-        if limit is None or left < limit:
-            limit = left
-    most = deployment.max_output
-    return most if limit is None or (most is not None and most < limit) else limit
+        reserved = requested if settings.profile == "aoai" else None
+        remaining = context - prompt_tokens
+        if remaining < (reserved or 0):
+            raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), reserved)
+        if limit is None or remaining < limit:
+            limit = remaining
+    max_output = deployment.max_output
+    return max_output if limit is None or (max_output is not None and max_output < limit) else limit
 
 
 def read_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
-    """How tokens are chosen; a field at its default is as good as absent."""
+    """Return the sampling of a request; a field at its default equals an absent one."""
     knobs: list[tuple[str, JSON]] = []
     temperature = wire.temperature
     if temperature not in (None, 0, 1):
@@ -134,7 +141,7 @@ def read_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None,
 
 
 def _read_passed_through(extras: SharedExtras) -> tuple[tuple[str, JSON], ...]:
-    """The passed-through fields that change which tokens are sampled."""
+    """Return the passed-through fields that change which tokens are sampled."""
     knobs: tuple[tuple[str, JSON], ...] = (
         ("top_k", extras.top_k),
         ("min_p", extras.min_p),

@@ -1,4 +1,4 @@
-"""Which of the services that speak this API is played, and the switches in which they differ."""
+"""Settings of the ``azure`` vendor: which service to emulate, and its switches."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -34,8 +34,8 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = {
     "foundry": {**_GATEWAY, "require_model": True},
     "aoai": {**_GATEWAY, "extra_parameters_default": "pass-through", "strict_types": True},
 }
-# Switches about the paths that speak the bare root's dialect; a path with a dialect of its own takes no notice.
-_OF_THE_ROOT = frozenset(
+# Switches of the bare root's dialect; paths with a dialect of their own ignore them.
+_ROOT_SWITCHES = frozenset(
     {"profile", "error_shape", "extra_parameters_default", "ignore_allowed", "lenient_allow", "require_model"}
 )
 
@@ -94,7 +94,7 @@ class AzureSettings(VendorSettings):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _take_profile(cls, given: JSON, make: ModelWrapValidatorHandler[Self]) -> Self:
+    def _apply_profile(cls, given: JSON, make: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(given, dict):
             return make(given)
         profile = given.get("profile", "seed")
@@ -104,36 +104,36 @@ class AzureSettings(VendorSettings):
         made._given = frozenset(own)
         return made
 
-    def play(self, profile: Profile) -> "AzureSettings":
-        """The same in another profile; what the scenario sets of it stands, save what is about the bare root."""
+    def with_profile(self, profile: Profile) -> "AzureSettings":
+        """Return the settings in another profile; the scenario's own switches stay, those of the bare root excepted."""
         if profile == self.profile:
             return self
-        own = {name: getattr(self, name) for name in self._given - _OF_THE_ROOT}
+        own = {name: getattr(self, name) for name in self._given - _ROOT_SWITCHES}
         return AzureSettings.model_validate({**own, "profile": profile})
 
     @cached_property
     def openai(self) -> "AzureSettings":
-        """Of paths that speak Azure OpenAI."""
-        return self.play("aoai")
+        """Settings of paths that speak Azure OpenAI."""
+        return self.with_profile("aoai")
 
     @cached_property
     def inference(self) -> "AzureSettings":
-        """Of paths that speak Model Inference for many models."""
-        return self.play("foundry") if self.profile == "aoai" else self
+        """Settings of paths that speak Model Inference for many models."""
+        return self.with_profile("foundry") if self.profile == "aoai" else self
 
     @cached_property
     def foundry(self) -> "AzureSettings":
-        """Of a project's own paths."""
-        return self.play("foundry")
+        """Settings of a project's own paths."""
+        return self.with_profile("foundry")
 
     @cached_property
     def endpoint(self) -> "AzureSettings":
-        """Of paths where one deployment is an endpoint of its own, as only serverless and managed ones are."""
-        return self.play("maas") if self.profile in ("foundry", "aoai") else self
+        """Settings of serverless and managed endpoints, where one deployment is an endpoint of its own."""
+        return self.with_profile("maas") if self.profile in ("foundry", "aoai") else self
 
     @property
     def shape(self) -> Literal["seed", "docs", "maas", "managed", "foundry", "aoai"]:
-        """Whose words errors have."""
+        """Name of the error format."""
         if self.error_shape != "wire":
             return self.error_shape
         return "maas" if self.profile == "seed" else self.profile

@@ -1,4 +1,4 @@
-"""What a path says by itself: which of Azure's services it belongs to, and whom it addresses.
+"""Classify a URL path: the service it belongs to and the deployment it names.
 
 Sources: learn.microsoft.com, "Azure OpenAI REST API reference" (``/openai/deployments``), "Azure OpenAI v1 API"
 (``/openai/v1``), "Azure AI Foundry REST API" (``/api/projects``); Azure Machine Learning, "Model Inference API"
@@ -19,7 +19,7 @@ from emulator.vendors.azure.settings import AzureSettings
 Kind = Literal["root", "models", "endpoint", "deployment", "v1", "dated", "project", "anthropic"]
 
 INFERENCE: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deployment", "v1"})
-"""Where chat, completions and embeddings are."""
+"""Kinds of URLs that serve chat, completions and embeddings."""
 RESPONSES: frozenset[Kind] = frozenset({"v1", "dated"})
 
 _BASES = (
@@ -36,11 +36,11 @@ _KINDS: tuple[Kind, ...] = ("endpoint", "deployment", "v1", "dated", "anthropic"
 
 @fast_dataclass(frozen=True, slots=True)
 class UrlKind:
-    """Where a request arrives.
+    """Classification of a URL.
 
     Fields:
-        base: what stands before a route, without the slashes around it.
-        deployment: the one that the path names; empty if it names none.
+        base: the part before the route, without the slashes around it.
+        deployment: named by the path; empty if it names none.
     """
 
     kind: Kind = "root"
@@ -49,16 +49,16 @@ class UrlKind:
 
     @property
     def is_openai(self) -> bool:
-        """It speaks Azure OpenAI."""
+        """Whether the path speaks Azure OpenAI."""
         return self.kind in ("deployment", "v1", "dated")
 
     @property
     def is_dated(self) -> bool:
-        """It asks for an ``api-version`` with a date."""
+        """Whether the path takes a dated ``api-version``."""
         return self.kind not in ("v1", "anthropic")
 
     def has_route(self, request: Request, kinds: Collection[Kind]) -> bool:
-        """A route of services of these kinds stands right below the base; at the root anything may stand before it."""
+        """Return whether a route of these kinds is right below the base; at the root, below any prefix."""
         if self.kind == "root":
             return "root" in kinds
         prefix = request.params.get("prefix")
@@ -67,7 +67,7 @@ class UrlKind:
         return self.kind in kinds and prefix == self.base
 
     def settings(self, settings: AzureSettings) -> AzureSettings:
-        """The vendor's settings in the dialect that is spoken here."""
+        """Return the vendor's settings in the dialect of the path."""
         if self.kind == "root":
             return settings
         if self.is_openai:
@@ -81,17 +81,17 @@ _ROOT = UrlKind()
 
 
 def classify_url(request: Request) -> UrlKind:
-    """Where a request arrives; before the path of a resource may stand a gateway's own."""
-    return _read(request.path)
+    """Classify the URL of a request; a gateway's own prefix may precede the path of a resource."""
+    return _classify_path(request.path)
 
 
 def name_provider(path: str) -> str:
-    """As OpenTelemetry names it. Source: semantic-conventions-genai, ``gen_ai.provider.name``."""
-    return "azure.ai.openai" if _read(path).is_openai else "azure.ai.inference"
+    """Return OpenTelemetry's provider name. Source: semantic-conventions-genai, ``gen_ai.provider.name``."""
+    return "azure.ai.openai" if _classify_path(path).is_openai else "azure.ai.inference"
 
 
 @lru(1024)
-def _read(path: str) -> UrlKind:
+def _classify_path(path: str) -> UrlKind:
     for kind, pattern in zip(_KINDS, _BASES, strict=True):
         found = pattern.fullmatch(path)
         if found is not None:

@@ -5,7 +5,7 @@ import pytest
 from emulator.core.json import JSON, as_object
 from emulator.core.requests import Deployment
 from emulator.vendors.azure.extra_parameters import check_parameters
-from emulator.vendors.azure.models import describe, list_deployments, read_catalogue, read_parameters, read_traits
+from emulator.vendors.azure.models import build_info, list_deployments, read_catalogue, read_parameters, read_traits
 from emulator.vendors.azure.settings import PROFILES, AzureSettings
 from tests.vendors.azure.service import serve
 
@@ -85,7 +85,7 @@ def test_every_rule_about_a_parameter_is_known() -> None:
 def test_nobody_is_without_a_name(name: str, model: str, provider: str, profile: str) -> None:
     deployment = Deployment(vendor="azure", name=name, model=model)
     settings = AzureSettings.model_validate({"profile": profile})
-    info = as_object(describe(deployment, read_traits(deployment), settings))
+    info = as_object(build_info(deployment, read_traits(deployment), settings))
     assert info["model_provider_name"] == provider
     assert all(info.values())
 

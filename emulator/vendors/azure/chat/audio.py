@@ -1,4 +1,4 @@
-"""Answers that are spoken: silence as long as the words take, in a form that players open.
+"""Audio answers: silence as long as the speech would take, in formats that players open.
 
 Sources: openai-python, ``types/chat/chat_completion_audio.py``; learn.microsoft.com, "Quickstart: audio generation".
 """
@@ -15,44 +15,44 @@ from emulator.encoding.audio import ENCODERS, RATE, TOKEN
 from emulator.vendors.azure.errors import refusals
 
 AudioFormat = Literal["wav", "pcm16", "mp3", "flac", "opus", "aac"]
-_LIFE = 3600  # seconds that the service remembers what it said
-_FRAME = b"\xff\xfb\x90\xc4" + bytes(413)  # 128 kbit/s, 44.1 kHz: twenty-six milliseconds of nothing
-_HEAD = struct.Struct("<4sI4s4sIHHIIHH4sI")  # of a WAV file, as its sound begins
+_LIFETIME = 3600  # seconds until ``expires_at``
+_MP3_FRAME = b"\xff\xfb\x90\xc4" + bytes(413)  # 128 kbit/s, 44.1 kHz: twenty-six milliseconds of silence
+_WAV_HEAD = struct.Struct("<4sI4s4sIHHIIHH4sI")  # header of a WAV file
 
 
 def read_format(wanted: AudioFormat, *, stream: bool) -> AudioFormat:
-    """The form of the sound.
+    """Return the audio format.
 
     Raises:
-        EmulatedError: it is not spoken in that form in a stream.
+        EmulatedError: a stream does not support the format.
     """
     if stream and wanted != "pcm16":
-        raise _refuse_stream(wanted)
+        raise _error_stream(wanted)
     return wanted
 
 
-def _refuse_stream(wanted: str) -> EmulatedError:
-    """Source: openai/openai-python issue threads."""
+def _error_stream(wanted: str) -> EmulatedError:
+    """Return the error of a format that streams lack. Source: openai/openai-python issue threads."""
     text = f"Unsupported value: 'audio.format' does not support '{wanted}' when stream=true."
     return refusals.contradicts(f"{text} Supported values are: 'pcm16'.", "audio.format", "unsupported_value")
 
 
 def make_sound(tokens: int, form: AudioFormat) -> bytes:
-    """Silence for so many tokens."""
+    """Return silence of the length of ``tokens``."""
     if form == "mp3":
-        return _FRAME * max(1, tokens)
+        return _MP3_FRAME * max(1, tokens)
     if form in ENCODERS:
         return ENCODERS[form](tokens)
     samples = bytes(2 * TOKEN * tokens)
     if form == "pcm16":
         return samples
     size = len(samples)
-    shape = (16, 1, 1, RATE, 2 * RATE, 2, 16)  # plain numbers, one channel, two bytes each
-    return _HEAD.pack(b"RIFF", 36 + size, b"WAVE", b"fmt ", *shape, b"data", size) + samples
+    shape = (16, 1, 1, RATE, 2 * RATE, 2, 16)  # PCM, one channel, two bytes a sample
+    return _WAV_HEAD.pack(b"RIFF", 36 + size, b"WAVE", b"fmt ", *shape, b"data", size) + samples
 
 
 def encode_sound(choice: Choice, form: AudioFormat) -> str:
-    """The sound of a whole choice, in base64."""
+    """Return the audio of a whole choice, in base64."""
     return b64encode(make_sound(len(choice.tokens), form)).decode()
 
 
@@ -61,11 +61,11 @@ def name_sound(plan: Plan, index: int) -> str:
 
 
 def expires(plan: Plan) -> int:
-    return int(plan.created) + _LIFE
+    return int(plan.created) + _LIFETIME
 
 
 def shape_sound(plan: Plan, choice: Choice, index: int, form: AudioFormat) -> Object:
-    """The member ``audio`` of a message."""
+    """Return the member ``audio`` of a message."""
     return {
         "id": name_sound(plan, index),
         "data": encode_sound(choice, form),

@@ -1,7 +1,7 @@
-"""Custom tools of Azure OpenAI: their argument is a text, free or as a grammar wants it, and no JSON.
+"""Custom tools of Azure OpenAI: the argument is a text, optionally constrained by a grammar.
 
 Source: openai-python, ``types/chat/chat_completion_custom_tool_param.py`` and
-``chat_completion_message_custom_tool_call.py``. The words for a broken grammar are ``unverified``.
+``chat_completion_message_custom_tool_call.py``. The error text of a broken grammar is ``unverified``.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, model_validator
 
 from emulator.core.json import JSON
-from emulator.encoding.lark import BadGrammarError, input_schema
+from emulator.encoding.lark import BadGrammarError, build_input_schema
 from emulator.vendors.azure.chat.models import CalledFunction, CalledTool, FunctionObject, ToolDefinition
 from emulator.vendors.azure.decoder import WireModel
 
@@ -18,13 +18,13 @@ _FREE: dict[str, JSON] = {"type": "string"}
 
 
 def find_schema(name: str, syntax: str, definition: str) -> dict[str, JSON]:
-    """The JSON Schema of texts that a tool's grammar takes.
+    """Return the JSON Schema of texts that a tool's grammar takes.
 
     Raises:
-        ValueError: it is no grammar.
+        ValueError: the grammar is invalid.
     """
     try:
-        return input_schema(syntax, definition)
+        return build_input_schema(syntax, definition)
     except BadGrammarError as error:
         raise ValueError(f"the grammar of '{name}' is not valid {syntax}: {error}.") from None
 
@@ -39,14 +39,14 @@ class CustomFormat(WireModel):
     grammar: Grammar | None = None
 
     @model_validator(mode="after")
-    def _check_grammar(self) -> Self:
+    def _validate_grammar(self) -> Self:
         if self.type == "grammar" and self.grammar is None:
             raise ValueError("expected a grammar.")
         return self
 
 
 class CustomObject(FunctionObject):
-    """What a custom tool is; to the model it is a function of one text."""
+    """A custom tool; the generator treats it as a function of one text."""
 
     model_config = ConfigDict(strict=True)
     bare: ClassVar[bool] = True
@@ -61,7 +61,7 @@ class CustomObject(FunctionObject):
 
 
 class CustomTool(WireModel):
-    """An entry of ``tools``."""
+    """Custom tool in ``tools``."""
 
     type: Literal["custom"]
     custom: CustomObject
@@ -72,7 +72,7 @@ class CustomTool(WireModel):
 
 
 class StrictFunction(FunctionObject):
-    """A function whose schema may have to be followed strictly."""
+    """Function with an optional strict schema."""
 
     model_config = ConfigDict(strict=True)
 
@@ -80,7 +80,7 @@ class StrictFunction(FunctionObject):
 
 
 class FunctionTool(ToolDefinition):
-    """The other kind, which errors list beside it."""
+    """Function in ``tools``; errors about ``type`` list both kinds."""
 
     type: Literal["function", "custom"]  # type: ignore[assignment]
     function: StrictFunction
@@ -90,7 +90,7 @@ AnyTool = FunctionTool | CustomTool
 
 
 def read_tool(value: JSON) -> AnyTool:
-    """One entry of ``tools``."""
+    """Parse an item of ``tools``."""
     if isinstance(value, Mapping) and value.get("type") == "custom":
         return CustomTool.model_validate(value)
     return FunctionTool.model_validate(value, from_attributes=True)
@@ -102,7 +102,7 @@ class CalledCustom(WireModel):
 
 
 class CalledCustomTool(WireModel):
-    """An entry of an assistant message's ``tool_calls``."""
+    """Custom tool call in an assistant message's ``tool_calls``."""
 
     id: str
     type: Literal["custom"]
@@ -117,14 +117,14 @@ AnyCall = CalledTool | CalledCustomTool
 
 
 def read_call(value: JSON) -> AnyCall:
-    """One entry of an assistant message's ``tool_calls``."""
+    """Parse an item of an assistant message's ``tool_calls``."""
     if isinstance(value, Mapping) and value.get("type") == "custom":
         return CalledCustomTool.model_validate(value)
     return CalledTool.model_validate(value, from_attributes=True)
 
 
 def name_function(choice: JSON) -> JSON:
-    """A choice of a custom tool as one of a function."""
+    """Convert a choice of a custom tool to one of a function."""
     if isinstance(choice, Mapping) and choice.get("type") == "custom":
         return {"type": "function", "function": choice.get("custom")}
     return choice

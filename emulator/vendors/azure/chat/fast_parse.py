@@ -1,4 +1,4 @@
-"""The usual chat request: found out once per deployment and dialect, what is left to be read of each."""
+"""Fast parser of common chat requests, with one codec per deployment and dialect."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _JSON = "application/json"
 
 
 def fast_parse(request: Request, service: AzureService) -> InferenceCall | None:
-    """The call that :func:`emulator.vendors.azure.chat.parse.parse_chat` would make of a usual request."""
+    """Return the call that ``parse_chat`` would return for a common request; ``None`` for any other request."""
     headers = request.headers
     if "extra-parameters" in headers or "azureml-model-deployment" in headers:
         return None
     body = read_body(request) if headers.get("Content-Type", _JSON) == _JSON else None
-    said = () if body is None else read_texts(body)
-    if body is None or not said:
+    messages = () if body is None else read_texts(body)
+    if body is None or not messages:
         return None
-    wanted, stream = read_limit(body), body.get("stream", False)
-    if wanted is None or type(stream) is not bool:
+    max_tokens, stream = read_limit(body), body.get("stream", False)
+    if max_tokens is None or type(stream) is not bool:
         return None
     try:
         surface, settings = check_place(request, service, INFERENCE)
@@ -37,21 +37,21 @@ def fast_parse(request: Request, service: AzureService) -> InferenceCall | None:
             return None
         habits = service.profiles[deployment.name][settings.profile]
         codec = _find_codec(habits, deployment.task)
-        if codec is None or (habits.openai and wanted > (deployment.max_output or wanted)):
+        if codec is None or (habits.openai and max_tokens > (deployment.max_output or max_tokens)):
             return None
-        count, language = service.count_texts(said, deployment)
-        limit = limit_tokens(wanted or None, habits.default_tokens, deployment, count, settings)
+        count, language = service.count_texts(messages, deployment)
+        limit = limit_tokens(max_tokens or None, habits.default_tokens, deployment, count, settings)
     except EmulatedError:
         return None
-    ask = ChatRequest(said, SAMPLINGS[limit], parallel=habits.openai, language=language)
-    return InferenceCall(deployment, ask, codec, stream, (count,), True)
+    chat_request = ChatRequest(messages, SAMPLINGS[limit], parallel=habits.openai, language=language)
+    return InferenceCall(deployment, chat_request, codec, stream, (count,), True)
 
 
 @scenario_lru
 def _find_codec(habits: DeploymentProfile, task: str) -> Codec | None:
-    """What words all usual answers of a deployment; ``None``: it has more to say to its chats."""
+    """Return the codec of a deployment's common chat requests; ``None`` if it needs the full parser."""
     roles = habits.traits.get("roles")
-    talks = not isinstance(roles, list) or all(role in roles for role in ROLES)
-    if task != "chat" or habits.api or habits.reasoning or not talks or not FIELDS.isdisjoint(habits.parameters):
+    has_roles = not isinstance(roles, list) or all(role in roles for role in ROLES)
+    if task != "chat" or habits.api or habits.reasoning or not has_roles or not FIELDS.isdisjoint(habits.parameters):
         return None
     return ChatCodec(habits=habits, usage=not habits.openai, named_tool=False)

@@ -1,4 +1,4 @@
-"""What the container checks beyond types, and what a model can do."""
+"""Validate a chat request against the container's rules and the model's features."""
 
 from emulator.vendors.azure.chat.messages import check_media, check_roles, find_incomplete
 from emulator.vendors.azure.chat.models import ChatBody, ResponseFormat
@@ -10,7 +10,7 @@ from emulator.vendors.azure.settings import AzureSettings
 
 
 def check_rules(wire: ChatBody, settings: AzureSettings) -> None:
-    """What the container checks beyond types; the switches say how much.
+    """Raise for violations of the container's rules beyond types, as the settings' switches select them.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``.
@@ -25,7 +25,7 @@ def check_rules(wire: ChatBody, settings: AzureSettings) -> None:
 
 
 def check_features(wire: ChatBody, habits: DeploymentProfile) -> None:
-    """Refuse what is part of the API but not of this model.
+    """Raise for a feature of the API that the model lacks.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
@@ -33,7 +33,7 @@ def check_features(wire: ChatBody, habits: DeploymentProfile) -> None:
     check_roles(wire.messages, habits)
     check_media(wire.messages, habits)
     if wire.response_format is not None:
-        _check_format(wire.response_format, habits)
+        _validate_format(wire.response_format, habits)
     if wire.tools is not None or wire.tool_choice is not None:
         check_tools(wire, habits)
     check_penalties(wire, habits)
@@ -41,7 +41,7 @@ def check_features(wire: ChatBody, habits: DeploymentProfile) -> None:
         raise refusals.not_supported(("modalities",), wire.modalities)
 
 
-def _check_format(wanted: ResponseFormat, habits: DeploymentProfile) -> None:
+def _validate_format(wanted: ResponseFormat, habits: DeploymentProfile) -> None:
     feature = "json" if wanted.type == "json_object" else wanted.type
     if not habits.supports(feature):
         raise refusals.not_supported(("response_format",), wanted.type)

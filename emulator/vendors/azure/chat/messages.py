@@ -1,4 +1,4 @@
-"""Messages of a conversation: what the container checks of them beyond types, and what they say."""
+"""Validate and parse the messages of a chat request."""
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
@@ -12,29 +12,29 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.settings import AzureSettings
 
-_SHOWN = 64  # characters of what is no base64
-_SPOKEN = frozenset({"system", "developer", "user"})
+_MAX_ECHO = 64  # characters of invalid base64 that an error repeats
+_CONTENT_ROLES = frozenset({"system", "developer", "user"})
 _FEATURES = {"image": "vision", "image_url": "vision", "file": "vision", "input_audio": "audio", "audio_url": "audio"}
 
 
 def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) -> list[ErrorDetails]:
-    """Violations of messages without what their role asks for."""
+    """Return the violations of messages that lack a field of their role."""
     errors: list[ErrorDetails] = []
     for position, message in enumerate(messages):
-        if message.content is None and message.role in _SPOKEN:
-            errors.append(_missing(position, "content", message))
+        if message.content is None and message.role in _CONTENT_ROLES:
+            errors.append(_build_missing(position, "content", message))
         elif message.role == "tool" and message.tool_call_id is None and settings.require_tool_call_id:
-            errors.append(_missing(position, "tool_call_id", message))
+            errors.append(_build_missing(position, "tool_call_id", message))
     return errors
 
 
-def _missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
+def _build_missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
     value = message.model_dump(mode="json", exclude_unset=True, warnings=False)
     return {"type": "missing", "loc": ("messages", position, field), "msg": "Field required", "input": value}
 
 
 def check_media(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> None:
-    """Refuse pictures and sounds to a model that does not take them.
+    """Raise for images or audio that the model does not take.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
@@ -42,12 +42,12 @@ def check_media(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> N
     for number, message in enumerate(messages):
         if isinstance(message.content, list):
             for position, part in enumerate(message.content):
-                _check_part(part, habits)
+                _validate_part(part, habits)
                 check_data(_list_data(part), ("messages", number, "content", position), habits)
 
 
 def _list_data(part: Part) -> Mapping[str, str]:
-    """What a part holds that may be base64, by its place in the part."""
+    """Return the texts of a part that may be base64, by their path in the part."""
     found: dict[str, str | None] = {
         "content": part.content if part.type in _FEATURES else None,
         "image_url.url": part.image_url.url if part.image_url else None,
@@ -59,10 +59,10 @@ def _list_data(part: Part) -> Mapping[str, str]:
 
 
 def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: DeploymentProfile) -> None:
-    """Refuse base64 that is none; texts by their place below ``place``, URLs among them.
+    """Raise for invalid base64 in texts, given by their path below ``place``; plain URLs are accepted.
 
     Raises:
-        EmulatedError: ``INVALID_PARAMETER``; the words of Azure OpenAI are ``unverified``.
+        EmulatedError: ``INVALID_PARAMETER``; the texts of Azure OpenAI are ``unverified``.
     """
     for name, text in data.items():
         encoded = text.partition(";base64,")[2] if text.startswith("data:") else text
@@ -78,12 +78,12 @@ def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: De
                 kind = name.partition(".")[0]
                 raise refusals.contradicts(f"Invalid base64 {kind}.", None, "invalid_base64") from None
             raise refusals.breaks_schema(
-                [{"type": "value_error", "loc": where, "msg": "Value error, invalid base64", "input": text[:_SHOWN]}]
+                [{"type": "value_error", "loc": where, "msg": "Value error, invalid base64", "input": text[:_MAX_ECHO]}]
             ) from None
 
 
 def check_roles(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> None:
-    """Refuse a role that the model does not know.
+    """Raise for a role that the model does not take.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
@@ -94,7 +94,7 @@ def check_roles(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> N
             raise refusals.unsupported_value(("messages", position, "role"), message.role, as_array(roles))
 
 
-def _check_part(part: Part, habits: DeploymentProfile) -> None:
+def _validate_part(part: Part, habits: DeploymentProfile) -> None:
     kind = part.type.value
     feature = _FEATURES.get(kind)
     if feature is not None and not habits.supports(feature):
@@ -102,7 +102,7 @@ def _check_part(part: Part, habits: DeploymentProfile) -> None:
 
 
 def read_message(message: ChatMessage) -> Message:
-    """One turn; the payload of a text part may stand under ``text`` or ``content``."""
+    """Return a message; the text of a text part is under ``text`` or ``content``."""
     content = message.content
     calls = message.tool_calls
     if isinstance(content, str) and calls is None and message.tool_call_id is None:
@@ -117,12 +117,12 @@ def read_message(message: ChatMessage) -> Message:
         role="tool" if message.role == "function" else message.role,
         text=text,
         media=media,
-        tool_calls=tuple([_read_call(call, position) for position, call in enumerate(calls or ())]),
+        tool_calls=tuple([_parse_call(call, position) for position, call in enumerate(calls or ())]),
         tool_call_id=message.tool_call_id,
     )
 
 
-def _read_call(call: CalledTool, position: int) -> ToolCall:
-    """A call made before; one without an id gets the container's. Source: azureml-assets, foundation/model/serve."""
+def _parse_call(call: CalledTool, position: int) -> ToolCall:
+    """Parse an earlier call; one without an id gets the container's. Source: azureml-assets, foundation/model/serve."""
     function = call.function
     return ToolCall(call.id or f"call_{function.name}_{position}", function.name, function.arguments)

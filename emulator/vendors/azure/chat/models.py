@@ -1,4 +1,4 @@
-"""Request bodies as pydantic reads them; the real service is a pydantic container, and its error lists are seen.
+"""Request models of chat completions; pydantic's violations appear in the service's errors.
 
 Sources: Azure Machine Learning reference, Chat Completions (2024-04-01-preview); Azure/azure-rest-api-specs,
 specification/ai/ModelInference; Azure/azureml-assets, foundation/model/serve/api_server_setup/protocol.py.
@@ -81,7 +81,7 @@ class AudioUrl(WireModel):
 
 
 class Part(WireModel):
-    """One part of a message, its payload under the name of its type or, as documented first, under ``content``."""
+    """Part of a message; its payload is under the name of its type or under ``content``."""
 
     type: StrEnum
     content: str | None = None
@@ -93,7 +93,7 @@ class Part(WireModel):
     audio_url: AudioUrl | None = None
 
     @model_validator(mode="after")
-    def _check_payload(self) -> Self:
+    def _validate_payload(self) -> Self:
         kind = self.type.value
         if self.content is None and getattr(self, kind, None) is None:
             raise ValueError(f"Content part type is {kind} but {kind} is not provided.")
@@ -101,12 +101,11 @@ class Part(WireModel):
 
     @property
     def written(self) -> str:
-        """The text of a text part."""
         return (self.content if self.text is None else self.text) or ""
 
 
 class ContentPart(Part):
-    """One part as the container takes it."""
+    """Part of a message to the container."""
 
     type: PartType
 
@@ -124,11 +123,11 @@ class CalledTool(WireModel):
     function: CalledFunction
 
 
-_ROLES = "'system', 'user', 'assistant' or 'tool'"  # ``developer`` came later and is let through beside them
+_ROLES = "'system', 'user', 'assistant' or 'tool'"  # ``developer`` came later and is accepted as well
 
 
 class _RoleSchema:
-    """One of the roles; the error is that of the container's enumeration."""
+    """Role of a message; the error is that of the container's enumeration."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -136,34 +135,34 @@ class _RoleSchema:
         return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
 
 
-_MANY = 1000  # parts of one message; nobody reads as many violations
+_MAX_PARTS = 1000  # parts of one message that are validated once there are more
 P = TypeVar("P", bound=Part)
 _PARTS = TypeAdapter(list[ContentPart])
 Content = str | Sequence[Part] | None
 
 
-def _read_content(value: JSON) -> Content:
+def _parse_content(value: JSON) -> Content:
     return read_content(value, _PARTS)
 
 
 def read_content(value: JSON, parts: TypeAdapter[list[P]]) -> str | list[P] | None:
-    """A text, or parts of such kinds; else the violations of both."""
+    """Return a text or validated parts; raise the violations of both types for any other value."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
-        if len(value) > _MANY:
-            parts.validate_python(value[:_MANY], from_attributes=True)
+        if len(value) > _MAX_PARTS:
+            parts.validate_python(value[:_MAX_PARTS], from_attributes=True)
         return parts.validate_python(value, from_attributes=True)
-    neither: list[InitErrorDetails] = [
+    violations: list[InitErrorDetails] = [
         {"type": "string_type", "loc": ("str",), "input": value},
         {"type": "list_type", "loc": ("list[ContentPart]",), "input": value},
     ]
-    raise ValidationError.from_exception_data("content", neither)
+    raise ValidationError.from_exception_data("content", violations)
 
 
 class ChatMessage(WireModel):
     role: Annotated[str, _RoleSchema]
-    content: Annotated[Content, PlainValidator(_read_content)] = None
+    content: Annotated[Content, PlainValidator(_parse_content)] = None
     tool_calls: list[CalledTool] | None = None
     tool_call_id: str | None = None
     name: str | None = None
@@ -200,7 +199,7 @@ class AllowedTools(WireModel):
 
 
 class AllowedToolsChoice(WireModel):
-    """``tool_choice`` that narrows the tools on offer; only Azure OpenAI has it."""
+    """``tool_choice`` that narrows the offered tools; only Azure OpenAI has it."""
 
     type: Literal["allowed_tools"]
     allowed_tools: AllowedTools
@@ -210,7 +209,7 @@ ToolChoice = ToolMode | NamedToolChoice | AllowedToolsChoice | None
 _TOOL_MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
 
 
-def _read_tool_choice(value: JSON) -> ToolChoice:
+def _parse_tool_choice(value: JSON) -> ToolChoice:
     return NamedToolChoice.model_validate(value) if isinstance(value, dict) else _TOOL_MODE.validate_python(value)
 
 
@@ -221,18 +220,18 @@ class JsonSchemaFormat(WireModel):
     strict: bool | None = None
 
 
-def _check_format(kind: str) -> str:
+def _validate_format(kind: str) -> str:
     if kind not in _FORMATS:
         raise ValueError(f"Response format was {kind} but must be either 'text' or 'json_object'.")
     return kind
 
 
 class ResponseFormat(WireModel):
-    type: Annotated[str, AfterValidator(_check_format)]
+    type: Annotated[str, AfterValidator(_validate_format)]
     json_schema: JsonSchemaFormat | None = None
 
     @model_validator(mode="after")
-    def _check_schema(self) -> Self:
+    def _validate_schema(self) -> Self:
         if self.type == "json_schema" and self.json_schema is None:
             raise ValueError(NO_SCHEMA)
         return self
@@ -243,12 +242,12 @@ class ResponseFormat(WireModel):
 
     @property
     def wanted_schema(self) -> JSON:
-        """The schema of ``json_schema``; any other format has none."""
+        """Schema of ``json_schema``; ``None`` for other formats."""
         return self.json_schema.schema_ if self.type == "json_schema" and self.json_schema is not None else None
 
 
 class Conversation(WireModel):
-    """Apart from the other fields, so that its violations are listed before theirs."""
+    """Base of chat bodies; pydantic lists the violations of ``messages`` first."""
 
     messages: Annotated[list[ChatMessage], AfterValidator(check_messages)]
 
@@ -257,12 +256,12 @@ class ChatBody(SamplingFields, Conversation):
     """``POST /chat/completions``."""
 
     response_format: ResponseFormat | None = None
-    tool_choice: Annotated[ToolChoice, PlainValidator(_read_tool_choice)] = None
+    tool_choice: Annotated[ToolChoice, PlainValidator(_parse_tool_choice)] = None
     tools: Annotated[list[ToolDefinition], Field(min_length=1)] | None = None
     modalities: list[Literal["text", "audio"]] | None = None
 
 
 class StrictChatRequest(ChatBody):
-    """The same; a number or boolean in a string is no number or boolean."""
+    """Chat body that accepts no number or boolean in a string."""
 
     model_config = ConfigDict(strict=True)

@@ -47,8 +47,8 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import OF_ENGINES, StrictChatExtras, Verbosity
 
 _ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
-_MOST_STOPS = 4
-_MOST_TOOLS = 128
+_MAX_STOPS = 4
+_MAX_TOOLS = 128
 
 
 class OpenAIPartType(StrEnum):
@@ -60,7 +60,7 @@ class OpenAIPartType(StrEnum):
 
 
 class OpenAIPart(Part):
-    """One part as Azure OpenAI takes it."""
+    """Part of a message to Azure OpenAI."""
 
     type: OpenAIPartType
     refusal: str | None = None
@@ -81,7 +81,7 @@ class _RoleSchema:
 _PARTS = TypeAdapter(Annotated[list[OpenAIPart], Field(min_length=1)])
 
 
-def _read_content(value: JSON) -> Content:
+def _parse_content(value: JSON) -> Content:
     return read_content(value, _PARTS)
 
 
@@ -89,24 +89,24 @@ class OpenAIMessage(ChatMessage):
     role: Annotated[str, _RoleSchema]
     name: Annotated[str, Field(pattern=r"^[^\s<|\\/>]+$")] | None = None
     tool_calls: list[Annotated[AnyCall, PlainValidator(read_call)]] | None = None  # type: ignore[assignment]
-    content: Annotated[Content, PlainValidator(_read_content)] = None
+    content: Annotated[Content, PlainValidator(_parse_content)] = None
     function_call: CalledFunction | None = None
     refusal: str | None = None
     audio: dict[str, JSON] | None = None
 
 
-class _NamedTools(AllowedTools):
+class _AllowedTools(AllowedTools):
     tools: list[Annotated[NamedToolChoice, BeforeValidator(name_function)]]
 
 
 class OpenAIAllowedTools(AllowedToolsChoice):
-    allowed_tools: _NamedTools
+    allowed_tools: _AllowedTools
 
 
 _MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
 
 
-def _read_choice(value: JSON) -> ToolChoice:
+def _parse_choice(value: JSON) -> ToolChoice:
     if not isinstance(value, dict):
         return _MODE.validate_python(value)
     if value.get("type") == "allowed_tools":
@@ -114,20 +114,20 @@ def _read_choice(value: JSON) -> ToolChoice:
     return NamedToolChoice.model_validate(name_function(value))
 
 
-_Tools = Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1, max_length=_MOST_TOOLS)]
+_Tools = Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1, max_length=_MAX_TOOLS)]
 
 
 class OpenAIChatBody(StrictChatRequest):
-    """What Azure OpenAI shares with Model Inference, as it takes it."""
+    """Chat body of Azure OpenAI: the fields shared with Model Inference."""
 
     max_tokens: Annotated[Integer, Field(ge=1)] | None = None
     tools: _Tools | None = None  # type: ignore[assignment]
     messages: Annotated[list[OpenAIMessage], AfterValidator(check_messages)]  # type: ignore[assignment]
-    tool_choice: Annotated[ToolChoice, PlainValidator(_read_choice)] = None
+    tool_choice: Annotated[ToolChoice, PlainValidator(_parse_choice)] = None
 
 
 class Voice(WireModel):
-    """``audio``: how an answer sounds."""
+    """``audio``: voice and format of an audio answer."""
 
     voice: str | dict[str, JSON]
     format: Literal["wav", "aac", "mp3", "flac", "opus", "pcm16"]
@@ -144,13 +144,13 @@ Metadata = Annotated[
 
 
 class OpenAIChatExtras(StrictChatExtras):
-    """The fields that Model Inference does not have."""
+    """Fields of Azure OpenAI that Model Inference lacks."""
 
     model_config = ConfigDict(strict=True)
 
     audio: Voice | None = None
     function_call: Literal["none", "auto"] | ChosenFunction | None = None
-    functions: Annotated[list[FunctionObject], Field(min_length=1, max_length=_MOST_TOOLS)] | None = None
+    functions: Annotated[list[FunctionObject], Field(min_length=1, max_length=_MAX_TOOLS)] | None = None
     max_completion_tokens: Annotated[Integer, Field(ge=1)] | None = None
     metadata: Metadata | None = None
     moderation: dict[str, JSON] | None = None
@@ -169,11 +169,11 @@ class OpenAIChatExtras(StrictChatExtras):
 
 NO_OPENAI_EXTRAS = OpenAIChatExtras()
 NATIVE = frozenset(OpenAIChatExtras.model_fields) - OF_ENGINES - {"best_of"}
-"""The fields beyond Model Inference that Azure OpenAI knows."""
+"""Fields beyond Model Inference that Azure OpenAI accepts."""
 
 
 def check_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
-    """Refuse fields that do not go together.
+    """Raise for contradicting fields.
 
     Raises:
         EmulatedError: 400.
@@ -187,20 +187,20 @@ def check_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
     if extras.top_logprobs and not extras.logprobs:
         text = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
         raise refusals.contradicts(text, "top_logprobs")
-    if isinstance(wire.stop, list) and len(wire.stop) > _MOST_STOPS:
-        text = f"Invalid 'stop': array too long. Expected an array with maximum length {_MOST_STOPS}, but got an array"
+    if isinstance(wire.stop, list) and len(wire.stop) > _MAX_STOPS:
+        text = f"Invalid 'stop': array too long. Expected an array with maximum length {_MAX_STOPS}, but got an array"
         raise refusals.contradicts(f"{text} with length {len(wire.stop)} instead.", "stop", "array_above_max_length")
     if extras.parallel_tool_calls is not None and not wire.tools:
         text = "'parallel_tool_calls' is only allowed when 'tools' are specified."
         text = f"Invalid value for 'parallel_tool_calls': {text}"
         raise refusals.contradicts(text, "parallel_tool_calls")
-    _check_functions(extras)
-    _check_json_mode(wire)
-    _check_contents(wire.messages)
-    _check_answers(wire.messages)
+    _validate_functions(extras)
+    _validate_json_mode(wire)
+    _validate_contents(wire.messages)
+    _validate_answers(wire.messages)
 
 
-def _check_functions(extras: OpenAIChatExtras) -> None:
+def _validate_functions(extras: OpenAIChatExtras) -> None:
     choice = extras.function_call
     if choice is not None and not extras.functions:
         text = "Invalid value for 'function_call': 'function_call' is only allowed when 'functions' are specified."
@@ -211,8 +211,8 @@ def _check_functions(extras: OpenAIChatExtras) -> None:
         raise refusals.contradicts(f"Invalid value for 'function_call': {text}", "function_call")
 
 
-def _check_contents(messages: Sequence[ChatMessage]) -> None:
-    """Only an assistant that calls something may say nothing; addresses of pictures are addresses."""
+def _validate_contents(messages: Sequence[ChatMessage]) -> None:
+    """Validate contents: only an assistant message with calls may lack one; image URLs have a known scheme."""
     for position, message in enumerate(messages):
         assert isinstance(message, OpenAIMessage)
         calls = message.tool_calls or message.function_call or message.refusal or message.audio
@@ -228,18 +228,18 @@ def _check_contents(messages: Sequence[ChatMessage]) -> None:
                 raise refusals.contradicts(text, path, "invalid_value")
 
 
-def _check_json_mode(wire: ChatBody) -> None:
+def _validate_json_mode(wire: ChatBody) -> None:
     wanted = wire.response_format
     if wanted is None or wanted.type != "json_object":
         return
-    said = dump_text([message.model_dump(mode="json", include={"content"}) for message in wire.messages])
-    if "json" not in said.lower():
+    contents = dump_text([message.model_dump(mode="json", include={"content"}) for message in wire.messages])
+    if "json" not in contents.lower():
         text = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
         raise refusals.contradicts(text, "messages")
 
 
-def _check_answers(messages: Sequence[ChatMessage]) -> None:
-    """Every tool call has its answer right after it, and no answer comes without its call."""
+def _validate_answers(messages: Sequence[ChatMessage]) -> None:
+    """Validate that every tool call is answered directly after it, and every tool message answers a call."""
     waiting: list[str] = []
     for position, message in enumerate(messages):
         if message.role == "tool":
@@ -251,12 +251,12 @@ def _check_answers(messages: Sequence[ChatMessage]) -> None:
                 raise refusals.contradicts(text, f"messages.[{position}].role")
             waiting.remove(str(message.tool_call_id))
             continue
-        _refuse_unanswered(waiting, position)
+        _validate_answered(waiting, position)
         waiting = [str(call.id) for call in message.tool_calls or ()]
-    _refuse_unanswered(waiting, len(messages))
+    _validate_answered(waiting, len(messages))
 
 
-def _refuse_unanswered(waiting: Sequence[str], position: int) -> None:
+def _validate_answered(waiting: Sequence[str], position: int) -> None:
     if waiting:
         text = (
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -266,7 +266,7 @@ def _refuse_unanswered(waiting: Sequence[str], position: int) -> None:
 
 
 def check_schemas(wire: ChatBody) -> None:
-    """Refuse a schema that the service cannot follow.
+    """Raise for a schema that the service does not support.
 
     Raises:
         EmulatedError: 400.
@@ -283,7 +283,7 @@ def check_schemas(wire: ChatBody) -> None:
 
 
 def check_parameters(name: str, parameters: Mapping[str, JSON] | None, where: str, *, strict: bool) -> None:
-    """Of a function."""
+    """Raise for an invalid schema of a function."""
     problem = find_problem(parameters, strict=strict) if parameters else None
     if problem is not None:
         text = f"Invalid schema for function '{name}': {problem}"
@@ -291,7 +291,7 @@ def check_parameters(name: str, parameters: Mapping[str, JSON] | None, where: st
 
 
 def check_structure(name: str, schema: Mapping[str, JSON], where: str, code: str | None = None) -> None:
-    """Of a structured answer that has to fit its schema strictly."""
+    """Raise for an invalid strict schema of a structured answer."""
     problem = find_problem(schema, strict=True)
     if problem is not None:
         raise refusals.contradicts(f"Invalid schema for response_format '{name}': {problem}", where, code)

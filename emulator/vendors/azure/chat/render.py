@@ -1,4 +1,4 @@
-"""Answers of ``/chat/completions`` in one piece, and the codec.
+"""Chat codec and complete responses of ``/chat/completions``.
 
 Sources: Azure Machine Learning reference, Chat Completions, sample response (profile ``seed``);
 Azure/azure-sdk-assets, recorded answers of serverless endpoints and of Azure OpenAI (the others).
@@ -30,14 +30,14 @@ from emulator.vendors.azure.profile import DeploymentProfile
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCodec:
-    """Words a chat answer in the form of the profile and the model.
+    """Codec of chat responses in the form of the profile and the model.
 
     Fields:
         usage: a stream ends with token counts.
         named_tool: the request forces one tool by name.
-        functions: tools were offered as ``functions``, so a call of one is ``function_call``.
-        customs: the custom tools that were offered, by name.
-        audio: how an answer sounds that is to be heard.
+        functions: tools were offered as ``functions``, so a call is ``function_call``.
+        customs: names of the offered custom tools.
+        audio: format of an audio answer; ``None`` for text.
     """
 
     habits: DeploymentProfile
@@ -55,7 +55,7 @@ class ChatCodec:
         if self.audio is None and is_plain_text(plan):
             return Response(200, fill(plan, habits), headers)
         if habits.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
-            return Response(400, dump_json(_shape_blocked(plan)), headers)
+            return Response(400, dump_json(_build_blocked(plan)), headers)
         return Response(200, render_whole(plan, self), headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -74,14 +74,14 @@ class ChatCodec:
 
 
 def render_whole(plan: Plan, codec: ChatCodec) -> bytes:
-    """The answer, put together of its parts."""
+    """Encode a response from its parts, without a template."""
     if codec.habits.openai:
         return _render_openai(plan, codec)
     return _render_seed(plan, codec) if codec.habits.profile == "seed" else _render_serverless(plan, codec)
 
 
 def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
-    """Keys in the order of the documented sample; what it lacks follows."""
+    """Encode keys in the order of the documented sample; further keys follow."""
     usage, habits = plan.usage, codec.habits
     return (
         b'{"id":"%b","model":%b,"choices":[%b],"created":%d,"object":"chat.completion","usage":{"prompt_tokens":%d,'
@@ -89,7 +89,7 @@ def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
     ) % (
         draw_answer_id(plan, openai=False).encode(),
         quote(habits.model),
-        b",".join([_shape_seed(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
+        b",".join([_encode_seed_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         usage.prompt_tokens,
         usage.completion_tokens,
@@ -98,20 +98,20 @@ def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
     )
 
 
-def _shape_seed(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    said = collect_message(choice)
+def _encode_seed_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    message = collect_message(choice)
     habits = codec.habits
-    more = _dump_thoughts(said, habits) + _dump_sound(choice, plan, index, codec)
-    if said.calls:
+    more = _encode_reasoning(message, habits) + _encode_audio(choice, plan, index, codec)
+    if message.calls:
         calls: list[Object] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in identify_calls(said.calls, plan, index, habits)
+            for call in identify_calls(message.calls, plan, index, habits)
         ]
         more += b',"tool_calls":%b' % dump_json(calls)
     return b'{"index":%d,"finish_reason":%b,"message":{"role":"assistant","content":%b%b}%b}' % (
         index,
         quote(choice.finish_reason),
-        dump_json("" if codec.audio else _content(choice, said, habits)),
+        dump_json("" if codec.audio else _format_content(choice, message, habits)),
         more,
         b"" if choice.logprobs is None else b',"logprobs":%b' % dump_logprobs(choice),
     )
@@ -120,7 +120,7 @@ def _shape_seed(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> byt
 def _render_serverless(plan: Plan, codec: ChatCodec) -> bytes:
     habits = codec.habits
     return b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion","usage":%b}' % (
-        b",".join([_shape_serverless(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
+        b",".join([_encode_serverless_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         draw_answer_id(plan, openai=False).encode(),
         quote(habits.model),
@@ -128,8 +128,8 @@ def _render_serverless(plan: Plan, codec: ChatCodec) -> bytes:
     )
 
 
-def _shape_serverless(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    said = collect_message(choice)
+def _encode_serverless_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    message = collect_message(choice)
     habits = codec.habits
     calls: list[Object] = [
         {
@@ -137,21 +137,21 @@ def _shape_serverless(choice: Choice, plan: Plan, index: int, codec: ChatCodec) 
             "id": call.id,
             "type": "function",
         }
-        for call in identify_calls(said.calls, plan, index, habits)
+        for call in identify_calls(message.calls, plan, index, habits)
     ]
     return b'{"finish_reason":%b,"index":%d,%b"message":{"content":%b%b,"role":"assistant","tool_calls":%b}}' % (
         quote(choice.finish_reason),
         index,
         b"" if choice.logprobs is None else b'"logprobs":%b,' % dump_logprobs(choice),
-        dump_json("" if codec.audio else _content(choice, said, habits)),
-        _dump_thoughts(said, habits) + _dump_sound(choice, plan, index, codec),
+        dump_json("" if codec.audio else _format_content(choice, message, habits)),
+        _encode_reasoning(message, habits) + _encode_audio(choice, plan, index, codec),
         dump_json(calls) if calls else b"null",
     )
 
 
 def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
     habits = codec.habits
-    choices = [_shape_openai(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]
+    choices = [_encode_openai_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]
     return (
         b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion",%b'
         b'"system_fingerprint":"%b","usage":%b}'
@@ -166,12 +166,12 @@ def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
     )
 
 
-def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    said = collect_message(choice)
+def _encode_openai_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    message = collect_message(choice)
     habits = codec.habits
-    calls = _dump_calls(said, plan, index, codec)
-    text = _content(choice, said, habits)
-    silent = codec.audio or (not text and (calls or said.refusal))
+    calls = _encode_calls(message, plan, index, codec)
+    text = _format_content(choice, message, habits)
+    silent = codec.audio or (not text and (calls or message.refusal))
     return (
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
@@ -180,27 +180,27 @@ def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> b
         index,
         dump_logprobs(choice),
         b"null" if silent else dump_json(text),
-        _dump_thoughts(said, habits),
-        dump_json(said.refusal) if said.refusal else b"null",
-        _dump_sound(choice, plan, index, codec) + calls,
+        _encode_reasoning(message, habits),
+        dump_json(message.refusal) if message.refusal else b"null",
+        _encode_audio(choice, plan, index, codec) + calls,
     )
 
 
-def _dump_sound(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    """The member ``audio`` of a message that is to be heard, with a comma before it."""
+def _encode_audio(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    """Encode the member ``audio`` of a message, with a comma before it; empty for text."""
     if codec.audio is None:
         return b""
     return b',"audio":%b' % dump_json(shape_sound(plan, choice, index, codec.audio))
 
 
-def _dump_calls(said: MessageContent, plan: Plan, index: int, codec: ChatCodec) -> bytes:
-    """The calls of an OpenAI model as members of a message, with a comma before them."""
-    functions: list[Object] = [{"arguments": call.arguments, "name": call.name} for call in said.calls]
+def _encode_calls(message: MessageContent, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    """Encode an OpenAI model's calls as members of a message, with a comma before them."""
+    functions: list[Object] = [{"arguments": call.arguments, "name": call.name} for call in message.calls]
     if not functions:
         return b""
     if codec.functions:
         return b',"function_call":%b' % dump_json(functions[0])
-    named = zip(functions, identify_calls(said.calls, plan, index, codec.habits), strict=True)
+    named = zip(functions, identify_calls(message.calls, plan, index, codec.habits), strict=True)
     calls: list[Object] = [
         {"custom": {"input": call.arguments, "name": call.name}, "id": call.id, "type": "custom"}
         if call.name in codec.customs
@@ -210,25 +210,25 @@ def _dump_calls(said: MessageContent, plan: Plan, index: int, codec: ChatCodec) 
     return b',"tool_calls":%b' % dump_json(calls)
 
 
-def _content(choice: Choice, said: MessageContent, habits: DeploymentProfile) -> str:
-    """The content of a message; a filtered one has none."""
+def _format_content(choice: Choice, message: MessageContent, habits: DeploymentProfile) -> str:
+    """Return the content of a message; empty if filtered."""
     if choice.finish_reason == "content_filter":
         return ""
-    text = said.text if habits.openai else said.text + said.refusal
-    return f"{THINK[0]}{said.reasoning}{THINK[1]}{text}" if habits.inline and said.reasoning else text
+    text = message.text if habits.openai else message.text + message.refusal
+    return f"{THINK[0]}{message.reasoning}{THINK[1]}{text}" if habits.inline and message.reasoning else text
 
 
-def _dump_thoughts(said: MessageContent, habits: DeploymentProfile) -> bytes:
-    """The member ``reasoning_content`` of a message, if its model has any, with a comma before it."""
+def _encode_reasoning(message: MessageContent, habits: DeploymentProfile) -> bytes:
+    """Encode the member ``reasoning_content`` with a comma before it; empty without visible reasoning."""
     return (
         b""
-        if habits.inline or habits.hidden or not said.reasoning
-        else b',"reasoning_content":%b' % dump_json(said.reasoning)
+        if habits.inline or habits.hidden or not message.reasoning
+        else b',"reasoning_content":%b' % dump_json(message.reasoning)
     )
 
 
-def _shape_blocked(plan: Plan) -> JSON:
-    """A filtered answer as Foundry sends it. Source: experientiallabs/experiential issue 967."""
+def _build_blocked(plan: Plan) -> JSON:
+    """Return a filtered answer as Foundry sends it. Source: experientiallabs/experiential issue 967."""
     label = {"code": "content_filter", "message": "Response content blocked by label 'MultiSeverity_ViolenceScore'."}
     choices: list[Object] = [
         {

@@ -1,4 +1,4 @@
-"""Pieces of a chat answer that it has in one piece and as events alike."""
+"""Build the parts that complete and streamed chat responses share."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": UNSEEN, "self_harm": _SAFE, "s
 _MATERIAL: Object = {"protected_material_code": UNSEEN, "protected_material_text": UNSEEN}
 ANSWER_HARMS: Object = {**HARMS, **_MATERIAL}
 FOUND_HARMS: Object = {**ANSWER_HARMS, "violence": {"filtered": True, "severity": "medium"}}
-"""Of an answer that the content filter ended; which harm it was is unverified, as of a prompt that it stopped."""
+"""Results for an answer that the content filter ended; which harm it reports is unverified, as for prompts."""
 PROMPT_SEEN = frame(
     {
         "choices": [],
@@ -29,17 +29,17 @@ PROMPT_SEEN = frame(
         "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
     }
 )
-"""The event before all others of a stream."""
+"""First event of a stream."""
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
 def shape_prompt_results(count: int) -> JSON:
-    """What the content filter saw in so many prompts."""
+    """Return the content filter's results for ``count`` prompts."""
     return [{"prompt_index": index, "content_filter_results": PROMPT_HARMS} for index in range(count)]
 
 
 def shape_harms(choice: Choice) -> Object:
-    """What the content filter saw in an answer."""
+    """Return the content filter's results for an answer."""
     return FOUND_HARMS if choice.finish_reason == "content_filter" else ANSWER_HARMS
 
 
@@ -48,7 +48,7 @@ def draw_answer_id(plan: Plan, *, openai: bool) -> str:
 
 
 def finish_reason(choice: Choice, habits: DeploymentProfile, *, named_tool: bool, functions: bool = False) -> str:
-    """Azure OpenAI ends the call of a named tool with ``stop``. Source: Azure/azure-sdk-assets, recorded answers."""
+    """Return the finish reason; ``stop`` for a forced tool. Source: Azure/azure-sdk-assets, recorded answers."""
     if choice.finish_reason != "tool_calls" or not habits.openai:
         return choice.finish_reason
     if named_tool:
@@ -59,7 +59,7 @@ def finish_reason(choice: Choice, habits: DeploymentProfile, *, named_tool: bool
 def identify_calls(
     calls: Sequence[MessageToolCall], plan: Plan, index: int, habits: DeploymentProfile
 ) -> list[MessageToolCall]:
-    """The tool calls of a choice, each with its id."""
+    """Return the tool calls of a choice with their ids."""
     return [
         MessageToolCall(
             call.number, call.name, call.id or draw_call_id(plan, index, call.number, habits), call.arguments
@@ -69,7 +69,7 @@ def identify_calls(
 
 
 def draw_call_id(plan: Plan, index: int, number: int, habits: DeploymentProfile) -> str:
-    """Nine characters from Mistral, ``call_`` and 24 from all others."""
+    """Return a call id: nine characters for Mistral, ``call_`` and 24 for all others."""
     if habits.mistral:
         return draw_alphanumeric(plan.key, 9, "call", index, number)
     return f"call_{draw_alphanumeric(plan.key, 24, 'call', index, number)}"
@@ -80,16 +80,16 @@ def shape_logprobs(entries: Sequence[Logprob]) -> JSON:
 
 
 def dump_logprobs(choice: Choice) -> bytes:
-    """``logprobs`` of the spoken tokens, ``null`` where none were asked for."""
+    """Encode ``logprobs`` of the visible tokens; ``null`` where the request has none."""
     logprobs = choice.logprobs
     if logprobs is None:
         return b"null"
-    spoken = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
-    return dump_json(shape_logprobs([entry for run in spoken for entry in logprobs[run.start : run.end]]))
+    runs = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
+    return dump_json(shape_logprobs([entry for run in runs for entry in logprobs[run.start : run.end]]))
 
 
 def count_usage(plan: Plan) -> JSON:
-    """``usage`` in the order of the documentation."""
+    """Return ``usage`` in the order of the documentation."""
     usage = plan.usage
     return {
         "prompt_tokens": usage.prompt_tokens,
@@ -99,7 +99,7 @@ def count_usage(plan: Plan) -> JSON:
 
 
 def dump_sorted_usage(plan: Plan) -> bytes:
-    """``usage`` of a serverless endpoint: keys in alphabetical order."""
+    """Encode ``usage`` of a serverless endpoint: keys in alphabetical order."""
     usage = plan.usage
     return b'{"completion_tokens":%d,"prompt_tokens":%d,"total_tokens":%d}' % (
         usage.completion_tokens,
@@ -109,7 +109,7 @@ def dump_sorted_usage(plan: Plan) -> bytes:
 
 
 def dump_detailed_usage(plan: Plan) -> bytes:
-    """``usage`` of Azure OpenAI."""
+    """Encode ``usage`` of Azure OpenAI."""
     usage = plan.usage
     return (
         b'{"completion_tokens":%d,"completion_tokens_details":{"accepted_prediction_tokens":0,"audio_tokens":0,'

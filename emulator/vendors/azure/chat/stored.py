@@ -1,4 +1,4 @@
-"""Chat completions that were asked for with ``store``: looked at, listed, given other metadata, forgotten.
+"""Stored chat completions: retrieve, list, update metadata, delete.
 
 Sources: openai-python, ``resources/chat/completions``; OpenAI API reference, "List Chat Completions" (sample answer).
 Texts of refusals ``unverified``.
@@ -31,15 +31,15 @@ _ECHOED: Mapping[str, JSON] = {
     "tools": None,
     "response_format": None,
 }
-"""What a stored completion repeats of its request, and what stands there if the request says nothing."""
+"""Fields of a stored completion that repeat the request, with their defaults."""
 
 
 def keep_completion(codec: Codec, fields: Object) -> Keep:
-    """How the answer to a request is kept."""
+    """Return the function that builds the stored document of a response."""
 
     def keep(plan: Plan, request: Request) -> tuple[str, JSON]:
         answer = as_object(parse_json(codec.render(plan, request).body))
-        echo = {name: fields.get(name, usual) for name, usual in _ECHOED.items()}
+        echo = {name: fields.get(name, default) for name, default in _ECHOED.items()}
         completion: Object = {
             **answer,
             "request_id": f"req_{draw_hex(plan.key, 'request')}",
@@ -60,8 +60,8 @@ def keep_completion(codec: Codec, fields: Object) -> Keep:
 
 
 def list_stored(request: Request, service: AzureService) -> Response:
-    """``GET /chat/completions``: of a model, or with metadata; the oldest first."""
-    _check_place(request, service)
+    """``GET /chat/completions``: filtered by model or metadata, the oldest first."""
+    _validate_place(request, service)
     model = request.query.get("model")
     wanted = {name[9:-1]: value for name, value in request.query.items() if name.startswith("metadata[")}
     found = [
@@ -75,15 +75,15 @@ def list_stored(request: Request, service: AzureService) -> Response:
 
 def retrieve_stored(request: Request, service: AzureService) -> Response:
     """``GET /chat/completions/{completion}``."""
-    _check_place(request, service)
+    _validate_place(request, service)
     return _answer(_find(request.documents, request)["completion"], request)
 
 
 def list_messages(request: Request, service: AzureService) -> Response:
-    """``GET /chat/completions/{completion}/messages``: what was asked, not what was answered."""
-    _check_place(request, service)
+    """``GET /chat/completions/{completion}/messages``: the messages of the request."""
+    _validate_place(request, service)
     messages = as_array(_find(request.documents, request)["messages"])
-    shaped = [_shape_message(request.params["completion"], number, each) for number, each in enumerate(messages)]
+    shaped = [_build_message(request.params["completion"], number, each) for number, each in enumerate(messages)]
     return _answer(list_page(shaped, request.query, newest_first=False), request)
 
 
@@ -94,8 +94,8 @@ class MetadataUpdate(WireModel):
 
 
 def update_stored(request: Request, service: AzureService) -> Change:
-    """``POST /chat/completions/{completion}``: its metadata is the only thing that changes."""
-    _check_place(request, service)
+    """``POST /chat/completions/{completion}``: replace the metadata."""
+    _validate_place(request, service)
     settings = classify_url(request).settings(service.settings)
 
     def make(documents: Mapping[str, JSON]) -> Write:
@@ -110,7 +110,7 @@ def update_stored(request: Request, service: AzureService) -> Change:
 
 def delete_stored(request: Request, service: AzureService) -> Change:
     """``DELETE /chat/completions/{completion}``."""
-    _check_place(request, service)
+    _validate_place(request, service)
 
     def make(documents: Mapping[str, JSON]) -> Write:
         _find(documents, request)
@@ -121,16 +121,16 @@ def delete_stored(request: Request, service: AzureService) -> Change:
     return Change(make)
 
 
-def _check_place(request: Request, service: AzureService) -> None:
-    """Only a resource keeps answers; a deployment's own path and Model Inference take nothing but POST."""
+def _validate_place(request: Request, service: AzureService) -> None:
+    """Raise on a deployment's own path and on Model Inference, which accept only POST."""
     if classify_url(request).kind not in RESPONSES and "completion" not in request.params:
         raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
     check_place(request, service)
 
 
 def _list_documents(request: Request) -> Iterator[Object]:
-    for kept in request.documents.values():
-        document = as_object(kept)
+    for stored in request.documents.values():
+        document = as_object(stored)
         if "completion" in document and document["principal"] == request.principal:
             yield document
 
@@ -145,8 +145,8 @@ def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     return document
 
 
-def _shape_message(name: str, number: int, given: JSON) -> Object:
-    """A message with an id; parts stand apart from a text."""
+def _build_message(name: str, number: int, given: JSON) -> Object:
+    """Return a message with an id; parts have a field of their own."""
     message = as_object(given)
     content = message.get("content")
     parts = content if isinstance(content, Sequence) and not isinstance(content, str) else None

@@ -1,4 +1,4 @@
-"""Chat answers as server-sent events.
+"""Stream chat responses as server-sent events.
 
 Source: Azure/azure-sdk-assets, recorded streams of serverless endpoints and of Azure OpenAI. Clients of this API
 read ``data: `` lines with one space and bare line feeds only, and nothing else between events.
@@ -48,10 +48,10 @@ from emulator.vendors.azure.chat.shapes import (
 from emulator.vendors.azure.profile import DeploymentProfile
 
 _NULL = b"null"
-_OPENED = b'"content":"","role":"assistant"'
+_ROLE_DELTA = b'"content":"","role":"assistant"'
 _FINISH_WITH_USAGE = FINISH | USAGE
-_SEEN = b'"content_filter_results":%b'
-_NOTHING_SEEN, _HARM_SEEN = _SEEN % b"{}", _SEEN % dump_json(FOUND_HARMS)
+_FILTER_RESULTS = b'"content_filter_results":%b'
+_NOT_FILTERED, _FILTERED = _FILTER_RESULTS % b"{}", _FILTER_RESULTS % dump_json(FOUND_HARMS)
 
 
 def stream_chat(
@@ -64,9 +64,9 @@ def stream_chat(
     customs: frozenset[str] = frozenset(),
     audio: AudioFormat | None = None,
 ) -> Iterable[Event]:
-    """All events of an answer; the choices of ``n`` above 1 run side by side."""
-    tail = _dump_tail(plan, habits)
-    head = b'data: {"choices":[{%b"delta":{' % (_NOTHING_SEEN + b"," if habits.filtered else b"")
+    """Yield all events of a response; the choices of ``n`` above 1 are interleaved."""
+    tail = _encode_tail(plan, habits)
+    head = b'data: {"choices":[{%b"delta":{' % (_NOT_FILTERED + b"," if habits.filtered else b"")
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
     opening: list[Event] = [(begins(plan), PROMPT_SEEN, 0, PLAIN)] if habits.filtered else []
     ending: list[Event] = [(end, sse.DONE, 0, DONE)]
@@ -95,7 +95,7 @@ def stream_chat(
     return chain(opening, interleave([stream(chunks) for chunks in choices]), ending)
 
 
-def _dump_tail(plan: Plan, habits: DeploymentProfile) -> bytes:
+def _encode_tail(plan: Plan, habits: DeploymentProfile) -> bytes:
     tail: Object = {
         "created": int(plan.created),
         "id": draw_answer_id(plan, openai=habits.openai),
@@ -109,14 +109,14 @@ def _dump_tail(plan: Plan, habits: DeploymentProfile) -> bytes:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _ChoiceChunks:
-    """The chunks of one choice.
+    """Chunk encoder of one choice.
 
     Fields:
         head: opens a chunk up to its delta.
         tail: id, time and model.
-        usage: of all choices it ends last, and token counts are wanted.
-        functions: a call of a tool is ``function_call``; ``customs``: of one of these, ``custom``.
-        audio: how the choice sounds, if it is to be heard.
+        usage: the choice ends last, and the request wants token counts.
+        functions: a tool call is ``function_call``; ``customs``: names of custom tools.
+        audio: format of an audio answer; ``None`` for text.
     """
 
     plan: Plan
@@ -133,7 +133,7 @@ class _ChoiceChunks:
 
     @property
     def is_plain(self) -> bool:
-        """It is one text and nothing else."""
+        """Whether the choice is one text without logprobs and audio."""
         choice = self.choice
         return bool(choice.segments) and is_only(choice) and choice.logprobs is None and self.audio is None
 
@@ -144,10 +144,10 @@ class _ChoiceChunks:
 
 
 def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Sequence[Event]) -> TemplateStream:
-    """The usual stream, which is what the two below make of it."""
+    """Return the events of a plain text as a template stream."""
     choice, openai = chunks.choice, chunks.habits.openai
     closed = ChoiceFinished(last_due(choice, chunks.plan.due), choice.count)
-    first = _open_openai(chunks) if openai else chunks.chunk(_OPENED)
+    first = _open_openai(chunks) if openai else chunks.chunk(_ROLE_DELTA)
     before, after = chunks.chunk(b'"content":\0').split(b"\0")
     return TemplateStream(
         opening=(*opening, (first_due(choice, chunks.plan.due), first, 0, PLAIN)),
@@ -160,22 +160,22 @@ def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Seque
 
 
 def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
-    """Role, texts, then one chunk with all tool calls, the finish reason and the token counts."""
+    """Yield role, texts, then one chunk with all tool calls, the finish reason and the token counts."""
     for step in iterate_choice(chunks.choice, chunks.plan.due):
         match step:
             case ChoiceStarted():
-                yield step.due, chunks.chunk(_OPENED), 0, PLAIN
+                yield step.due, chunks.chunk(_ROLE_DELTA), 0, PLAIN
             case TextRun("reasoning"):
-                yield from _think(chunks, step)
+                yield from _stream_reasoning(chunks, step)
             case TextRun("text" | "refusal"):
-                yield from _speak(chunks, step, b'"content":')
+                yield from _stream_tokens(chunks, step, b'"content":')
             case ChoiceFinished():
                 yield _close_serverless(chunks, step)
 
 
 def _close_serverless(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
     choice, plan = chunks.choice, chunks.plan
-    said = () if is_only(choice) else collect_message(choice).calls
+    message_calls = () if is_only(choice) else collect_message(choice).calls
     calls: list[Object] = [
         {
             "function": {"arguments": call.arguments, "name": call.name},
@@ -183,7 +183,7 @@ def _close_serverless(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
             "index": call.number,
             "type": "function",
         }
-        for call in identify_calls(said, plan, chunks.index, chunks.habits)
+        for call in identify_calls(message_calls, plan, chunks.index, chunks.habits)
     ]
     delta = b'"tool_calls":%b' % dump_json(calls) if calls else b'"content":""'
     if not chunks.usage:
@@ -193,7 +193,7 @@ def _close_serverless(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
 
 
 def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
-    """Role, texts and tool calls token by token, then the finish reason."""
+    """Yield role, texts and tool calls token by token, then the finish reason."""
     call: ToolCallStarted | None = None
     for step in iterate_choice(chunks.choice, chunks.plan.due):
         match step:
@@ -203,11 +203,11 @@ def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
                 call = step
                 yield step.due, _open_call(chunks, step), step.tokens, PLAIN
             case TextRun("tool_call") if call is not None:
-                yield from _speak_arguments(chunks, step, call)
+                yield from _stream_arguments(chunks, step, call)
             case TextRun("reasoning"):
-                yield from _think(chunks, step)
+                yield from _stream_reasoning(chunks, step)
             case TextRun():
-                yield from _say(chunks, step)
+                yield from _stream_text(chunks, step)
             case ChoiceFinished():
                 yield _close_openai(chunks, step)
 
@@ -215,41 +215,43 @@ def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
 def _close_openai(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
     data = chunks.chunk(b"", chunks.finish)
     if chunks.choice.finish_reason == "content_filter":
-        data = data.replace(_NOTHING_SEEN, _HARM_SEEN, 1)
+        data = data.replace(_NOT_FILTERED, _FILTERED, 1)
     return closed.due, data, closed.tokens, FINISH
 
 
-def _say(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
-    """A text or a refusal, or the sound of a text."""
+def _stream_text(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
+    """Yield the chunks of a text, a refusal, or an audio answer."""
     if run.kind == "refusal":
-        return _speak(chunks, run, b'"refusal":')
-    return _speak(chunks, run, b'"content":') if chunks.audio is None else _sound(chunks, run, chunks.audio)
+        return _stream_tokens(chunks, run, b'"refusal":')
+    return (
+        _stream_tokens(chunks, run, b'"content":') if chunks.audio is None else _stream_audio(chunks, run, chunks.audio)
+    )
 
 
-def _sound(chunks: _ChoiceChunks, run: TextRun, form: AudioFormat) -> Iterator[Event]:
-    """The transcript token by token, then the sound of it all and how long it is remembered."""
+def _stream_audio(chunks: _ChoiceChunks, run: TextRun, form: AudioFormat) -> Iterator[Event]:
+    """Yield the transcript token by token, then the audio and its expiry."""
     choice, plan = chunks.choice, chunks.plan
     last = choice.due[run.end - 1] if run.start < run.end else last_due(choice, plan.due)
     first = choice.due[run.start] if run.start < run.end else last
-    yield first, _hear(chunks, {"id": name_sound(plan, chunks.index)}), run.start, PLAIN
+    yield first, _encode_audio_chunk(chunks, {"id": name_sound(plan, chunks.index)}), run.start, PLAIN
     yield from token_events(choice, run, *chunks.chunk(b'"audio":{"transcript":\0}').split(b"\0"))
-    yield last, _hear(chunks, {"data": encode_sound(choice, form)}), run.end, PLAIN
-    yield last, _hear(chunks, {"expires_at": expires(plan)}), run.end, PLAIN
+    yield last, _encode_audio_chunk(chunks, {"data": encode_sound(choice, form)}), run.end, PLAIN
+    yield last, _encode_audio_chunk(chunks, {"expires_at": expires(plan)}), run.end, PLAIN
 
 
-def _hear(chunks: _ChoiceChunks, part: Object) -> bytes:
+def _encode_audio_chunk(chunks: _ChoiceChunks, part: Object) -> bytes:
     return chunks.chunk(b'"audio":%b' % dump_json(part))
 
 
 def _open_openai(chunks: _ChoiceChunks) -> bytes:
-    """The role; a choice of nothing but tool calls and refusals has no content."""
-    spans = chunks.choice.segments
-    silent = spans and not any(span.kind in ("text", "reasoning") for span in spans)
+    """Return the chunk of the role; a choice of only tool calls and refusals has no content."""
+    segments = chunks.choice.segments
+    silent = segments and not any(segment.kind in ("text", "reasoning") for segment in segments)
     return chunks.chunk(b'"content":%b,"refusal":null,"role":"assistant"' % (_NULL if silent else b'""'))
 
 
 def _open_call(chunks: _ChoiceChunks, call: ToolCallStarted) -> bytes:
-    """The head of a tool call; OpenAI models stream its arguments token by token."""
+    """Return the first chunk of a tool call; its arguments follow token by token."""
     if chunks.functions:
         return chunks.chunk(b'"function_call":%b' % dump_json({"name": call.name, "arguments": ""}))
     name = call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.habits)
@@ -258,22 +260,22 @@ def _open_call(chunks: _ChoiceChunks, call: ToolCallStarted) -> bytes:
     return chunks.chunk(b'"tool_calls":[%b]' % dump_json(head))
 
 
-def _speak_arguments(chunks: _ChoiceChunks, run: TextRun, call: ToolCallStarted) -> Iterator[Event]:
+def _stream_arguments(chunks: _ChoiceChunks, run: TextRun, call: ToolCallStarted) -> Iterator[Event]:
     part = b'"custom":{"input":\0}' if call.name in chunks.customs else b'"function":{"arguments":\0}'
     called = b'"tool_calls":[{"index":%d,%b}]' % (call.number, part)
     opening = b'"function_call":{"arguments":\0}' if chunks.functions else called
     return token_events(chunks.choice, run, *chunks.chunk(opening).split(b"\0"))
 
 
-def _speak(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Iterator[Event]:
-    """One chunk per token that has a text."""
+def _stream_tokens(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Iterator[Event]:
+    """Yield one chunk per token that has a text."""
     if chunks.choice.logprobs is not None:
-        return _speak_with_logprobs(chunks, run, field)
+        return _stream_logprobs(chunks, run, field)
     return token_events(chunks.choice, run, *chunks.chunk(field + b"\0").split(b"\0"))
 
 
-def _speak_with_logprobs(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Iterator[Event]:
-    """The same with log-probabilities; a token without text waits for the one that completes its character."""
+def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Iterator[Event]:
+    """Yield chunks with log-probabilities; a token without text is part of the next chunk."""
     choice = chunks.choice
     entries = choice.logprobs or ()
     start = run.start
@@ -285,13 +287,13 @@ def _speak_with_logprobs(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> I
             yield choice.due[position], chunks.chunk(field + quote(token), logprobs=logprobs), start, PLAIN
 
 
-def _think(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
-    """Thoughts in a field of their own or, inline, between tags in the content."""
+def _stream_reasoning(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
+    """Yield reasoning in a field of its own or, inline, between tags in the content."""
     if chunks.habits.hidden:
         return
     if not chunks.habits.inline:
-        yield from _speak(chunks, run, b'"reasoning_content":')
+        yield from _stream_tokens(chunks, run, b'"reasoning_content":')
     elif run.start < run.end:
         yield chunks.choice.due[run.start], chunks.chunk(b'"content":' + quote(THINK[0])), run.start, PLAIN
-        yield from _speak(chunks, run, b'"content":')
+        yield from _stream_tokens(chunks, run, b'"content":')
         yield chunks.choice.due[run.end - 1], chunks.chunk(b'"content":' + quote(THINK[1])), run.end, PLAIN

@@ -1,7 +1,4 @@
-"""The usual answer, one text and nothing else, from a template: what ``codec`` would make of it.
-
-A template holds all that the answers of a deployment have in common.
-"""
+"""Encode plain text responses from one cached byte template per deployment."""
 
 from __future__ import annotations
 
@@ -35,23 +32,23 @@ _OPENAI = (
 
 
 def fill(plan: Plan, habits: DeploymentProfile) -> bytes:
-    """The answer in the form of the profile and the model."""
-    template = _prepare(habits)
+    """Encode a response in the form of the profile and the model."""
+    template = _build_template(habits)
     usage = plan.usage
     choice = plan.choices[0]
-    said, finish, created = dump_string(choice.tokens_said.text), choice.finish_reason.encode(), int(plan.created)
+    text, finish, created = dump_string(choice.tokens_said.text), choice.finish_reason.encode(), int(plan.created)
     prompt, completion, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
     id = draw_answer_id(plan, openai=habits.openai).encode()
     if habits.openai:
         thought, cached = usage.reasoning_tokens, usage.cached_tokens
-        return template % (finish, said, created, id, completion, thought, prompt, cached, total)
+        return template % (finish, text, created, id, completion, thought, prompt, cached, total)
     if habits.profile == "seed":
-        return template % (id, finish, said, created, prompt, completion, total)
-    return template % (finish, said, created, id, completion, prompt, total)
+        return template % (id, finish, text, created, prompt, completion, total)
+    return template % (finish, text, created, id, completion, prompt, total)
 
 
 @scenario_lru
-def _prepare(habits: DeploymentProfile) -> bytes:
+def _build_template(habits: DeploymentProfile) -> bytes:
     model, fingerprint = quote(habits.model).replace(b"%", b"%%"), habits.fingerprint.encode()
     if habits.openai:
         answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if habits.filtered else (b"", b"")

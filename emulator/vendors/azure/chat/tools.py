@@ -1,4 +1,4 @@
-"""Tools on offer, and which of them is to be called."""
+"""Validate and parse ``tools`` and ``tool_choice``."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from emulator.vendors.azure.profile import DeploymentProfile
 
 
 def find_wrong_choice(wire: ChatBody) -> list[ErrorDetails]:
-    """The violation of a tool chosen by name, for those to whom ``tool_choice`` is a string only."""
+    """Return the violation of a tool chosen by name, for ``strict_tool_choice``."""
     if not isinstance(wire.tool_choice, NamedToolChoice):
         return []
     value = wire.tool_choice.model_dump()
@@ -20,7 +20,7 @@ def find_wrong_choice(wire: ChatBody) -> list[ErrorDetails]:
 
 
 def check_tools(wire: ChatBody, habits: DeploymentProfile) -> None:
-    """Refuse tools to a model that has none, and a choice of what is not on offer.
+    """Raise for tools that the model lacks or a choice of a tool that is not offered.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
@@ -29,7 +29,7 @@ def check_tools(wire: ChatBody, habits: DeploymentProfile) -> None:
     if wire.tools and not habits.supports("tools"):
         raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
     if habits.openai:
-        _check_offered(wire)
+        _validate_offered(wire)
         return
     if choice == "required" and not wire.tools:
         raise refusals.not_supported(("tool_choice",), choice)
@@ -39,10 +39,10 @@ def check_tools(wire: ChatBody, habits: DeploymentProfile) -> None:
             raise refusals.not_supported(("tool_choice",), choice.model_dump())
 
 
-def _check_offered(wire: ChatBody) -> None:
-    """The same in the words of OpenAI, which takes no choice without tools. Source: openai/openai-python issue threads.
+def _validate_offered(wire: ChatBody) -> None:
+    """Raise OpenAI's errors, which allow no choice without tools. Source: openai/openai-python issue threads.
 
-    The words for a tool that is not on offer are ``unverified``.
+    The text for a tool that is not offered is ``unverified``.
     """
     choice = wire.tool_choice
     if choice is not None and choice != "none" and not wire.tools:
@@ -56,14 +56,14 @@ def _check_offered(wire: ChatBody) -> None:
 
 
 def list_chosen(choice: NamedToolChoice | AllowedToolsChoice) -> list[str]:
-    """The tools that a choice names."""
+    """Return the names of the tools in a choice."""
     if isinstance(choice, NamedToolChoice):
         return [choice.function.name]
     return [tool.function.name for tool in choice.allowed_tools.tools]
 
 
 def read_tools(wire: ChatBody) -> tuple[Tool, ...]:
-    """The tools on offer."""
+    """Return the offered tools, narrowed by ``allowed_tools``."""
     tools = wire.tools or ()
     if isinstance(wire.tool_choice, AllowedToolsChoice):
         allowed = list_chosen(wire.tool_choice)
@@ -72,7 +72,7 @@ def read_tools(wire: ChatBody) -> tuple[Tool, ...]:
 
 
 def list_customs(tools: Sequence[Tool]) -> frozenset[str]:
-    """The names of the tools whose argument is a text."""
+    """Return the names of the custom tools."""
     return frozenset([tool.name for tool in tools if tool.bare]) if tools else frozenset()
 
 
@@ -82,7 +82,7 @@ def read_tool(function: FunctionObject) -> Tool:
 
 
 def read_choice(wire: ChatBody, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
-    """``tool_choice`` and the one tool it names."""
+    """Return ``tool_choice`` and the name of the tool if it names one."""
     choice = wire.tool_choice
     if isinstance(choice, NamedToolChoice):
         return "required", choice.function.name

@@ -1,1 +1,1 @@
-"""What the vendor refuses, and its words for it in the shape of a profile."""
+"""Errors of the vendor, formatted per profile."""

@@ -15,7 +15,7 @@ from emulator.vendors.azure.errors.types import (
     format_filtered_response,
     model_error_headers,
 )
-from emulator.vendors.azure.headers import gateway_headers, refused_headers
+from emulator.vendors.azure.headers import gateway_headers, throttled_headers
 
 _WRONG_KEY = (
     "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
@@ -58,51 +58,51 @@ _THROTTLED = (
 
 
 def format_foundry(envelope: ErrorFields) -> FormattedError:
-    """As ``services.ai.azure.com/models``: a gateway before many models."""
-    return _add_headers(_word_gateway(envelope) or _word_mesh(envelope), envelope)
+    """Format an error of ``services.ai.azure.com/models``: a gateway before many models."""
+    return _add_headers(_format_gateway(envelope) or _format_foundry_model(envelope), envelope)
 
 
 def format_aoai(envelope: ErrorFields) -> FormattedError:
-    """As ``openai.azure.com``: OpenAI's own words behind the gateway."""
+    """Format an error of ``openai.azure.com``: OpenAI's own errors behind the gateway."""
     if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
-        message = envelope.message or _wrong_operation(envelope)
-        return _add_headers(FormattedError(_coded("OperationNotSupported", message), status=400), envelope)
-    return _add_headers(_word_gateway(envelope) or _word_azure_openai(envelope), envelope)
+        message = envelope.message or _format_wrong_operation(envelope)
+        return _add_headers(FormattedError(_build_coded("OperationNotSupported", message), status=400), envelope)
+    return _add_headers(_format_gateway(envelope) or _format_azure_openai(envelope), envelope)
 
 
-def _add_headers(worded: FormattedError, envelope: ErrorFields) -> FormattedError:
-    own = (*refused_headers(envelope.details, envelope.limit, envelope.quota), *gateway_headers(envelope.request))
-    return FormattedError(worded.body, (*worded.headers, *own), worded.status)
+def _add_headers(formatted: FormattedError, envelope: ErrorFields) -> FormattedError:
+    own = (*throttled_headers(envelope.details, envelope.limit, envelope.quota), *gateway_headers(envelope.request))
+    return FormattedError(formatted.body, (*formatted.headers, *own), formatted.status)
 
 
-def _word_gateway(envelope: ErrorFields) -> FormattedError | None:
-    """What both gateways say alike, before any model is asked."""
+def _format_gateway(envelope: ErrorFields) -> FormattedError | None:
+    """Format an error that both gateways share; ``None`` if a model reports it."""
     details = envelope.details
     if envelope.kind is ErrorKind.UNAUTHENTICATED:
-        return _word_unauthenticated(envelope)
+        return _format_unauthenticated(envelope)
     if envelope.kind is ErrorKind.NOT_FOUND and "deployment" in details:
-        return FormattedError(_coded("DeploymentNotFound", envelope.message or _NO_DEPLOYMENT))
+        return FormattedError(_build_coded("DeploymentNotFound", envelope.message or _NO_DEPLOYMENT))
     if envelope.kind is ErrorKind.NOT_FOUND or envelope.code == "invalid_api_version":
         own = None if envelope.code == "invalid_api_version" else envelope.message
-        return FormattedError(_coded("404", own or "Resource not found"), status=404)
+        return FormattedError(_build_coded("404", own or "Resource not found"), status=404)
     if envelope.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        return FormattedError(_coded("405", envelope.text), (("Allow", str(details.get("allow", "POST"))),))
+        return FormattedError(_build_coded("405", envelope.text), (("Allow", str(details.get("allow", "POST"))),))
     if envelope.kind is ErrorKind.FORBIDDEN:
         return FormattedError(
-            _coded("PermissionDenied", envelope.message or "Principal does not have access to API/Operation.")
+            _build_coded("PermissionDenied", envelope.message or "Principal does not have access to API/Operation.")
         )
     if envelope.kind is ErrorKind.TIMEOUT:
-        return FormattedError(_coded("Timeout", envelope.message or "The operation was timeout."), status=408)
+        return FormattedError(_build_coded("Timeout", envelope.message or "The operation was timeout."), status=408)
     return None
 
 
-def _word_unauthenticated(envelope: ErrorFields) -> FormattedError:
+def _format_unauthenticated(envelope: ErrorFields) -> FormattedError:
     if envelope.request.headers.get("api-key"):
-        return FormattedError(_coded("401", envelope.message or _WRONG_KEY))
+        return FormattedError(_build_coded("401", envelope.message or _WRONG_KEY))
     return FormattedError({"statusCode": envelope.status, "message": envelope.message or _WRONG_TOKEN})
 
 
-def _wrong_operation(envelope: ErrorFields) -> str:
+def _format_wrong_operation(envelope: ErrorFields) -> str:
     operation = _OPERATIONS[as_text(envelope.details["task"])]
     return (
         f"The {operation} operation does not work with the specified model, {envelope.details['model']}. "
@@ -111,12 +111,12 @@ def _wrong_operation(envelope: ErrorFields) -> str:
     )
 
 
-def _coded(code: str, message: str) -> Object:
+def _build_coded(code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message}}
 
 
-def _word_mesh(envelope: ErrorFields) -> FormattedError:
-    """The mesh of models behind a Foundry resource; GitHub Models answers alike."""
+def _format_foundry_model(envelope: ErrorFields) -> FormattedError:
+    """Format an error of the models behind a Foundry resource; GitHub Models answers alike."""
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
         details = envelope.details
         breaks_schema = "errors" in details and not details.get("model_refused")
@@ -124,27 +124,29 @@ def _word_mesh(envelope: ErrorFields) -> FormattedError:
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         return format_filtered(envelope)
     if envelope.kind is ErrorKind.RATE_LIMITED:
-        message = envelope.message or _name_limit(envelope)
-        return FormattedError(_detailed("RateLimitReached", message, message), _wait_headers(envelope))
+        message = envelope.message or _format_limit(envelope)
+        return FormattedError(_build_detailed("RateLimitReached", message, message), _wait_headers(envelope))
     if envelope.kind is ErrorKind.CONTEXT_LENGTH:
-        message = envelope.message or _name_size(envelope)
-        return FormattedError(_detailed("tokens_limit_reached", message, message), status=413)
+        message = envelope.message or _format_size(envelope)
+        return FormattedError(_build_detailed("tokens_limit_reached", message, message), status=413)
     if envelope.code in ("unknown_model", "no_model_name"):
         repeated = None if envelope.code == "unknown_model" else envelope.text
-        return FormattedError(_detailed(envelope.code, envelope.text, repeated), (("x-ms-error-code", envelope.code),))
+        return FormattedError(
+            _build_detailed(envelope.code, envelope.text, repeated), (("x-ms-error-code", envelope.code),)
+        )
     if envelope.details.get("bare"):
         return FormattedError({"detail": envelope.text})
     if envelope.openai and envelope.kind is ErrorKind.INVALID_REQUEST:
         return format_openai(envelope)
-    return FormattedError(_coded(envelope.phrase.replace(" ", ""), envelope.text))
+    return FormattedError(_build_coded(envelope.phrase.replace(" ", ""), envelope.text))
 
 
-def _detailed(code: str, message: str, details: str | None) -> Object:
+def _build_detailed(code: str, message: str, details: str | None) -> Object:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
 def _wait_headers(envelope: ErrorFields) -> Headers:
-    """Beside ``Retry-After``, as both gateways say it."""
+    """Return ``retry-after-ms``, which both gateways send along with ``Retry-After``."""
     return (("retry-after-ms", str(envelope.wait * 1000)),)
 
 
@@ -152,8 +154,8 @@ _LIMITS = {"requests": "", "input_tokens": "UncachedInputTokens"}
 _DAY = 86_400  # seconds
 
 
-def _name_limit(envelope: ErrorFields) -> str:
-    """Source: refusals quoted in public issues; a day's limit of tokens is unverified."""
+def _format_limit(envelope: ErrorFields) -> str:
+    """Format the limit's name. Source: refusals quoted in public issues; a day's limit of tokens is unverified."""
     amount, window = envelope.details.get("amount", 10), as_number(envelope.details.get("window", 60))
     period = "Day" if window >= _DAY else "Minute"
     limit = f"UserByModelBy{period}{_LIMITS.get(envelope.limit or 'requests', 'Tokens')}"
@@ -163,21 +165,23 @@ def _name_limit(envelope: ErrorFields) -> str:
     return f"{head} Please wait {envelope.wait} seconds before retrying."
 
 
-def _name_size(envelope: ErrorFields) -> str:
+def _format_size(envelope: ErrorFields) -> str:
     model, size = envelope.details.get("model", "the"), envelope.details.get("context", 8000)
     return f"Request body too large for {model} model. Max size: {size} tokens."
 
 
-def _word_azure_openai(envelope: ErrorFields) -> FormattedError:
+def _format_azure_openai(envelope: ErrorFields) -> FormattedError:
     if envelope.kind is ErrorKind.RATE_LIMITED:
-        return FormattedError(_coded("429", envelope.message or _word_throttled(envelope)), _wait_headers(envelope))
+        return FormattedError(
+            _build_coded("429", envelope.message or _format_throttled(envelope)), _wait_headers(envelope)
+        )
     if envelope.kind is ErrorKind.CONTENT_FILTER:
-        word = format_filtered_response if envelope.request.path.endswith("/responses") else format_filtered
-        return word(envelope, "Azure OpenAI's", _ADVICE)
+        formatter = format_filtered_response if envelope.request.path.endswith("/responses") else format_filtered
+        return formatter(envelope, "Azure OpenAI's", _ADVICE)
     return format_openai(envelope)
 
 
-def _word_throttled(envelope: ErrorFields) -> str:
+def _format_throttled(envelope: ErrorFields) -> str:
     request = envelope.request
     operation = next((name for route, name in _THROTTLED_OPERATIONS if request.path.endswith(route)), "Inference")
     version = request.query.get("api-version", "v1")
@@ -186,10 +190,10 @@ def _word_throttled(envelope: ErrorFields) -> str:
 
 
 def format_invalid(envelope: ErrorFields) -> FormattedError:
-    """A parameter the container or its model refuses.
+    """Format a parameter that the container or its model refuses.
 
-    Violations of the schema are listed; a feature the model lacks is named flat, as documented; what the model
-    said about passed-through parameters is quoted as text.
+    Violations of the schema are listed. A feature that the model lacks has a flat error, as documented. The model's
+    own error about passed-through parameters is quoted as text.
     """
     details = envelope.details
     if details.get("model_refused"):

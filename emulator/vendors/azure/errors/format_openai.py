@@ -1,4 +1,4 @@
-"""OpenAI's own error bodies, as an Azure OpenAI deployment hands them on.
+"""Format OpenAI's own error bodies, which an Azure OpenAI deployment passes on.
 
 Source: Azure/azure-sdk-assets, recorded refusals (``invalid_type``, unknown values); the other texts are those of the
 OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
@@ -35,7 +35,7 @@ _LENGTHS = {
     "too_long": ("long", "maximum", "max_length"),
     "too_short": ("short", "minimum", "min_length"),
 }
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 _CHAT = "/chat/completions"
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
@@ -44,123 +44,125 @@ _NOT_JSON = (
 
 
 def format_openai(envelope: ErrorFields) -> FormattedError:
-    """``{"error": {message, type, param, code}}``; what elsewhere is 422 is 400 here."""
+    """Return ``{"error": {message, type, param, code}}``; the 422 of other profiles is 400 here."""
     details = envelope.details
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        return FormattedError(_word_violation(envelope), status=400)
+        return FormattedError(_format_violation(envelope), status=400)
     if envelope.kind is ErrorKind.CONTEXT_LENGTH:
         if envelope.request.path.endswith(("/embeddings", "/completions")) and not envelope.request.path.endswith(
             _CHAT
         ):
-            return FormattedError(_shape(_word_prompt(envelope), None, None))
-        return FormattedError(_shape(_word_context(envelope), "messages", "context_length_exceeded"))
+            return FormattedError(_build_error(_format_prompt(envelope), None, None))
+        return FormattedError(_build_error(_format_context(envelope), "messages", "context_length_exceeded"))
     if envelope.kind is ErrorKind.INVALID_REQUEST:
         message = _NOT_JSON if details.get("code") == "invalid_json" else envelope.text
         code = details.get("openai_code")
-        return FormattedError(_shape(message, envelope.param, None if code is None else as_text(code)))
+        return FormattedError(_build_error(message, envelope.param, None if code is None else as_text(code)))
     return FormattedError({"error": {"code": envelope.phrase.replace(" ", ""), "message": envelope.text}})
 
 
-def _shape(message: str, param: str | None, code: str | None) -> Object:
+def _build_error(message: str, param: str | None, code: str | None) -> Object:
     return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
-def _word_violation(envelope: ErrorFields) -> Object:
+def _format_violation(envelope: ErrorFields) -> Object:
     violation = envelope.violation
-    param = _join(violation.loc)
+    param = _format_path(violation.loc)
     if not param:
-        return _shape(_NOT_JSON, None, None)
+        return _build_error(_NOT_JSON, None, None)
     if envelope.message is not None:
-        return _shape(envelope.message, param, "invalid_value")
+        return _build_error(envelope.message, param, "invalid_value")
     if param == "encoding_format":
         message = f"Invalid value for 'encoding_format' = {violation.value}. Supported values: ['float', 'base64']."
-        return _shape(message, None, None)
+        return _build_error(message, None, None)
     if "supported" in envelope.details:
-        message = _word_values(param, violation.value, as_array(envelope.details["supported"]))
-        return _shape(message, param, "unsupported_value")
+        message = _format_values(param, violation.value, as_array(envelope.details["supported"]))
+        return _build_error(message, param, "unsupported_value")
     if envelope.details.get("code") == "parameter_not_supported":
         advice = envelope.details.get("advice")
         message = f"Unsupported parameter: '{param}' is not supported with this model.{f' {advice}' if advice else ''}"
-        return _shape(message, param, "unsupported_parameter")
-    return _word_kind(violation, param)
+        return _build_error(message, param, "unsupported_parameter")
+    return _format_kind(violation, param)
 
 
-def _word_kind(violation: Violation, param: str) -> Object:
+def _format_kind(violation: Violation, param: str) -> Object:
     kind, value = violation.kind, violation.value
     if kind == "missing":
-        return _shape(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
+        return _build_error(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
     if isinstance(value, list) and not value:
         expected = "Expected an array with minimum length 1, but got an empty array instead."
-        return _shape(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
+        return _build_error(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
     if kind in _EXPECTED:
-        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {_name_type(value)} instead."
-        return _shape(message, param, "invalid_type")
+        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {_format_type(value)} instead."
+        return _build_error(message, param, "invalid_type")
     if kind in _BOUNDS:
-        return _word_bound(violation, param)
+        return _format_bound(violation, param)
     if kind in ("enum", "literal_error"):
         expected = _list_names(as_text(violation.context["expected"]))
-        return _shape(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
+        return _build_error(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
     if kind in _LENGTHS or kind == "string_pattern_mismatch":
-        return _word_length(violation, param)
-    return _word_reason(violation.text.removeprefix("Value error, "), value, param)
+        return _format_length(violation, param)
+    return _format_reason(violation.text.removeprefix("Value error, "), value, param)
 
 
-def _word_reason(reason: str, value: JSON, param: str) -> Object:
-    """A violation that the container words by itself."""
+def _format_reason(reason: str, value: JSON, param: str) -> Object:
+    """Format a violation that has a text of the container's own."""
     if reason == NO_SCHEMA:
         missing = f"{param}.json_schema"
-        return _shape(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
+        return _build_error(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
     if reason.startswith("Content part type is "):
         missing = f"{param}.{reason.split()[4]}"
-        return _shape(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
+        return _build_error(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
     if reason.startswith("Response format was "):
         known = "'json_object', 'json_schema', and 'text'"
-        return _shape(f"Invalid value: '{value}'. Supported values are: {known}.", param, "invalid_value")
+        return _build_error(f"Invalid value: '{value}'. Supported values are: {known}.", param, "invalid_value")
     if reason.startswith("Function name was "):
-        return _word_name(as_text(value), param)
-    return _shape(f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value")
+        return _format_function_name(as_text(value), param)
+    return _build_error(
+        f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value"
+    )
 
 
 def _list_names(expected: str) -> str:
-    """``'a', 'b', and 'c'`` for what pydantic lists as ``'a', 'b' or 'c'``."""
+    """Format ``'a', 'b', and 'c'`` from pydantic's ``'a', 'b' or 'c'``."""
     head, _, last = expected.rpartition(" or ")
     return f"{head}{',' if ', ' in head else ''} and {last}" if head else expected
 
 
-def _word_length(violation: Violation, param: str) -> Object:
-    """A text or a list of a wrong length, or a text that does not look as it should."""
+def _format_length(violation: Violation, param: str) -> Object:
+    """Format a text or a list of a wrong length, or a text that does not match its pattern."""
     value, context = violation.value, violation.context
     if violation.kind == "string_pattern_mismatch":
-        return _word_pattern(param, as_text(context["pattern"]))
+        return _format_pattern(param, as_text(context["pattern"]))
     kind = "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
     long, side, bound = _LENGTHS[violation.kind]
     limit, given = as_integer(context[bound]), len(value) if isinstance(value, str | list | dict) else 0
     article = "a" if kind == "string" else "an"
     if kind == "object":
         expected = f"Expected an object with at most {limit} properties, but got an object with {given} properties"
-        return _shape(
+        return _build_error(
             f"Invalid '{param}': too many properties. {expected} instead.", param, "object_above_max_properties"
         )
     expected = f"Expected {article} {kind} with {side} length {limit}, but got {article} {kind} with length {given}"
     code = f"{kind}_{'above_max' if long == 'long' else 'below_min'}_length"
-    return _shape(f"Invalid '{param}': {kind} too {long}. {expected} instead.", param, code)
+    return _build_error(f"Invalid '{param}': {kind} too {long}. {expected} instead.", param, code)
 
 
-def _word_pattern(param: str, pattern: str) -> Object:
+def _format_pattern(param: str, pattern: str) -> Object:
     expected = f"Expected a string that matches the pattern '{pattern}'."
-    return _shape(f"Invalid '{param}': string does not match pattern. {expected}", param, "invalid_value")
+    return _build_error(f"Invalid '{param}': string does not match pattern. {expected}", param, "invalid_value")
 
 
-def _word_name(name: str, param: str) -> Object:
-    """The name of a function that is too long, or has characters that it may not have."""
-    if len(name) <= _LONGEST_NAME:
-        return _word_pattern(param, "^[a-zA-Z0-9_-]+$")
-    too_long = Violation("string_too_long", [], "", name, {"max_length": _LONGEST_NAME})
-    return _word_length(too_long, param)
+def _format_function_name(name: str, param: str) -> Object:
+    """Format a function name that is too long or has invalid characters."""
+    if len(name) <= _MAX_NAME:
+        return _format_pattern(param, "^[a-zA-Z0-9_-]+$")
+    too_long = Violation("string_too_long", [], "", name, {"max_length": _MAX_NAME})
+    return _format_length(too_long, param)
 
 
-def _word_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
-    """Source: openai/openai-python issue threads (``temperature``, ``reasoning_effort``, ``messages[0].role``)."""
+def _format_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
+    """Format accepted values. Source: openai/openai-python issue threads (``temperature``, ``messages[0].role`` …)."""
     quoted = f"'{value}'" if isinstance(value, str) else dump_text(value)
     head = f"Unsupported value: '{param}' does not support {quoted} with this model."
     if len(supported) == 1 and not isinstance(supported[0], str):
@@ -172,17 +174,17 @@ def _word_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
     return f"{head} Supported values are: {listed}."
 
 
-def _word_bound(violation: Violation, param: str) -> Object:
+def _format_bound(violation: Violation, param: str) -> Object:
     code, text, sign, bound = _BOUNDS[violation.kind]
     limit, given = as_number(violation.context[bound]), violation.value
     kind = "integer" if isinstance(limit, int) else "decimal"
     bound_text = str(limit) if isinstance(limit, int) else f"{limit:g}"
     message = f"Invalid '{param}': {kind} {text}. Expected a value {sign} {bound_text}, but got {given} instead."
-    return _shape(message, param, f"{kind}_{code}")
+    return _build_error(message, param, f"{kind}_{code}")
 
 
-def _join(loc: Sequence[JSON]) -> str:
-    """``messages[0].content`` for ``["body", "messages", 0, "content"]``; a union's branch is left out."""
+def _format_path(loc: Sequence[JSON]) -> str:
+    """Format ``messages[0].content`` from ``["body", "messages", 0, "content"]``, without union branches."""
     path = ""
     for part in loc[1:]:
         if isinstance(part, int):
@@ -193,11 +195,11 @@ def _join(loc: Sequence[JSON]) -> str:
 
 
 def _is_branch(part: str) -> bool:
-    """Of a union, or ``[key]`` of a mapping: nothing that stands in a body."""
+    """Return whether a part of ``loc`` is a union's branch or ``[key]`` of a mapping."""
     return part in BRANCHES or "[" in part
 
 
-def _name_type(value: JSON) -> str:
+def _format_type(value: JSON) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -206,8 +208,8 @@ def _name_type(value: JSON) -> str:
     return names.get(type(value), "an unknown type")
 
 
-def _word_prompt(envelope: ErrorFields) -> str:
-    """Of texts that are no conversation. Source: langchain-ai/langchain and openai/openai-python issue threads."""
+def _format_prompt(envelope: ErrorFields) -> str:
+    """Format a prompt that is too long. Source: langchain-ai/langchain and openai/openai-python issue threads."""
     details = envelope.details
     if envelope.message is not None or "context" not in details:
         return envelope.text
@@ -219,7 +221,7 @@ def _word_prompt(envelope: ErrorFields) -> str:
     )
 
 
-def _word_context(envelope: ErrorFields) -> str:
+def _format_context(envelope: ErrorFields) -> str:
     details = envelope.details
     if envelope.message is not None or "context" not in details:
         return envelope.text

@@ -1,4 +1,4 @@
-"""Error bodies of the documented API (``seed``, ``docs``) and of the containers (``maas``, ``managed``).
+"""Format errors of the documented API (``seed``, ``docs``) and of the containers (``maas``, ``managed``).
 
 Sources: Azure Machine Learning reference, Chat Completions, definitions of errors; Azure/azure-sdk-assets,
 recorded refusals of serverless endpoints; Azure/azureml-assets, foundation/model/serve/error_handler.py,
@@ -20,13 +20,13 @@ from emulator.vendors.azure.errors.types import (
     format_filtered,
     model_error_headers,
 )
-from emulator.vendors.azure.headers import refused_headers
+from emulator.vendors.azure.headers import throttled_headers
 
 _SHORT = frozenset({ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.RATE_LIMITED})
 _UNAUTHENTICATED = "Auth token validation failed. Please provide a valid key or a valid AAD token"
 _UNSAFE_INPUT = "request input violates azure ai content safety setting."
 _FAILED = "An error occurred during the request processing: internal error"
-_CODES = {  # all that the container has words for
+_CODES = {  # the only statuses that the container names
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",
@@ -44,50 +44,50 @@ _ROUTES = {"chat": "chat completions API", "completions": "text generation API",
 
 
 def format_seed(envelope: ErrorFields) -> FormattedError:
-    """Flat, with ``error`` as a string."""
+    """Format a flat error, with ``error`` as a string."""
     body: Object = {"status": envelope.status}
     if envelope.kind not in _SHORT:
         body["code"] = envelope.code
     body["error"] = envelope.phrase
-    body["message"] = _explain(envelope)
+    body["message"] = _format_message(envelope)
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        loc, value = _locate(envelope)
+        loc, value = _find_violation(envelope)
         text = value if isinstance(value, str) else dump_text(value)
         body["detail"] = {"loc": loc, "value": text, "input": value}
     elif envelope.kind not in _SHORT:
-        body["param"] = envelope.param or _blame(envelope)
+        body["param"] = envelope.param or _find_param(envelope)
     return FormattedError(body, _flat_headers(envelope))
 
 
 def format_docs(envelope: ErrorFields) -> FormattedError:
-    """Flat, without ``error``, so that clients find code and message."""
+    """Format a flat error without ``error``, so that clients find code and message."""
     body: Object = {"status": envelope.status}
     if envelope.kind not in _SHORT:
         body["code"] = envelope.code
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        loc, value = _locate(envelope)
+        loc, value = _find_violation(envelope)
         body["detail"] = {"loc": loc, "input": value}
-    body["message"] = _explain(envelope)
+    body["message"] = _format_message(envelope)
     if envelope.kind is not ErrorKind.INVALID_PARAMETER and envelope.kind not in _SHORT:
-        body |= {"param": envelope.param or _blame(envelope), "type": None}
+        body |= {"param": envelope.param or _find_param(envelope), "type": None}
     return FormattedError(body, _flat_headers(envelope))
 
 
 def _flat_headers(envelope: ErrorFields) -> Headers:
-    return (("x-ms-error-code", envelope.code), *refused_headers(envelope.details), *_allow(envelope))
+    return (("x-ms-error-code", envelope.code), *throttled_headers(envelope.details), *_build_allow(envelope))
 
 
-def _explain(envelope: ErrorFields) -> str:
-    """The message; of several violations it names the first."""
+def _format_message(envelope: ErrorFields) -> str:
+    """Return the message; of several violations it names the first."""
     if envelope.message is None and envelope.kind is ErrorKind.NOT_FOUND and "deployment" in envelope.details:
         return f"The deployment {envelope.details['deployment']} does not exist on this endpoint."
     if envelope.message is None and "errors" in envelope.details:
-        return f"{envelope.text} {'.'.join(_locate(envelope)[0])}: {envelope.violation.text}"
+        return f"{envelope.text} {'.'.join(_find_violation(envelope)[0])}: {envelope.violation.text}"
     return envelope.text
 
 
-def _locate(envelope: ErrorFields) -> tuple[list[str], JSON]:
-    """Where the first violation is, and the value there; a union's branch is no place in the body."""
+def _find_violation(envelope: ErrorFields) -> tuple[list[str], JSON]:
+    """Return path and value of the first violation; a union's branch is not part of the path."""
     violation = envelope.violation
     loc = [str(part) for part in violation.loc]
     if loc[-1] in BRANCHES:
@@ -95,18 +95,18 @@ def _locate(envelope: ErrorFields) -> tuple[list[str], JSON]:
     return loc, violation.value
 
 
-def _blame(envelope: ErrorFields) -> str:
-    """``param`` of an error that names none."""
+def _find_param(envelope: ErrorFields) -> str:
+    """Return the default ``param`` of an error that names none."""
     return "messages" if envelope.kind in (ErrorKind.CONTENT_FILTER, ErrorKind.CONTEXT_LENGTH) else ""
 
 
-def _allow(envelope: ErrorFields) -> Headers:
+def _build_allow(envelope: ErrorFields) -> Headers:
     allow = envelope.details.get("allow")
     return (("Allow", as_text(allow)),) if allow else ()
 
 
 def format_maas(envelope: ErrorFields) -> FormattedError:
-    """As a serverless endpoint: its gateway's 401, its model's plain 404, else the container's words."""
+    """Format a serverless endpoint's error: its gateway's 401, its model's plain 404, else the container's."""
     if envelope.kind is ErrorKind.UNAUTHENTICATED:
         body: Object = {"statusCode": envelope.status, "message": envelope.message or _UNAUTHENTICATED}
         return FormattedError(body, (("x-ms-error-reason", "Invalid JWT."),))
@@ -114,11 +114,11 @@ def format_maas(envelope: ErrorFields) -> FormattedError:
         return FormattedError(envelope.message or "NOT FOUND", model_error_headers(envelope))
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         return format_filtered(envelope)
-    return _word_container(envelope)
+    return _format_container(envelope)
 
 
 def format_managed(envelope: ErrorFields) -> FormattedError:
-    """As a managed online endpoint: the container alone, behind the same gateway."""
+    """Format a managed online endpoint's error: the container's, behind the same gateway."""
     if envelope.kind is ErrorKind.UNAUTHENTICATED:
         return format_maas(envelope)
     if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
@@ -126,41 +126,43 @@ def format_managed(envelope: ErrorFields) -> FormattedError:
         there = _TASK_TYPES.get(task, task)
         name = as_text(envelope.details["task"])
         route = _ROUTES.get(name, f"{name} API")
-        return FormattedError(_wrap(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
+        return FormattedError(
+            _build_error(400, "Bad Request", f"task_type {there} not available with {route}."), status=400
+        )
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         code = _CODES.get(envelope.status, "Unknown Status Code")
-        return FormattedError(_wrap(envelope.status, code, envelope.message or _UNSAFE_INPUT))
-    return _word_container(envelope)
+        return FormattedError(_build_error(envelope.status, code, envelope.message or _UNSAFE_INPUT))
+    return _format_container(envelope)
 
 
-def _word_container(envelope: ErrorFields) -> FormattedError:
+def _format_container(envelope: ErrorFields) -> FormattedError:
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
         return format_invalid(envelope)
     if envelope.kind is ErrorKind.NOT_FOUND:
         return FormattedError({"detail": envelope.message or "Not Found"})
     if envelope.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        return FormattedError({"detail": envelope.text}, _allow(envelope))
+        return FormattedError({"detail": envelope.text}, _build_allow(envelope))
     if envelope.details.get("bare"):
         return FormattedError({"detail": envelope.text})
     text = _FAILED if envelope.kind is ErrorKind.INTERNAL and envelope.message is None else envelope.text
-    return FormattedError(_wrap(envelope.status, _CODES.get(envelope.status, "Unknown Status Code"), text))
+    return FormattedError(_build_error(envelope.status, _CODES.get(envelope.status, "Unknown Status Code"), text))
 
 
-def _wrap(status: int, code: str, message: str) -> Object:
+def _build_error(status: int, code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message, "status": status}}
 
 
 def format_anthropic(envelope: ErrorFields) -> FormattedError:
-    """As Anthropic's API behind Foundry's gateway."""
+    """Format an error of Anthropic's API behind Foundry's gateway."""
     gateway = format_foundry(envelope)
     known = envelope.kind in (ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH)
     status = 400 if known else gateway.status or envelope.status
-    text = envelope.message or _explain_natively(envelope)
+    text = envelope.message or _format_anthropic_message(envelope)
     return FormattedError(shape_error(name_error(status), text), gateway.headers, status)
 
 
-def _explain_natively(envelope: ErrorFields) -> str:
-    """The message of an error that has none of its own."""
+def _format_anthropic_message(envelope: ErrorFields) -> str:
+    """Return the message of an error without one."""
     details = envelope.details
     if "errors" in details:
         violation = envelope.violation

@@ -1,7 +1,7 @@
-"""What the vendor refuses, before anyone words it; ``errors`` words it in the shape of a profile.
+"""Build the vendor's errors; ``render`` formats them in the shape of a profile.
 
 Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from ``body`` on); ``code``; ``loc``,
-``input``, ``supported`` and ``advice`` (one offending parameter, values it takes, what to do instead); ``openai_code``;
+``input``, ``supported`` and ``advice`` (one invalid parameter, accepted values, the remedy); ``openai_code``;
 ``bare`` (a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
 """
 
@@ -15,7 +15,7 @@ from emulator.core.json import JSON, Object, dump_json, parse_json
 
 
 def breaks_schema(errors: Iterable[ErrorDetails]) -> EmulatedError:
-    """A known field of a wrong type, outside its range, or absent."""
+    """Return the error of known fields with a wrong type, an invalid value, or missing."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"errors": [_list_violation(error) for error in errors]})
 
 
@@ -33,10 +33,9 @@ def _list_violation(error: ErrorDetails) -> Object:
 
 
 def echo(value: JSON) -> JSON:
-    """A value of the request as an error can repeat it.
+    """Return a value of the request as an error repeats it.
 
-    One that cannot be written is ``null``: nested too deeply, or with a number beyond all doubles. Of a long one the
-    beginning of its JSON is repeated.
+    A value that JSON cannot encode (too deep, not finite) is ``null``; a long one is the beginning of its JSON.
     """
     if isinstance(value, str):
         return shorten(value)
@@ -48,7 +47,7 @@ def echo(value: JSON) -> JSON:
 
 
 def not_supported(loc: Sequence[str | int], value: JSON, *, advice: str = "") -> EmulatedError:
-    """A valid parameter that the model does not know or not with this value; ``advice``: what to do instead."""
+    """Return the error of a valid parameter that the model does not take; ``advice``: what to do instead."""
     details: Object = {"code": "parameter_not_supported", "loc": ["body", *loc], "input": echo(value)}
     if advice:
         details["advice"] = advice
@@ -56,44 +55,44 @@ def not_supported(loc: Sequence[str | int], value: JSON, *, advice: str = "") ->
 
 
 def unsupported_value(loc: Sequence[str | int], value: JSON, supported: Sequence[JSON]) -> EmulatedError:
-    """A parameter that the model knows, with a value that it does not take."""
-    refusal = not_supported(loc, value)
-    refusal.details = {**refusal.details, "supported": list(supported)}
-    return refusal
+    """Return the error of a parameter with a value that the model does not take."""
+    error = not_supported(loc, value)
+    error.details = {**error.details, "supported": list(supported)}
+    return error
 
 
 def contradicts(message: str, param: str | None, code: str | None = None) -> EmulatedError:
-    """Fields of a request to an OpenAI model that do not go together, in its words."""
+    """Return the error of contradicting fields of an OpenAI model; ``message`` is the service's text."""
     return EmulatedError(ErrorKind.INVALID_REQUEST, message, param=param, details={"openai_code": code} if code else {})
 
 
 def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:
-    """Passed-through parameters that the model refuses.
+    """Return the error of passed-through parameters that the model refuses.
 
     Source: Azure/azure-sdk-assets, recorded answers of Mistral small; ``bare``: BerriAI/litellm issue 3899.
     """
-    refusal = breaks_schema(
+    error = breaks_schema(
         {"type": "extra_forbidden", "loc": (name,), "msg": "Extra inputs are not permitted", "input": value}
         for name, value in extras.items()
     )
-    refusal.param = next(iter(extras))
-    refusal.details = {**refusal.details, "model_refused": True, "bare": bare}
-    return refusal
+    error.param = next(iter(extras))
+    error.details = {**error.details, "model_refused": True, "bare": bare}
+    return error
 
 
 def missing(name: str, body: JSON) -> EmulatedError:
-    """A required member that a body lacks."""
+    """Return the error of a body without a required member."""
     return breaks_schema([{"type": "missing", "loc": (name,), "msg": "Field required", "input": body}])
 
 
 def unrecognized(names: Sequence[str]) -> EmulatedError:
-    """Parameters that an OpenAI model has never heard of. Source: openai/openai-python issue threads."""
+    """Return the error of parameters unknown to an OpenAI model. Source: openai/openai-python issue threads."""
     message = f"Unrecognized request argument{'s' * (len(names) > 1)} supplied: {', '.join(names)}"
     return EmulatedError(ErrorKind.INVALID_REQUEST, message)
 
 
 def extra_not_allowed(names: list[str], *, by_default: bool) -> EmulatedError:
-    """Parameters outside the API while ``extra-parameters`` says ``error``.
+    """Return the error of parameters outside the API while ``extra-parameters`` is ``error``.
 
     Source: Azure/azureml-assets, foundation/model/serve/request_adapter.py; ``names`` as Python prints a list.
     """
@@ -109,7 +108,7 @@ def extra_not_allowed(names: list[str], *, by_default: bool) -> EmulatedError:
 
 
 def unexpected_option(value: str, expected: list[str]) -> EmulatedError:
-    """An ``extra-parameters`` header with a value that means nothing."""
+    """Return the error of an ``extra-parameters`` header with an unknown value."""
     message = f"Unexpected EXTRA_PARAMETERS option {value}, expected options are {expected}"
     return EmulatedError(
         ErrorKind.INVALID_REQUEST,
@@ -120,17 +119,17 @@ def unexpected_option(value: str, expected: list[str]) -> EmulatedError:
 
 
 def not_json(reason: str) -> EmulatedError:
-    """A body that is no JSON document."""
+    """Return the error of a body that is not JSON."""
     return EmulatedError(ErrorKind.INVALID_REQUEST, f"JSON decode error: {reason}", details={"code": "invalid_json"})
 
 
 def breaks_json(body: bytes, reason: str) -> EmulatedError:
-    """The same, as a FastAPI container words it: a violation at a character, in the words of Python's decoder.
+    """Return a FastAPI container's error of a body that is not JSON: a violation with the text of Python's decoder.
 
-    Source: fastapi, routing.py. What is no text at all is a plain 400 there.
+    Source: fastapi, routing.py. A body that is not UTF-8 is a plain 400 there.
 
     Args:
-        reason: why this is no JSON, with its line and column, for what Python's decoder lets through.
+        reason: the emulator's own error with line and column, for bodies that Python's decoder accepts.
     """
     try:
         text = body.decode()
@@ -139,17 +138,17 @@ def breaks_json(body: bytes, reason: str) -> EmulatedError:
         message = "There was an error parsing the body"
         return EmulatedError(ErrorKind.INVALID_REQUEST, message, details={"code": "invalid_json", "bare": True})
     except json.JSONDecodeError as error:
-        offset, words = _read_offset(error)
+        offset, message = _parse_offset(error)
     else:
-        offset, words = _find_offset(text, reason)
-    context = {"error": words}
+        offset, message = _find_offset(text, reason)
+    context = {"error": message}
     return breaks_schema(
         [{"type": "json_invalid", "loc": (offset,), "msg": "JSON decode error", "input": {}, "ctx": context}]
     )
 
 
-def _read_offset(error: json.JSONDecodeError) -> tuple[int, str]:
-    """Where and what, alike under every Python: 3.13 has words of its own for a comma too many."""
+def _parse_offset(error: json.JSONDecodeError) -> tuple[int, str]:
+    """Return offset and text of an error as Python before 3.13 has them, which reports trailing commas otherwise."""
     if not error.msg.startswith("Illegal trailing comma"):
         return error.pos, error.msg
     rest = error.doc[error.pos + 1 :]
@@ -159,23 +158,23 @@ def _read_offset(error: json.JSONDecodeError) -> tuple[int, str]:
 
 
 def _find_offset(text: str, reason: str) -> tuple[int, str]:
-    """Where ``… at line 2 column 5`` is."""
-    words, _, place = reason.rpartition(" at line ")
+    """Return offset and text of an error ``… at line 2 column 5``."""
+    message, _, place = reason.rpartition(" at line ")
     line, _, column = place.partition(" column ")
     if not (line.isdecimal() and column.isdecimal()):
         return 0, reason
     before = text.split("\n")[: int(line) - 1]
-    return sum(len(each) + 1 for each in before) + int(column) - 1, words.replace("expected value", "Expecting value")
+    return sum(len(each) + 1 for each in before) + int(column) - 1, message.replace("expected value", "Expecting value")
 
 
 def wrong_route(task: str, deployment_task: str, name: str) -> EmulatedError:
-    """A route for another kind of model than the deployment's."""
+    """Return the error of a route for another kind of model than the deployment's."""
     details = {"task": task, "deployment_task": deployment_task, "model": name}
     return EmulatedError(ErrorKind.NOT_FOUND, details=details)
 
 
 def no_such_path(path: str) -> EmulatedError:
-    """A route that this profile does not have."""
+    """Return the error of a route that the profile lacks."""
     return EmulatedError(ErrorKind.NOT_FOUND, details={"path": path})
 
 
@@ -184,14 +183,14 @@ def unknown_deployment(name: str) -> EmulatedError:
 
 
 def unknown_model(name: str) -> EmulatedError:
-    """Source: Azure/azure-sdk-assets, recorded answers of ``services.ai.azure.com/models``."""
+    """Return the error of an unknown model. Source: Azure/azure-sdk-assets, ``services.ai.azure.com/models``."""
     return EmulatedError(
         ErrorKind.INVALID_REQUEST, f"Unknown model: {name}", param="model", details={"code": "unknown_model"}
     )
 
 
 def no_model() -> EmulatedError:
-    """Source: microsoft/AI-Red-Teaming-Playground-Labs issue 14."""
+    """Return the error of a missing model. Source: microsoft/AI-Red-Teaming-Playground-Labs issue 14."""
     message = (
         "No model specified in request. Please provide a model name in the request body "
         "or as a x-ms-model-mesh-model-name header."
@@ -200,7 +199,7 @@ def no_model() -> EmulatedError:
 
 
 def wrong_api_version(given: str | None) -> EmulatedError:
-    """A missing, malformed or unknown ``api-version``; the gateways answer as to an unknown path."""
+    """Return the error of a missing, malformed or unknown ``api-version``; at the gateways, of an unknown path."""
     message = "The api-version query parameter is required." if given is None else "API version not supported"
     return EmulatedError(
         ErrorKind.INVALID_REQUEST, message, param="api-version", details={"code": "invalid_api_version"}
@@ -208,7 +207,7 @@ def wrong_api_version(given: str | None) -> EmulatedError:
 
 
 def context_exceeded(context: int, prompt_tokens: int, model: str, requested: int | None = None) -> EmulatedError:
-    """A prompt, or a prompt and its wanted answer, longer than the model's context."""
+    """Return the error of a prompt, or prompt and token limit, longer than the model's context."""
     return EmulatedError(
         ErrorKind.CONTEXT_LENGTH,
         details={"context": context, "prompt_tokens": prompt_tokens, "requested": requested, "model": model},

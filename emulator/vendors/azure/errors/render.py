@@ -1,4 +1,4 @@
-"""Any refusal in the words of the profile: which status and code it has, and what a client reads."""
+"""Render an error with the status, code and body of a profile."""
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Headers, Request, Response
@@ -16,33 +16,33 @@ _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 
 def render_error(error: EmulatedError, request: Request, service: AzureService) -> Response:
-    """Word any refusal as the path's dialect does; what the error itself fixes stands."""
-    envelope = _make_envelope(error, request, service)
-    worded = _word(envelope, error, _shape(request, service))
-    status = error.status or worded.status or envelope.status
-    headers = (*worded.headers, *_retry_after(error, envelope), *echo_request_id(request))
-    if not isinstance(worded.body, str):
-        return Response(status, dump_json(worded.body), (JSON_TYPE, *headers))
+    """Return the response of an error in the dialect of its path; the error's own fields win."""
+    envelope = _build_fields(error, request, service)
+    formatted = _format_error(envelope, error, _find_format(request, service))
+    status = error.status or formatted.status or envelope.status
+    headers = (*formatted.headers, *_retry_after(error, envelope), *echo_request_id(request))
+    if not isinstance(formatted.body, str):
+        return Response(status, dump_json(formatted.body), (JSON_TYPE, *headers))
     kind = _TEXT_TYPE if error.body is None else _UTF8_TYPE
-    return Response(status, worded.body.encode("utf-8", "replace"), (kind, *headers))
+    return Response(status, formatted.body.encode("utf-8", "replace"), (kind, *headers))
 
 
 def render_late_error(error: EmulatedError, request: Request, service: AzureService) -> bytes:
-    """What a stream says of a failure after it has begun; clients of this API read none of it.
+    """Return the last event of a stream that fails after it has begun; clients of this API read none of it.
 
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); others ``unverified``.
     """
-    shape = _shape(request, service)
+    shape = _find_format(request, service)
     if shape == "managed":
         text = " ".join((error.message or WORDS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
-    body = _word(_make_envelope(error, request, service), error, shape).body
+    body = _format_error(_build_fields(error, request, service), error, shape).body
     framed = sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
     return b"event: error\n" + framed if shape == "anthropic" else framed
 
 
-def _make_envelope(error: EmulatedError, request: Request, service: AzureService) -> ErrorFields:
-    """With what is known of the model that the request names, if it can be told; a resource has many."""
+def _build_fields(error: EmulatedError, request: Request, service: AzureService) -> ErrorFields:
+    """Return the fields of an error, with the profile of the model if the request names one."""
     surface = classify_url(request)
     settings = surface.settings(service.settings)
     named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
@@ -52,18 +52,18 @@ def _make_envelope(error: EmulatedError, request: Request, service: AzureService
     return build_fields(error, request, openai=settings.profile == "foundry" and habits.openai, quota=habits.quota)
 
 
-def _shape(request: Request, service: AzureService) -> str:
+def _find_format(request: Request, service: AzureService) -> str:
     surface = classify_url(request)
     return "anthropic" if surface.kind == "anthropic" else surface.settings(service.settings).shape
 
 
-def _word(envelope: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
-    worded = SHAPES[shape](envelope)
-    return worded if error.body is None else FormattedError(error.body, worded.headers, worded.status)
+def _format_error(envelope: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
+    formatted = SHAPES[shape](envelope)
+    return formatted if error.body is None else FormattedError(error.body, formatted.headers, formatted.status)
 
 
 def _retry_after(error: EmulatedError, envelope: ErrorFields) -> Headers:
-    """Clients retry whatever carries it: only a throttled request does by itself."""
+    """Return ``Retry-After`` for throttled requests only: clients retry any error that has it."""
     if error.kind is not ErrorKind.RATE_LIMITED and error.retry_after is None:
         return ()
     return (("Retry-After", str(envelope.wait)),)

@@ -1,4 +1,4 @@
-"""The fields of an error, from which each profile takes its text."""
+"""Types of errors and of formatted errors, and texts that several profiles share."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.text import reason_phrase
 from emulator.vendors.azure.errors.refusals import echo
 
-# Status, code and message of each kind where a profile has no words of its own.
+# Status, code and message of each kind, for profiles without texts of their own.
 WORDS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "invalid_request", "The request is not valid."),
     ErrorKind.INVALID_PARAMETER: (
@@ -32,17 +32,17 @@ WORDS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.TIMEOUT: (504, "GatewayTimeout", "The operation timed out."),
     ErrorKind.INTERNAL: (500, "InternalServerError", "An internal error occurred."),
 }
-BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them; no place in a body
+BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them; no part of a path
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Violation:
-    """What is wrong with one value of the request.
+    """Violation of the schema by one value of the request.
 
     Fields:
-        kind: as pydantic names it.
-        loc: where it stands, from ``body`` on.
-        context: what pydantic filled its text in with.
+        kind: pydantic's type of the error.
+        loc: path, from ``body`` on.
+        context: parameters of pydantic's text.
     """
 
     kind: str
@@ -54,13 +54,13 @@ class Violation:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ErrorFields:
-    """An error with every blank filled in.
+    """An error with its defaults filled in.
 
     Fields:
-        message: the error's own or ``None``: then the profile's words for its kind.
+        message: the error's own; ``None``: the profile's text for its kind.
         openai: it is about a model of OpenAI.
-        wait: whole seconds to wait, of a throttled request.
-        quota: requests and tokens a minute that answers of its model speak of, though nobody counts them.
+        wait: whole seconds until a retry, for a throttled request.
+        quota: requests and tokens a minute that responses of the model report, though not enforced.
     """
 
     kind: ErrorKind
@@ -77,7 +77,7 @@ class ErrorFields:
 
     @property
     def text(self) -> str:
-        """The message, in the common words where there is no other."""
+        """The message, or the common text of the error's kind."""
         return self.message or WORDS[self.kind][2].format(wait=self.wait)
 
     @property
@@ -86,10 +86,10 @@ class ErrorFields:
 
     @property
     def violation(self) -> Violation:
-        """Of a refused parameter: the first violation, or one made up from its name and its value in the request."""
+        """The first violation; if there is none, one built from the parameter's name and its value in the request."""
         details = self.details
         if "errors" in details:
-            return _read_violation(as_object(as_array(details["errors"])[0]))
+            return _parse_violation(as_object(as_array(details["errors"])[0]))
         if "loc" in details:
             return Violation("value_error", as_array(details["loc"]), "", details["input"])
         name = self.param or "messages"
@@ -99,7 +99,7 @@ class ErrorFields:
 def build_fields(
     error: EmulatedError, request: Request, *, openai: bool = False, quota: tuple[int, int] | None = None
 ) -> ErrorFields:
-    """Fill in what the error leaves open."""
+    """Return the fields of an error with its defaults filled in."""
     status, code, _ = WORDS[error.kind]
     return ErrorFields(
         kind=error.kind,
@@ -116,7 +116,7 @@ def build_fields(
     )
 
 
-def _read_violation(listed: Object) -> Violation:
+def _parse_violation(listed: Object) -> Violation:
     return Violation(
         kind=as_text(listed["type"]),
         loc=as_array(listed["loc"]),
@@ -136,7 +136,7 @@ def _find_value(request: Request, name: str) -> JSON:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class FormattedError:
-    """An error in a profile's shape; ``body`` is JSON unless it is a string, which is plain text."""
+    """An error in a profile's format; ``body`` is JSON, or a string for plain text."""
 
     body: JSON
     headers: Headers = ()
@@ -162,7 +162,7 @@ _FILTERED = (
 
 
 def model_error_headers(envelope: ErrorFields) -> Headers:
-    """What a serverless endpoint adds to an answer that its model refused."""
+    """Return the headers that a serverless endpoint adds to an error of its model."""
     return (
         ("ms-azureml-model-error-reason", "model_error"),
         ("ms-azureml-model-error-statuscode", str(envelope.status)),
@@ -170,7 +170,7 @@ def model_error_headers(envelope: ErrorFields) -> Headers:
 
 
 def format_filtered(envelope: ErrorFields, policy: str = "Microsoft's", advice: str = "") -> FormattedError:
-    """A prompt that the content filter stopped. Source: continuedev/continue issue 3902."""
+    """Format a prompt stopped by the content filter. Source: continuedev/continue issue 3902."""
     return FormattedError(
         {
             "error": {
@@ -186,7 +186,7 @@ def format_filtered(envelope: ErrorFields, policy: str = "Microsoft's", advice: 
 
 
 def format_filtered_response(envelope: ErrorFields, policy: str, advice: str) -> FormattedError:
-    """The same of the Responses API. Source: Microsoft's public guides on moving there from chat completions."""
+    """Format it for the Responses API. Source: Microsoft's public guides on migrating from chat completions."""
     return FormattedError(
         {
             "error": {

@@ -1,1 +1,1 @@
-"""What a resource says of itself: its models, deployments and connections, and who may come in."""
+"""Management routes of a resource: models, deployments, connections, tokens."""

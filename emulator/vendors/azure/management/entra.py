@@ -1,7 +1,7 @@
-"""Entra ID: what its clients look up, and tokens for applications.
+"""Entra ID: discovery documents and the client credentials flow.
 
 Source: learn.microsoft.com, "OpenID Connect on the Microsoft identity platform", "OAuth 2.0 client credentials flow".
-A client is pointed here by its authority, with the discovery of instances switched off.
+A client comes here by its authority, with instance discovery switched off.
 """
 
 from urllib.parse import parse_qs
@@ -11,7 +11,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.vendors.azure.headers import JSON_TYPE
 from emulator.vendors.azure.profile import AzureService
 
-_LIFETIME = 3599  # seconds that Entra ID gives a token of an application
+_LIFETIME = 3599  # seconds, as Entra ID gives a token of an application
 
 
 def describe_tenant(request: Request, service: AzureService) -> Response:
@@ -38,7 +38,7 @@ def describe_tenant(request: Request, service: AzureService) -> Response:
 
 
 def describe_instance(request: Request, service: AzureService) -> Response:
-    """``GET /common/discovery/instance``: this host is the whole cloud."""
+    """``GET /common/discovery/instance``: this host is the only one of the cloud."""
     host = request.base_url.partition("://")[2]
     tenant = f"{request.base_url}/common/v2.0/.well-known/openid-configuration"
     names: JSON = {"preferred_network": host, "preferred_cache": host, "aliases": [host]}
@@ -46,26 +46,26 @@ def describe_instance(request: Request, service: AzureService) -> Response:
 
 
 def list_keys(request: Request, service: AzureService) -> Response:
-    """``GET /{tenant}/discovery/v2.0/keys``: none, for nothing here is signed."""
+    """``GET /{tenant}/discovery/v2.0/keys``: empty, because no token is signed."""
     return _answer({"keys": []})
 
 
 def parse_token(request: Request, service: AzureService) -> Response:
     """``POST /{tenant}/oauth2/v2.0/token``: the client credentials flow of Entra ID.
 
-    The token is the client secret itself: whatever keys the scenario lists also decide who gets in this way.
+    The token is the client secret itself, so the scenario's keys also decide about these clients.
     """
     form = parse_qs(request.body.decode("utf-8", "replace"))
     secret = form.get("client_secret", [""])[0]
     if form.get("grant_type") != ["client_credentials"]:
-        return _deny_token(400, "unsupported_grant_type", "The grant type is not client_credentials.")
+        return _error_token(400, "unsupported_grant_type", "The grant type is not client_credentials.")
     if service.principal(secret) is None:
-        return _deny_token(401, "invalid_client", "The client secret is not valid.")
+        return _error_token(401, "invalid_client", "The client secret is not valid.")
     lifetime = {"expires_in": _LIFETIME, "ext_expires_in": _LIFETIME}
     return _answer({"token_type": "Bearer", **lifetime, "access_token": secret})
 
 
-def _deny_token(status: int, code: str, description: str) -> Response:
+def _error_token(status: int, code: str, description: str) -> Response:
     return Response(status, dump_json({"error": code, "error_description": description}), (JSON_TYPE,))
 
 

@@ -1,4 +1,4 @@
-"""The models of a resource, as OpenAI's clients list them.
+"""Model lists of a resource for OpenAI's clients.
 
 Sources: openai-python, ``types/model.py`` (``/openai/v1/models``); learn.microsoft.com, "Azure OpenAI Models - List"
 (``/openai/models``).
@@ -13,13 +13,15 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_place, look_up
 from emulator.vendors.azure.url_kind import UrlKind
 
-_CREATED = 1715367049  # Unix seconds; the day of a model's release is in no catalogue
+_CREATED = 1715367049  # Unix seconds; no source has the release dates
 
 
 def list_models(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models`` and ``GET /openai/models``."""
     surface, _ = check_place(request, service)
-    models = [_shape(found, surface, service) for found in service.deployments.values() if found.state != "retired"]
+    models = [
+        _build_model(found, surface, service) for found in service.deployments.values() if found.state != "retired"
+    ]
     return answer({"data": models, "object": "list"}, request)
 
 
@@ -33,10 +35,10 @@ def retrieve_model(request: Request, service: AzureService) -> Response:
         raise EmulatedError(
             ErrorKind.INVALID_REQUEST, text, param="model", status=404, details={"openai_code": "model_not_found"}
         )
-    return answer(_shape(found, surface, service), request)
+    return answer(_build_model(found, surface, service), request)
 
 
-def _shape(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
+def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
     traits = service.profiles[deployment.name][service.settings.profile].traits
     capabilities: JSON = {
         "fine_tune": False,
@@ -60,5 +62,5 @@ def _shape(deployment: Deployment, surface: UrlKind, service: AzureService) -> O
 
 
 def answer(body: JSON, request: Request) -> Response:
-    """An answer of the resource itself."""
+    """Return a JSON response of the resource."""
     return Response(200, dump_json(body), (JSON_TYPE, *gateway_headers(request), *echo_request_id(request)))

@@ -1,4 +1,4 @@
-"""Lists that come in pages, as the OpenAI API has them."""
+"""Paginate lists as the OpenAI API does."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,17 +6,17 @@ from emulator.core.json import JSON, Object
 from emulator.core.text import read_whole
 from emulator.vendors.azure.errors import refusals
 
-_USUAL, _MOST = 20, 100
+_DEFAULT_LIMIT, _MAX_LIMIT = 20, 100
 
 
 def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first: bool) -> Object:
-    """A page of a list, as ``limit``, ``order`` and ``after`` say.
+    """Return a page of a list, as ``limit``, ``order`` and ``after`` select it.
 
     Args:
-        items: in the order in which they came.
-        newest_first: without ``order``.
+        items: in chronological order.
+        newest_first: default order.
     """
-    limit = _read_limit(query.get("limit"))
+    limit = _parse_limit(query.get("limit"))
     order = query.get("order", "desc" if newest_first else "asc")
     if order not in ("asc", "desc"):
         text = f"Invalid value: '{order}'. Supported values are: 'asc' and 'desc'."
@@ -35,13 +35,13 @@ def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first
     }
 
 
-def _read_limit(given: str | None) -> int:
+def _parse_limit(given: str | None) -> int:
     if given is None:
-        return _USUAL
+        return _DEFAULT_LIMIT
     if not (given.isdecimal() and given.isascii()):
         text = f"Invalid type for 'limit': expected an integer, but got '{given}' instead."
         raise refusals.contradicts(text, "limit", "invalid_type")
-    if not 1 <= read_whole(given) <= _MOST:
-        text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MOST}, but got {given}"
+    if not 1 <= read_whole(given) <= _MAX_LIMIT:
+        text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MAX_LIMIT}, but got {given}"
         raise refusals.contradicts(f"{text} instead.", "limit")
     return int(given)

@@ -1,4 +1,4 @@
-"""A project of Azure AI Foundry: its deployments, and its one connection, which leads to this resource.
+"""Azure AI Foundry project: its deployments, and a connection to this resource.
 
 Source: learn.microsoft.com, "Azure AI Foundry Project REST reference" (deployments, connections); azure-ai-projects.
 """
@@ -18,9 +18,9 @@ _CAPABILITIES = {"chat": "chat_completion", "embeddings": "embeddings", "images"
 
 
 def list_deployments(request: Request, service: AzureService) -> Response:
-    """``GET /api/projects/{project}/deployments``; a query narrows it to a publisher, a model or a kind."""
+    """``GET /api/projects/{project}/deployments``; the query filters by publisher, model or kind."""
     query = request.query
-    shapes = [_shape(found, service) for found in service.deployments.values() if found.state != "retired"]
+    shapes = [_build_deployment(found, service) for found in service.deployments.values() if found.state != "retired"]
     for name, field in (("modelPublisher", "modelPublisher"), ("modelName", "modelName"), ("deploymentType", "type")):
         if name in query:
             shapes = [shape for shape in shapes if shape[field] == query[name]]
@@ -31,11 +31,11 @@ def get_deployment(request: Request, service: AzureService) -> Response:
     """``GET /api/projects/{project}/deployments/{name}``."""
     found = look_up(service, request.params["name"])
     if found is None:
-        raise _missing(f"Deployment {request.params['name']} not found.")
-    return answer(_shape(found, service), request)
+        raise _error_not_found(f"Deployment {request.params['name']} not found.")
+    return answer(_build_deployment(found, service), request)
 
 
-def _shape(deployment: Deployment, service: AzureService) -> Object:
+def _build_deployment(deployment: Deployment, service: AzureService) -> Object:
     traits = service.profiles[deployment.name][service.settings.profile].traits
     capability = _CAPABILITIES.get(deployment.task)
     return {
@@ -50,26 +50,26 @@ def _shape(deployment: Deployment, service: AzureService) -> Object:
 
 
 def list_connections(request: Request, service: AzureService) -> Response:
-    """``GET /api/projects/{project}/connections``; a query narrows it to a kind, or to the default of one."""
+    """``GET /api/projects/{project}/connections``; the query filters by kind."""
     wanted = request.query.get("connectionType")
-    return answer({"value": [_connect(request)] if wanted in (None, _KIND) else []}, request)
+    return answer({"value": [_build_connection(request)] if wanted in (None, _KIND) else []}, request)
 
 
 def get_connection(request: Request, service: AzureService) -> Response:
-    """``GET /api/projects/{project}/connections/{name}``: without what it takes to use it."""
-    _check_connection(request)
-    return answer(_connect(request), request)
+    """``GET /api/projects/{project}/connections/{name}``: without credentials."""
+    _validate_connection(request)
+    return answer(_build_connection(request), request)
 
 
 def open_connection(request: Request, service: AzureService) -> Response:
-    """``POST …/connections/{name}/getConnectionWithCredentials``: the key is the one that the client came with."""
-    _check_connection(request)
+    """``POST …/connections/{name}/getConnectionWithCredentials``: the key is the client's own."""
+    _validate_connection(request)
     headers = request.all_headers
     key = headers.get("api-key") or headers.get("Authorization", "").partition(" ")[2]
-    return answer({**_connect(request), "credentials": {"type": "ApiKey", "key": key}}, request)
+    return answer({**_build_connection(request), "credentials": {"type": "ApiKey", "key": key}}, request)
 
 
-def _connect(request: Request) -> Object:
+def _build_connection(request: Request) -> Object:
     project = request.params["project"]
     account = "/subscriptions/0/resourceGroups/emulator/providers/Microsoft.CognitiveServices/accounts/emulator"
     return {
@@ -83,11 +83,11 @@ def _connect(request: Request) -> Object:
     }
 
 
-def _check_connection(request: Request) -> None:
+def _validate_connection(request: Request) -> None:
     name = request.params["name"]
     if name != _CONNECTION:
-        raise _missing(f"Connection {name} can't be found in this workspace")
+        raise _error_not_found(f"Connection {name} can't be found in this workspace")
 
 
-def _missing(text: str) -> EmulatedError:
+def _error_not_found(text: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)

@@ -1,1 +1,1 @@
-"""APIs that the makers of some models have of their own: Anthropic's Messages, Cohere's rerank."""
+"""APIs of model makers: Anthropic's Messages, Cohere's rerank."""

@@ -1,4 +1,4 @@
-"""Claude by the Messages API, for Anthropic's own clients.
+"""Claude over the Messages API, for Anthropic's own clients.
 
 Source: learn.microsoft.com, "Deploy and use Claude models in Microsoft Foundry" (``/anthropic/v1/messages``).
 """
@@ -30,12 +30,12 @@ from emulator.vendors.azure.request import ParsedRequest, admit
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import Kind
 
-_PLACES: frozenset[Kind] = frozenset({"anthropic"})
+_URL_KINDS: frozenset[Kind] = frozenset({"anthropic"})
 
 
 @fast_dataclass(frozen=True, slots=True)
 class MessagesCodec:
-    """Words the plan of a conversation."""
+    """Codec of messages."""
 
     habits: DeploymentProfile
 
@@ -55,8 +55,8 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     check_fields(body)
     if query.habits.traits.get("fixed_sampling"):
         refuse_sampling(body)
-    ask = _read_ask(query)
-    counts = service.count_prompt(ask, query.deployment)
+    chat_request = _build_request(query)
+    counts = service.count_prompt(chat_request, query.deployment)
     wanted = body["max_tokens"]
     limit = limit_tokens(wanted if isinstance(wanted, int) else None, None, query.deployment, counts[0], query.settings)
     knobs: tuple[tuple[str, JSON], ...] = tuple(
@@ -66,7 +66,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
     return InferenceCall(
         deployment=query.deployment,
-        request=replace(ask, sampling=sampling),
+        request=replace(chat_request, sampling=sampling),
         codec=MessagesCodec(query.habits),
         stream=body.get("stream") is True,
         prompt_tokens=counts,
@@ -78,12 +78,12 @@ def count_tokens(request: Request, service: AzureService) -> Response:
     """``POST /anthropic/v1/messages/count_tokens``."""
     query = _admit(request, service)
     check_fields(query.fields, counts=True)
-    (tokens,) = service.count_prompt(_read_ask(query), query.deployment)
+    (tokens,) = service.count_prompt(_build_request(query), query.deployment)
     return answer({"input_tokens": tokens}, request)
 
 
 def _admit(request: Request, service: AzureService) -> ParsedRequest:
-    query = admit(request, service, "chat", _PLACES, "anthropic")
+    query = admit(request, service, "chat", _URL_KINDS, "anthropic")
     if not isinstance(query.body, dict):
         raise refusals.not_json("not an object")
     if query.habits.traits.get("api") != "anthropic":
@@ -91,7 +91,7 @@ def _admit(request: Request, service: AzureService) -> ParsedRequest:
     return query
 
 
-def _read_ask(query: ParsedRequest) -> ChatRequest:
+def _build_request(query: ParsedRequest) -> ChatRequest:
     body = query.fields
     tools = read_tools(body)
     choice, name = read_choice(body, tools)

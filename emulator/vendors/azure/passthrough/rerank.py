@@ -1,4 +1,4 @@
-"""Cohere's rerank: documents in the order of how well they fit a query.
+"""Cohere's rerank: documents by relevance to a query.
 
 Source: docs.cohere.com, "Rerank API (v1)" and "(v2)"; learn.microsoft.com, "How to deploy Cohere Rerank models".
 """
@@ -21,7 +21,7 @@ from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import admit
 from emulator.vendors.azure.url_kind import Kind
 
-_PLACES: frozenset[Kind] = frozenset({"root", "endpoint", "models"})
+_URL_KINDS: frozenset[Kind] = frozenset({"root", "endpoint", "models"})
 _UNIT = 100  # documents of one billed search
 
 
@@ -39,21 +39,21 @@ class RerankRequest(WireModel):
 
 
 def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
-    """``POST …/v1/rerank`` and ``…/v2/rerank``; there are no dated versions."""
-    query = admit(request, service, "rerank", _PLACES)
+    """``POST …/v1/rerank`` and ``…/v2/rerank``, which have no dated versions."""
+    query = admit(request, service, "rerank", _URL_KINDS)
     wire = validate(RerankRequest, query.body)
-    texts = tuple([_read_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
-    ask = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
+    texts = tuple([_parse_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
+    embedding_request = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
     return InferenceCall(
         deployment=query.deployment,
-        request=ask,
+        request=embedding_request,
         codec=RerankCodec(query.habits, wire, texts),
-        prompt_tokens=service.count_prompt(ask, query.deployment),
+        prompt_tokens=service.count_prompt(embedding_request, query.deployment),
         repeatable=True,
     )
 
 
-def _read_text(document: str | Object, fields: object) -> str:
+def _parse_text(document: str | Object, fields: object) -> str:
     if isinstance(document, str):
         return document
     names = fields if isinstance(fields, list | tuple) else ()
@@ -62,7 +62,7 @@ def _read_text(document: str | Object, fields: object) -> str:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class RerankCodec:
-    """The best documents by falling score. It never streams."""
+    """Codec of the best documents by falling score. It never streams."""
 
     habits: DeploymentProfile
     wire: RerankRequest
@@ -75,7 +75,7 @@ class RerankCodec:
         units = -(-len(self.texts) // _UNIT)
         body: Object = {
             "id": draw_uuid(plan.key, "rerank"),
-            "results": [self._shape(index, scores[index]) for index in order[: self.wire.top_n]],
+            "results": [self._build_result(index, scores[index]) for index in order[: self.wire.top_n]],
             "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
         }
         return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
@@ -83,7 +83,7 @@ class RerankCodec:
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise AssertionError("an order is never streamed")
 
-    def _shape(self, index: int, score: float) -> Object:
+    def _build_result(self, index: int, score: float) -> Object:
         shape: Object = {"index": index, "relevance_score": round(score, 7)}
         if self.wire.return_documents:
             document = self.wire.documents[index]

@@ -1,1 +1,1 @@
-"""``/openai/v1/responses`` and ``/openai/responses``: answers that are kept, and conversations that go on from them."""
+"""``/openai/v1/responses`` and ``/openai/responses``: stored responses and conversations that continue them."""

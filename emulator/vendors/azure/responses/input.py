@@ -1,4 +1,4 @@
-"""``input`` of the Responses API: items of a conversation, and what they say.
+"""Parse ``input`` of the Responses API: the items of a conversation.
 
 Source: openai-python, ``types/responses/response_input_item_param.py``.
 """
@@ -19,7 +19,7 @@ _PARTS = (
     "input_text", "input_image", "output_text", "refusal", "input_file", "computer_screenshot", "summary_text",
 )  # fmt: skip
 _MEDIA = ("input_image", "input_file", "input_audio")
-_REST = (
+_OTHER_KINDS = (
     "reasoning", "item_reference", "computer_call",
     "computer_call_output", "file_search_call", "web_search_call", "image_generation_call", "code_interpreter_call",
     "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
@@ -28,7 +28,7 @@ _REST = (
 )  # fmt: skip
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_KINDS = ("message", *_CALLS, *_OUTPUTS, *_REST)
+_KINDS = ("message", *_CALLS, *_OUTPUTS, *_OTHER_KINDS)
 
 
 _PREFIXES = {
@@ -41,14 +41,14 @@ _PREFIXES = {
 
 
 def list_items(given: str | Sequence[Object]) -> list[Object]:
-    """``input`` as items, a bare text as a message."""
+    """Return ``input`` as items; a text becomes a message."""
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]}]
     return [_complete(item) for item in given]
 
 
 def _complete(item: Object) -> Object:
-    """A message in the form in which the service lists it."""
+    """Return a message in the form in which the service lists it."""
     if item.get("type", "message") != "message":
         return item
     content = item.get("content")
@@ -59,7 +59,7 @@ def _complete(item: Object) -> Object:
 
 
 def identify(items: Sequence[Object], key: bytes) -> list[Object]:
-    """Items with the ids and the state that the service gives them."""
+    """Return items with the ids and states that the service assigns."""
     return [_identify(item, key, number) for number, item in enumerate(items)]
 
 
@@ -72,16 +72,16 @@ def _identify(item: Object, key: bytes, number: int) -> Object:
 
 
 def read_items(items: Sequence[Object]) -> list[Message]:
-    """The conversation.
+    """Return the conversation.
 
     Raises:
-        EmulatedError: the first item that is refused.
+        EmulatedError: the first item that is invalid.
     """
-    return [message for position, item in enumerate(items) for message in _read_item(item, ("input", position))]
+    return [message for position, item in enumerate(items) for message in _parse_item(item, ("input", position))]
 
 
 def check_calls(items: Sequence[Object]) -> None:
-    """Every call has its output, and every output its call; what a reference stands for is not known.
+    """Raise for a call without output or an output without a call; with references, nothing is validated.
 
     Source: openai/openai-python issue threads.
 
@@ -103,18 +103,18 @@ def check_calls(items: Sequence[Object]) -> None:
         raise refusals.contradicts(f"No tool output found for {kind.replace('_', ' ')} {name}.", "input")
 
 
-def _read_item(item: Object, place: Place) -> list[Message]:
+def _parse_item(item: Object, place: Place) -> list[Message]:
     kind = None if item.get("type") is None else _require(item, "type", place)
     if kind == "message":
-        return [_read_message(item, place)]
+        return [_parse_message(item, place)]
     if kind in _CALLS:
         arguments = _require(item, _CALLS[kind], place)
         call = ToolCall(_require(item, "call_id", place), _require(item, "name", place), arguments)
         return [Message(role="assistant", tool_calls=(call,))]
     if kind in _OUTPUTS:
-        return [Message(role="tool", text=_read_output(item, place), tool_call_id=_require(item, "call_id", place))]
-    if kind not in _REST:
-        raise _none_of(kind, (*place, "type"), _KINDS)
+        return [Message(role="tool", text=_parse_output(item, place), tool_call_id=_require(item, "call_id", place))]
+    if kind not in _OTHER_KINDS:
+        raise _error_enum(kind, (*place, "type"), _KINDS)
     return []
 
 
@@ -122,65 +122,69 @@ def _require(item: Object, name: str, place: Place) -> str:
     value = item.get(name)
     if isinstance(value, str):
         return value
-    raise _missing((*place, name), item) if value is None else _mistyped((*place, name), value, "string_type")
+    raise _error_missing((*place, name), item) if value is None else _error_type((*place, name), value, "string_type")
 
 
-def _read_output(item: Object, place: Place) -> str:
+def _parse_output(item: Object, place: Place) -> str:
     output = item.get("output")
     if output is None:
-        raise _missing((*place, "output"), item)
+        raise _error_missing((*place, "output"), item)
     return output if isinstance(output, str) else dump_text(output)
 
 
-def _read_message(item: Object, place: Place) -> Message:
+def _parse_message(item: Object, place: Place) -> Message:
     role = item.get("role")
     if role not in _ROLES:
-        raise _none_of(role, (*place, "role"), _ROLES)
+        raise _error_enum(role, (*place, "role"), _ROLES)
     content = item.get("content")
     if not isinstance(content, list):
-        raise _missing((*place, "content"), item) if content is None else _mistyped((*place, "content"), content)
+        raise (
+            _error_missing((*place, "content"), item) if content is None else _error_type((*place, "content"), content)
+        )
     texts: list[str] = []
     media = 0
     for position, part in enumerate(content):
-        text = _read_part(part, (*place, "content", position))
+        text = _parse_part(part, (*place, "content", position))
         media += text is None
         texts += [text] if text else []
     return Message(role=str(role), text="\n".join(texts), media=media)
 
 
-def _read_part(part: JSON, place: Place) -> str | None:
-    """The text of a part; a picture, a file and a sound have none."""
+def _parse_part(part: JSON, place: Place) -> str | None:
+    """Return the text of a part; ``None`` for an image, a file or audio."""
     if not isinstance(part, dict):
-        raise _mistyped(place, part, "dict_type")
+        raise _error_type(place, part, "dict_type")
     kind = part.get("type")
     if kind in _TEXTS:
         return _require(part, "text", place)
     if kind == "refusal":
         return _require(part, "refusal", place)
     if kind not in _MEDIA:
-        raise _none_of(kind, (*place, "type"), _PARTS)
+        raise _error_enum(kind, (*place, "type"), _PARTS)
     url = part.get("image_url")
     if isinstance(url, str) and not url.startswith(("http://", "https://", "data:")):
-        text = f"Invalid '{_name(place)}.image_url'. Expected a valid URL, but got a value with an invalid format."
-        raise refusals.contradicts(text, f"{_name(place)}.image_url", "invalid_value")
+        text = (
+            f"Invalid '{_format_path(place)}.image_url'. Expected a valid URL, but got a value with an invalid format."
+        )
+        raise refusals.contradicts(text, f"{_format_path(place)}.image_url", "invalid_value")
     return None
 
 
-def _name(place: Place) -> str:
+def _format_path(place: Place) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
 
 
-def _missing(place: Place, item: Object) -> EmulatedError:
+def _error_missing(place: Place, item: Object) -> EmulatedError:
     return refusals.breaks_schema([{"type": "missing", "loc": place, "msg": "Field required", "input": item}])
 
 
-def _mistyped(place: Place, value: JSON, kind: str = "list_type") -> EmulatedError:
+def _error_type(place: Place, value: JSON, kind: str = "list_type") -> EmulatedError:
     return refusals.breaks_schema([{"type": kind, "loc": place, "msg": "Input has the wrong type", "input": value}])
 
 
-def _none_of(value: JSON, place: Place, known: Sequence[str]) -> EmulatedError:
+def _error_enum(value: JSON, place: Place, known: Sequence[str]) -> EmulatedError:
     if value is None:
-        return _missing(place, {})
+        return _error_missing(place, {})
     expected = ", ".join([f"'{name}'" for name in known[:-1]]) + f", and '{known[-1]}'"
     context = {"expected": expected}
     return refusals.breaks_schema(

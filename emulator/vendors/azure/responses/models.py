@@ -1,4 +1,4 @@
-"""Bodies of the Responses API. Source: openai-python, ``types/responses/response_create_params.py``."""
+"""Request models of the Responses API. Source: openai-python, ``types/responses/response_create_params.py``."""
 
 from typing import Annotated, Literal, Self
 
@@ -12,12 +12,12 @@ from emulator.vendors.azure.decoder import Fraction, Integer, WireModel
 from emulator.vendors.azure.extra_parameters import Effort, Verbosity
 from emulator.vendors.azure.sampling import Temperature
 
-LEAST_TOKENS = 16
+MIN_TOKENS = 16
 _STRICT = ConfigDict(strict=True)
 _ITEMS = TypeAdapter(Annotated[list[dict[str, JSON]], Field(min_length=1)])
 
 
-def _read_input(value: JSON) -> str | list[Object]:
+def _parse_input(value: JSON) -> str | list[Object]:
     return value if isinstance(value, str) else _ITEMS.validate_python(value)
 
 
@@ -39,7 +39,7 @@ class Thinking(WireModel):
 
 
 class TextFormat(WireModel):
-    """``text.format``; the schema stands in it."""
+    """``text.format``; includes the schema."""
 
     model_config = _STRICT
 
@@ -58,13 +58,13 @@ class TextOptions(WireModel):
 
 
 class OfferedTool(WireModel):
-    """An entry of ``tools``, of whatever kind."""
+    """Item of ``tools`` of any kind."""
 
     type: str
 
 
 class OfferedFunction(WireModel):
-    """An entry of ``tools`` that is a function."""
+    """Function in ``tools``."""
 
     model_config = _STRICT
 
@@ -76,7 +76,7 @@ class OfferedFunction(WireModel):
 
 
 class CustomFormat(WireModel):
-    """``format`` of a custom tool; the grammar stands in it."""
+    """``format`` of a custom tool; includes the grammar."""
 
     model_config = _STRICT
 
@@ -85,14 +85,14 @@ class CustomFormat(WireModel):
     syntax: Literal["lark", "regex"] | None = None
 
     @model_validator(mode="after")
-    def _check_grammar(self) -> Self:
+    def _validate_grammar(self) -> Self:
         if self.type == "grammar" and (self.definition is None or self.syntax is None):
             raise ValueError("a grammar needs 'definition' and 'syntax'.")
         return self
 
 
 class OfferedCustom(WireModel):
-    """An entry of ``tools`` whose argument is a text."""
+    """Custom tool in ``tools``."""
 
     model_config = _STRICT
 
@@ -103,7 +103,7 @@ class OfferedCustom(WireModel):
     _schema: dict[str, JSON] = PrivateAttr({"type": "string"})
 
     @model_validator(mode="after")
-    def _read_format(self) -> Self:
+    def _parse_format(self) -> Self:
         form = self.format
         if form is not None and form.definition is not None and form.syntax is not None:
             self._schema = find_schema(self.name, form.syntax, form.definition)
@@ -111,7 +111,7 @@ class OfferedCustom(WireModel):
 
     @property
     def schema_of_text(self) -> dict[str, JSON]:
-        """What its argument has to fit."""
+        """JSON Schema of the tool's text."""
         return self._schema
 
 
@@ -120,14 +120,14 @@ class ResponseRequest(WireModel):
 
     model_config = _STRICT
 
-    input: Annotated[str | list[Object], PlainValidator(_read_input)]
+    input: Annotated[str | list[Object], PlainValidator(_parse_input)]
     model: str | None = None
     instructions: str | None = None
     background: bool | None = None
     context_management: list[dict[str, JSON]] | None = None
     conversation: str | dict[str, JSON] | None = None
     include: list[Includable] | None = None
-    max_output_tokens: Annotated[Integer, Field(ge=LEAST_TOKENS)] | None = None
+    max_output_tokens: Annotated[Integer, Field(ge=MIN_TOKENS)] | None = None
     max_tool_calls: Annotated[Integer, Field(ge=1)] | None = None
     metadata: Metadata | None = None
     moderation: dict[str, JSON] | None = None

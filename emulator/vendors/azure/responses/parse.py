@@ -1,4 +1,4 @@
-"""``POST /responses``: from the wire to an ask.
+"""``POST /responses``: parse a request into a chat request.
 
 Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI Responses API".
 """
@@ -29,30 +29,30 @@ from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import RESPONSES
 
 _KNOWN = frozenset(ResponseRequest.model_fields)
-_PROMPT_SEEN: Object = {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS}
-_ANSWER_SEEN: Object = {"blocked": False, "source_type": "completion", "content_filter_results": ANSWER_HARMS}
+_PROMPT_RESULT: Object = {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS}
+_ANSWER_RESULT: Object = {"blocked": False, "source_type": "completion", "content_filter_results": ANSWER_HARMS}
 _ANSWER_BLOCKED: Object = {"blocked": True, "source_type": "completion", "content_filter_results": FOUND_HARMS}
-"""What the content filter saw. Source: Azure/azure-rest-api-specs pull request 42141."""
+"""Results of the content filter. Source: Azure/azure-rest-api-specs pull request 42141."""
 _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"}
 
 
 def parse_responses(request: Request, service: AzureService) -> InferenceCall:
-    """Validate and read a request; what it goes on from was kept."""
+    """Validate and parse a request, with the stored conversation that it continues."""
     query = admit(request, service, "chat", RESPONSES, "responses")
     wire = validate(ResponseRequest, query.body)
-    _check(wire, query)
+    _validate_fields(wire, query)
     without_effect = check_parameters(_name_as_chat(wire), query.habits, _PLACES)
-    before = _recall(wire, request)
+    before = _load_previous(wire, request)
     items = list_items(wire.input)
-    offer = read_offer(wire, query.habits)
-    ask = _read_ask(wire, query, [*before, *items], offer)
+    offered = read_offer(wire, query.habits)
+    chat_request = _build_request(wire, query, [*before, *items], offered)
     check_calls([*before, *items])
-    _check_json_mode(wire, ask)
-    prompt_tokens = service.count_prompt(ask, query.deployment)
+    _validate_json_mode(wire, chat_request)
+    prompt_tokens = service.count_prompt(chat_request, query.deployment)
     limit = _limit(wire, query, prompt_tokens[0])
     codec = ResponsesCodec(
         habits=query.habits,
-        options=_read_options(wire, query, offer),
+        options=_build_options(wire, query, offered),
         items=tuple(items),
         before=tuple(before),
         background=wire.background is True,
@@ -60,7 +60,7 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     )
     return InferenceCall(
         deployment=query.deployment,
-        request=replace(ask, sampling=_read_sampling(wire, limit, without_effect)),
+        request=replace(chat_request, sampling=_parse_sampling(wire, limit, without_effect)),
         codec=codec,
         stream=wire.stream is True,
         prompt_tokens=prompt_tokens,
@@ -71,39 +71,39 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
 
 
 def count_input(request: Request, service: AzureService) -> Response:
-    """``POST /responses/input_tokens``: what a request would count before anything is answered."""
+    """``POST /responses/input_tokens``: count the tokens of a request without generating."""
     query = admit(request, service, "chat", RESPONSES, "responses")
     fields = query.body if isinstance(query.body, dict) else {}
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(query.body, dict) else query.body)
-    before = _recall(wire, request)
+    before = _load_previous(wire, request)
     items = list_items(wire.input) if wire.input else []
-    ask = _read_ask(wire, query, [*before, *items], read_offer(wire, query.habits))
-    (count,) = service.count_prompt(ask, query.deployment)
+    chat_request = _build_request(wire, query, [*before, *items], read_offer(wire, query.habits))
+    (count,) = service.count_prompt(chat_request, query.deployment)
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
     return Response(200, dump_json(body), headers)
 
 
-def _read_ask(wire: ResponseRequest, query: ParsedRequest, items: list[Object], offer: Offer) -> ChatRequest:
-    """The conversation in words no vendor owns."""
+def _build_request(wire: ResponseRequest, query: ParsedRequest, items: list[Object], offered: Offer) -> ChatRequest:
+    """Return the vendor-neutral chat request."""
     instructions = [Message(role="system", text=wire.instructions)] if wire.instructions else []
     messages = (*instructions, *read_items(items))
-    kind, schema = _read_format(wire, query)
+    kind, schema = _parse_format(wire, query)
     return ChatRequest(
         messages=messages,
-        tools=offer.tools,
-        tool_choice=offer.choice,
-        tool_name=offer.name,
+        tools=offered.tools,
+        tool_choice=offered.choice,
+        tool_name=offered.name,
         parallel=wire.parallel_tool_calls is not False,
         format=kind,
         schema=schema,
-        reasoning=_read_effort(wire, query),
+        reasoning=_parse_effort(wire, query),
     )
 
 
-def _check(wire: ResponseRequest, query: ParsedRequest) -> None:
-    """Refuse fields that nobody knows, and those that do not go together."""
+def _validate_fields(wire: ResponseRequest, query: ParsedRequest) -> None:
+    """Raise for unknown and contradicting fields."""
     unknown = next((name for name in query.fields if name not in _KNOWN), None)
     if unknown is not None:
         raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
@@ -115,16 +115,16 @@ def _check(wire: ResponseRequest, query: ParsedRequest) -> None:
         raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
 
 
-def _check_json_mode(wire: ResponseRequest, ask: ChatRequest) -> None:
-    """Source: openai/openai-python issue threads."""
-    said = " ".join([message.text for message in ask.messages])
-    if ask.format == "json_object" and "json" not in said.lower():
+def _validate_json_mode(wire: ResponseRequest, chat_request: ChatRequest) -> None:
+    """Raise if JSON mode has no "json" in its messages. Source: openai/openai-python issue threads."""
+    contents = " ".join([message.text for message in chat_request.messages])
+    if chat_request.format == "json_object" and "json" not in contents.lower():
         text = "Response input messages must contain the word 'json' in some form to use 'text.format' of type"
         raise refusals.contradicts(f"{text} 'json_object'.", "input")
 
 
 def _name_as_chat(wire: ResponseRequest) -> Object:
-    """The fields that models differ in, by their names in chat; those at their defaults are not asked for."""
+    """Return the fields in which models differ under chat's names; ``None`` for those at their defaults."""
     return {
         "temperature": wire.temperature,
         "top_p": wire.top_p,
@@ -134,8 +134,8 @@ def _name_as_chat(wire: ResponseRequest) -> Object:
     }
 
 
-def _recall(wire: ResponseRequest, request: Request) -> list[Object]:
-    """What was said before, in the responses that this one goes on from."""
+def _load_previous(wire: ResponseRequest, request: Request) -> list[Object]:
+    """Return the items of the conversation that the request continues."""
     name = wire.previous_response_id
     if name is None:
         return []
@@ -147,7 +147,7 @@ def _recall(wire: ResponseRequest, request: Request) -> list[Object]:
     return [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]), *output)]
 
 
-def _read_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, JSON]:
+def _parse_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, JSON]:
     wanted = wire.text.format if wire.text else None
     if wanted is None:
         return "text", None
@@ -165,7 +165,7 @@ def _read_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, J
     return "json_schema", wanted.schema_
 
 
-def _read_effort(wire: ResponseRequest, query: ParsedRequest) -> str | None:
+def _parse_effort(wire: ResponseRequest, query: ParsedRequest) -> str | None:
     if not query.habits.reasoning:
         return None
     effort = (wire.reasoning.effort if wire.reasoning else None) or "medium"
@@ -173,7 +173,7 @@ def _read_effort(wire: ResponseRequest, query: ParsedRequest) -> str | None:
 
 
 def _limit(wire: ResponseRequest, query: ParsedRequest, prompt_tokens: int) -> int | None:
-    """Most tokens of the answer; with ``truncation: auto`` the oldest items are dropped until one fits."""
+    """Return the maximum of output tokens; ``truncation: auto`` drops the oldest items until one token fits."""
     context = query.deployment.context
     if wire.truncation == "auto" and context is not None:
         prompt_tokens = min(prompt_tokens, context - (wire.max_output_tokens or 1))
@@ -185,7 +185,7 @@ def _limit(wire: ResponseRequest, query: ParsedRequest, prompt_tokens: int) -> i
     return limit_tokens(wire.max_output_tokens, default, query.deployment, prompt_tokens, query.settings)
 
 
-def _read_sampling(wire: ResponseRequest, limit: int | None, without_effect: list[str]) -> Sampling:
+def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: list[str]) -> Sampling:
     values: list[tuple[str, JSON]] = [("temperature", wire.temperature), ("top_p", wire.top_p)]
     knobs = tuple([knob for knob in values if knob[1] not in (None, 1) and knob[0] not in without_effect])
     top = wire.top_logprobs
@@ -195,12 +195,12 @@ def _read_sampling(wire: ResponseRequest, limit: int | None, without_effect: lis
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 
 
-def _read_options(wire: ResponseRequest, query: ParsedRequest, offer: Offer) -> ResponseOptions:
+def _build_options(wire: ResponseRequest, query: ParsedRequest, offered: Offer) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
         model=query.habits.model,
         draw_id=_draw_id,
-        echo=_read_echo(wire, query),
+        echo=_build_echo(wire, query),
         chat_usage=False,
         stream_usage=True,
         events=True,
@@ -208,9 +208,9 @@ def _read_options(wire: ResponseRequest, query: ParsedRequest, offer: Offer) -> 
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
         queued=wire.background is True,
-        findings={"content_filters": [_PROMPT_SEEN, _ANSWER_SEEN]} if query.habits.filtered else {},
-        filtered={"content_filters": [_PROMPT_SEEN, _ANSWER_BLOCKED]} if query.habits.filtered else {},
-        customs=frozenset([tool.name for tool in offer.tools if tool.bare]),
+        findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if query.habits.filtered else {},
+        filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if query.habits.filtered else {},
+        customs=frozenset([tool.name for tool in offered.tools if tool.bare]),
     )
 
 
@@ -218,11 +218,11 @@ def _draw_id(key: bytes) -> str:
     return f"resp_{draw_hex(key, 'response')}{draw_hex(key, 'response', 'end', digits=18)}"
 
 
-def _read_echo(wire: ResponseRequest, query: ParsedRequest) -> Object:
-    """The request's own fields in the order of a response object, with their defaults."""
+def _build_echo(wire: ResponseRequest, query: ParsedRequest) -> Object:
+    """Return the request's own fields in the order of a response object, with their defaults."""
     thinking = wire.reasoning
-    effort = _read_effort(wire, query) or (thinking.effort if thinking else None)
-    text: Object = {"format": {"type": "text"}, "verbosity": "medium", **_given(query.fields.get("text"))}
+    effort = _parse_effort(wire, query) or (thinking.effort if thinking else None)
+    text: Object = {"format": {"type": "text"}, "verbosity": "medium", **_drop_nulls(query.fields.get("text"))}
     return {
         "background": wire.background is True,
         "instructions": wire.instructions,
@@ -247,5 +247,5 @@ def _read_echo(wire: ResponseRequest, query: ParsedRequest) -> Object:
     }
 
 
-def _given(value: JSON) -> Object:
+def _drop_nulls(value: JSON) -> Object:
     return {name: member for name, member in as_object(value).items() if member is not None} if value else {}

@@ -1,4 +1,4 @@
-"""A response in one piece and as events, and what is kept of it."""
+"""Responses codec and stored documents."""
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
@@ -21,12 +21,12 @@ from emulator.vendors.azure.responses.replay import record_stream
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponsesCodec:
-    """Words chat plans as response objects.
+    """Codec of response objects.
 
     Fields:
         items: the request's own.
-        before: what was said in the responses that it goes on from.
-        background: the answer is made whether or not anyone waits for it; ``streamed``: and can be heard again.
+        before: items of the responses that it continues.
+        background: the response is generated after the request has been answered; ``streamed``: it can be replayed.
     """
 
     habits: DeploymentProfile
@@ -53,11 +53,11 @@ class ResponsesCodec:
         return shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
 
     def queue(self, plan: Plan) -> Object:
-        """The response before anyone has begun with it."""
+        """Return the response before generation starts."""
         return shape_response(plan, self.options, status="queued", output=[], usage=False)
 
     def keep(self, plan: Plan, request: Request) -> tuple[str, JSON]:
-        """The document to keep: the response, what it was asked, and when it is finished (Unix seconds)."""
+        """Return id and document to store: the response, its input, and its end (Unix seconds)."""
         plan = self._count(plan, request)
         response = self.shape(plan)
         items = identify(self.items, plan.key)

@@ -1,7 +1,7 @@
-"""Streams of responses in the background, which can be heard again from any of their events on.
+"""Replay streams of background responses from any of their events on.
 
 Sources: learn.microsoft.com, "Azure OpenAI Responses API", "Background tasks"; the package
-azure-ai-agentserver-responses (refusals); openai/openai-python issue 2828 (how long a stream can be heard).
+azure-ai-agentserver-responses (refusals); openai/openai-python issue 2828 (how long a stream can be replayed).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from emulator.protocols.openai.responses import OWN_FIELDS, ResponseOptions, str
 from emulator.vendors.azure.errors import refusals
 
 _FINDINGS = ("content_filters",)
-_LIFE = 300.0  # seconds after its beginning in which a stream can be heard
+_LIFETIME = 300.0  # seconds after its end in which a stream can be replayed
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tape:
-    """What is kept of a stream: enough to word it again."""
+class StoredStream:
+    """Stored stream: all that is needed to render it again."""
 
     key: str
     created: float
@@ -39,40 +39,42 @@ class Tape:
     encrypted: bool
 
 
-_TAPE = TypeAdapter(Tape)
+_STORED_STREAM = TypeAdapter(StoredStream)
 
 
 def record_stream(plan: Plan, options: ResponseOptions) -> JSON:
-    """A stream as it is kept."""
+    """Return the document of a stream."""
     choice, usage = plan.choices[0], plan.usage
     logprobs = choice.logprobs
-    tape = Tape(
+    stored_stream = StoredStream(
         key=plan.key.hex(),
         created=plan.created,
         tokens=choice.tokens,
         due=tuple(choice.due),
-        spans=tuple([(span.kind, span.start, span.end, span.name, span.id) for span in choice.segments]),
+        spans=tuple(
+            [(segment.kind, segment.start, segment.end, segment.name, segment.id) for segment in choice.segments]
+        ),
         finish=choice.finish_reason,
         logprobs=None if logprobs is None else tuple([(each.token, each.logprob, each.top) for each in logprobs]),
         usage=(usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens),
         summary=options.summary,
         encrypted=options.encrypted,
     )
-    kept: JSON = _TAPE.dump_python(tape, mode="json")
-    return kept
+    stored: JSON = _STORED_STREAM.dump_python(stored_stream, mode="json")
+    return stored
 
 
 def replay_stream(document: Object, query: Mapping[str, str], now: float) -> Iterator[Event]:
-    """The events of a kept response, from the one behind ``starting_after`` on; those still to come when they are due.
+    """Yield the events of a stored response after ``starting_after``; later ones keep their due times.
 
     Raises:
-        EmulatedError: it has no stream, or had one too long ago.
+        EmulatedError: the response has no stream, or it has expired.
     """
-    tape = _find_tape(document, now)
-    after = _read_cursor(query)
-    passed = now - tape.created
-    last = as_number(document.get("cancelled_at", inf)) - tape.created
-    events = stream_response(_read_plan(tape), _read_options(as_object(document["response"]), tape))
+    stored_stream = _load_stream(document, now)
+    after = _parse_cursor(query)
+    passed = now - stored_stream.created
+    last = as_number(document.get("cancelled_at", inf)) - stored_stream.created
+    events = stream_response(_build_plan(stored_stream), _build_options(as_object(document["response"]), stored_stream))
     return (
         (max(0.0, due - passed), data, 0, mark)
         for number, (due, data, _, mark) in enumerate(events)
@@ -80,19 +82,19 @@ def replay_stream(document: Object, query: Mapping[str, str], now: float) -> Ite
     )
 
 
-def _find_tape(document: Object, now: float) -> Tape:
-    kept = document.get("stream")
-    if kept is None:
-        asked = "stream" if document["background"] else "background"
-        raise _refuse(f"This response cannot be streamed because it was not created with {asked}=true.")
-    tape = _TAPE.validate_python(kept)
-    if now - as_number(document["ends"]) > _LIFE:
-        raise _refuse("This response can no longer be streamed because it is more than 5 minutes old")
-    return tape
+def _load_stream(document: Object, now: float) -> StoredStream:
+    stored = document.get("stream")
+    if stored is None:
+        field = "stream" if document["background"] else "background"
+        raise _error_stream(f"This response cannot be streamed because it was not created with {field}=true.")
+    stored_stream = _STORED_STREAM.validate_python(stored)
+    if now - as_number(document["ends"]) > _LIFETIME:
+        raise _error_stream("This response can no longer be streamed because it is more than 5 minutes old")
+    return stored_stream
 
 
-def _read_cursor(query: Mapping[str, str]) -> int:
-    """``starting_after``: the number of the last event that the client has; none at all without one."""
+def _parse_cursor(query: Mapping[str, str]) -> int:
+    """Parse ``starting_after``, the number of the client's last event; -1 without one."""
     given = query.get("starting_after")
     if given is None:
         return -1
@@ -103,24 +105,29 @@ def _read_cursor(query: Mapping[str, str]) -> int:
         raise refusals.contradicts(text, "starting_after", "invalid_request_error") from None
 
 
-def _refuse(text: str) -> EmulatedError:
+def _error_stream(text: str) -> EmulatedError:
     return refusals.contradicts(text, "stream", "invalid_request_error")
 
 
-def _read_plan(tape: Tape) -> Plan:
-    logprobs = tape.logprobs
+def _build_plan(stored_stream: StoredStream) -> Plan:
+    logprobs = stored_stream.logprobs
     choice = Choice(
-        tokens_said=Tokens(tape.tokens, (0,) * len(tape.tokens)),
-        due=tape.due,
-        finish_reason=tape.finish,
-        segments=tuple([Segment(*span) for span in tape.spans]),
+        tokens_said=Tokens(stored_stream.tokens, (0,) * len(stored_stream.tokens)),
+        due=stored_stream.due,
+        finish_reason=stored_stream.finish,
+        segments=tuple([Segment(*segment) for segment in stored_stream.spans]),
         logprobs=None if logprobs is None else tuple([Logprob(*entry) for entry in logprobs]),
     )
-    return Plan(key=bytes.fromhex(tape.key), created=tape.created, choices=(choice,), usage=Usage(*tape.usage))
+    return Plan(
+        key=bytes.fromhex(stored_stream.key),
+        created=stored_stream.created,
+        choices=(choice,),
+        usage=Usage(*stored_stream.usage),
+    )
 
 
-def _read_options(response: Object, tape: Tape) -> ResponseOptions:
-    """How the response was sent that is to be sent again."""
+def _build_options(response: Object, stored_stream: StoredStream) -> ResponseOptions:
+    """Return the rendering options of the stored response."""
     return ResponseOptions(
         model=as_text(response["model"]),
         draw_id=lambda key: as_text(response["id"]),
@@ -130,8 +137,8 @@ def _read_options(response: Object, tape: Tape) -> ResponseOptions:
         stream_usage=True,
         events=True,
         done=False,
-        summary=tape.summary,
-        encrypted=tape.encrypted,
+        summary=stored_stream.summary,
+        encrypted=stored_stream.encrypted,
         queued=True,
         customs=frozenset(
             [as_text(tool["name"]) for tool in map(as_object, as_array(response["tools"])) if tool["type"] == "custom"]

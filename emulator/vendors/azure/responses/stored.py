@@ -1,4 +1,4 @@
-"""Responses that were kept: looking at them, forgetting them, stopping them, listing what they were asked.
+"""Stored responses: retrieve, delete, cancel, list input items.
 
 Source: learn.microsoft.com, "Azure OpenAI Responses API"; openai-python, ``resources/responses``. Texts of refusals as
 the OpenAI API words them, unverified for Azure.
@@ -17,21 +17,21 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_place
 from emulator.vendors.azure.responses.replay import replay_stream
 
-_EARLY = 1e-6  # seconds; what is over but for the rounding of Unix time is over
-_OVER = {
+_TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
+_CANCEL_ERRORS = {
     "completed": "Cannot cancel a completed response.",
     "incomplete": "Cannot cancel a response in terminal state.",
 }
 
 
-def missing_refusal(name: str) -> EmulatedError:
-    """404."""
+def error_not_found(name: str) -> EmulatedError:
+    """Return the error of an unknown response (404)."""
     text = f"Response with id '{name}' not found."
     return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
 
 
 def find_kept(documents: Mapping[str, JSON], name: str, request: Request) -> Object | None:
-    """The document of a response that the same principal asked for."""
+    """Return the document of a response of the same principal."""
     found = documents.get(name)
     document = as_object(found) if found is not None else None
     if document is None or "response" not in document or document["principal"] != request.principal:
@@ -40,22 +40,22 @@ def find_kept(documents: Mapping[str, JSON], name: str, request: Request) -> Obj
 
 
 def retrieve(request: Request, service: AzureService) -> Response | StreamingResponse:
-    """``GET /responses/{response}``: as it is by now, or the events that lead there."""
+    """``GET /responses/{response}``: its current state, or its events."""
     check_place(request, service)
     document = _find(request.documents, request)
     now = service.clock.now()
     if request.query.get("stream") != "true":
-        return _answer(show(document, now), request)
+        return _answer(build_state(document, now), request)
     headers = (STREAM_TYPE, *gateway_headers(request), ("x-accel-buffering", "no"), *echo_request_id(request))
     return StreamingResponse(replay_stream(document, request.query, now), headers)
 
 
-def show(document: Object, now: float) -> Object:
-    """A response as it is at a time."""
+def build_state(document: Object, now: float) -> Object:
+    """Return a response in its state at a time."""
     response = as_object(document["response"])
     if "cancelled_at" in document:
         return {**response, "status": "cancelled", "output": [], "incomplete_details": None, "usage": None}
-    if now < as_number(document["ends"]) - _EARLY:
+    if now < as_number(document["ends"]) - _TOLERANCE:
         return {**response, "status": "in_progress", "output": [], "incomplete_details": None, "usage": None}
     return response
 
@@ -73,7 +73,7 @@ def delete(request: Request, service: AzureService) -> Change:
 
 
 def cancel(request: Request, service: AzureService) -> Change:
-    """``POST /responses/{response}/cancel``: of one in the background, once or more often, but not of one that is over.
+    """``POST /responses/{response}/cancel``: repeatable, for a background response that has not ended.
 
     Source: the package azure-ai-agentserver-responses.
     """
@@ -85,16 +85,16 @@ def cancel(request: Request, service: AzureService) -> Change:
             raise refusals.contradicts("Cannot cancel a synchronous response.", None)
         now = service.clock.now()
         if "cancelled_at" not in document:
-            if now >= as_number(document["ends"]) - _EARLY:
-                raise refusals.contradicts(_OVER[as_text(as_object(document["response"])["status"])], None)
+            if now >= as_number(document["ends"]) - _TOLERANCE:
+                raise refusals.contradicts(_CANCEL_ERRORS[as_text(as_object(document["response"])["status"])], None)
             document = {**document, "cancelled_at": now}
-        return Write(_answer(show(document, now), request), request.params["response"], document)
+        return Write(_answer(build_state(document, now), request), request.params["response"], document)
 
     return Change(make)
 
 
 def list_input(request: Request, service: AzureService) -> Response:
-    """``GET /responses/{response}/input_items``: a page of them, the newest first."""
+    """``GET /responses/{response}/input_items``: a page of items, the newest first."""
     check_place(request, service)
     document = _find(request.documents, request)
     items = [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]))]
@@ -105,7 +105,7 @@ def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     name = request.params["response"]
     document = find_kept(documents, name, request)
     if document is None:
-        raise missing_refusal(name)
+        raise error_not_found(name)
     return document
 
 

@@ -27,7 +27,7 @@ _NAMED = ("function", "custom")
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """The tools that may be called, which of them must be; those that the service would run itself are left out."""
+    """Callable tools and the choice among them; tools that the service runs itself are left out."""
 
     tools: tuple[Tool, ...]
     choice: ToolChoice
@@ -35,24 +35,24 @@ class Offer:
 
 
 def read_offer(wire: ResponseRequest, habits: DeploymentProfile) -> Offer:
-    """What is on offer.
+    """Return the tools of a request.
 
     Raises:
-        EmulatedError: 400, a tool or a choice that there is not.
+        EmulatedError: 400, an invalid tool or choice.
     """
-    found = [_read_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
+    found = [_parse_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
     tools = tuple([tool for tool in found if tool is not None])
     if tools and not habits.supports("tools"):
         raise refusals.not_supported(("tools",), [tool for tool in wire.tools or () if tool.get("type") in _NAMED])
     given = wire.tool_choice
     if isinstance(given, str):
-        return _choose_mode(given, tools, offered=bool(wire.tools))
+        return _parse_mode(given, tools, offered=bool(wire.tools))
     if given is None or given.get("type") not in (*_NAMED, "allowed_tools"):
         return Offer(tools, "auto" if tools else "none", None)
-    return _choose(given, tools)
+    return _parse_named(given, tools)
 
 
-def _choose_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> Offer:
+def _parse_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> Offer:
     if given not in _CHOICES:
         text = f"Invalid value: '{given}'. Supported values are: 'none', 'auto', and 'required'."
         raise refusals.contradicts(text, "tool_choice", "invalid_value")
@@ -62,8 +62,8 @@ def _choose_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> Offer
     return Offer(tools, _CHOICES[given] if tools else "none", None)
 
 
-def _choose(given: Object, tools: tuple[Tool, ...]) -> Offer:
-    """The tools that a choice names."""
+def _parse_named(given: Object, tools: tuple[Tool, ...]) -> Offer:
+    """Return the tools that a choice names."""
     if given["type"] in _NAMED:
         names, mode = [given.get("name")], "required"
     else:
@@ -79,8 +79,8 @@ def _choose(given: Object, tools: tuple[Tool, ...]) -> Offer:
     return Offer(chosen, _CHOICES[mode], None)
 
 
-def _read_tool(tool: Object, position: int) -> Tool | None:
-    """A function or a custom tool; ``None`` for one that the service runs itself, which nothing does here."""
+def _parse_tool(tool: Object, position: int) -> Tool | None:
+    """Parse a function or a custom tool; ``None`` for one that the service runs itself."""
     kind = validate(OfferedTool, tool, ("tools", position)).type
     if kind == "function":
         function = validate(OfferedFunction, tool, ("tools", position))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from emulator.core.json import JSON, Object, as_object, dump_text
 from emulator.core.requests import Message, Tool, ToolCall
-from emulator.encoding.lark import BadGrammarError, input_schema
+from emulator.encoding.lark import BadGrammarError, build_input_schema
 from emulator.protocols.openai.messages import read_tool
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.request import ParsedRequest
@@ -51,7 +51,7 @@ def _read_schema(tool: Object, where: str) -> JSON:
     if syntax not in ("lark", "regex") or not isinstance(definition, str):
         raise refusal(f"Invalid '{where}.format': a grammar needs 'definition' and 'syntax'.", "tools")
     try:
-        return input_schema(str(syntax), definition)
+        return build_input_schema(str(syntax), definition)
     except BadGrammarError as error:
         raise refusal(f"Invalid '{where}.format': the grammar is not valid {syntax}: {error}.", "tools") from None
 
