@@ -1,4 +1,4 @@
-"""``POST /v1/completions``.
+"""Parse ``POST /v1/completions`` requests and render their responses.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 """
@@ -81,12 +81,12 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
     )
 
 
-def _read_prompt(value: JSON, most: int) -> str | tuple[int, ...]:
-    """A text, or a list of token ids."""
+def _read_prompt(value: JSON, limit: int) -> str | tuple[int, ...]:
+    """Parse ``prompt``: a text, or a list of token ids."""
     if value is None:
         raise refusal("Contains not prompt or prompt null", "prompt")
     if isinstance(value, str):
-        _check_length(count_units(value), most, "Prompt text")
+        _check_length(count_units(value), limit, "Prompt text")
         return value
     if not isinstance(value, list):
         raise refusal("The type of prompt is abnormal,prompt must be str or integer list.", "prompt")
@@ -98,18 +98,18 @@ def _read_prompt(value: JSON, most: int) -> str | tuple[int, ...]:
     return tuple(value)
 
 
-def _check_length(length: int, most: int, what: str) -> None:
-    if not 0 < length <= most:
-        text = f"Length of {what} should be greater than 0 and less than or equal to {most}, but got {length}"
+def _check_length(length: int, limit: int, name: str) -> None:
+    if not 0 < length <= limit:
+        text = f"Length of {name} should be greater than 0 and less than or equal to {limit}, but got {length}"
         raise refusal(text, "prompt")
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionsCodec(OpenAIAnswer):
-    """Text completions, whole or in chunks."""
+    """Codec of text completions."""
 
     def render(self, plan: Plan, request: Request) -> Response:
-        body = _write_whole(self, self.count_cached(plan, request))
+        body = _encode_body(self, self.count_cached(plan, request))
         return Response(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -118,20 +118,21 @@ class CompletionsCodec(OpenAIAnswer):
         return StreamingResponse(events, stream_headers(plan.key))
 
 
-def _write_whole(answer: OpenAIAnswer, plan: Plan) -> bytes:
+def _encode_body(answer: OpenAIAnswer, plan: Plan) -> bytes:
     choices = answer.read_all(plan)
     rows = [
-        _ROW % (index, quote_clean(choice.text()), _write_logprobs(choice), quote(answer.name_finish(choice)))
+        _ROW % (index, quote_clean(choice.text()), _encode_logprobs(choice), quote(answer.name_finish(choice)))
         for index, choice in enumerate(choices)
     ]
-    return b'%b,"choices":[%b],%b}' % (_write_head(answer, plan), b",".join(rows), _write_usage(answer, plan, choices))
+    head, usage = _encode_head(answer, plan), _encode_usage(answer, plan, choices)
+    return b'%b,"choices":[%b],%b}' % (head, b",".join(rows), usage)
 
 
 def _stream_beams(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
-    """What was searched for comes in one event, worded as an answer in one piece."""
+    """Yield beam search results: one event with the whole body, then ``[DONE]``."""
     due = max(map(last_due, plan.choices))
     tokens = sum(len(choice.tokens) for choice in plan.choices)
-    yield due, b"data: %b\n\n" % _write_whole(answer, plan), tokens, ENDED
+    yield due, b"data: %b\n\n" % _encode_body(answer, plan), tokens, ENDED
     yield due, sse.DONE, 0, Mark.DONE
 
 
@@ -139,50 +140,50 @@ _HEAD = b'{"id":%b,"object":"text_completion","created":%d,"model":%b'
 _ROW = b'{"index":%d,"text":%b,"logprobs":%b,"stop_reason":null,"finish_reason":%b}'
 
 
-def _write_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
-    """Where every answer and chunk begins."""
+def _encode_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
+    """Encode the first members of each response and chunk."""
     return _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
 
 
-def _write_usage(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> bytes:
+def _encode_usage(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> bytes:
     return b'"usage":%b' % dump_json(answer.shape_usage(plan, choices))
 
 
-def _write_logprobs(choice: Choice) -> bytes:
-    """Those of the whole answer."""
+def _encode_logprobs(choice: Choice) -> bytes:
+    """Encode ``logprobs`` of the whole choice."""
     if choice.logprobs is None:
         return b"null"
-    return _dump_logprobs(choice.logprobs, _find_offsets(choice), slice(len(choice.tokens)))
+    return _encode_entries(choice.logprobs, _find_offsets(choice), slice(len(choice.tokens)))
 
 
 def _list_logprobs(choice: Choice) -> Iterator[bytes]:
-    """Those of each token by itself."""
+    """Yield ``logprobs`` of each token."""
     logprobs = choice.logprobs
     if logprobs is None:
         return repeat(b"null")
     offsets = _find_offsets(choice)
     places = (slice(index, index + 1) for index in range(len(choice.tokens)))
-    return (_dump_logprobs(logprobs, offsets, place) for place in places)
+    return (_encode_entries(logprobs, offsets, place) for place in places)
 
 
 def _find_offsets(choice: Choice) -> list[int]:
-    """How many bytes of the text come before each token."""
+    """Return the byte offset of each token in the text."""
     return list(accumulate((len(token.encode()) for token in choice.tokens), initial=0))[:-1]
 
 
-def _dump_logprobs(logprobs: Sequence[Logprob], offsets: Sequence[int], place: slice) -> bytes:
+def _encode_entries(logprobs: Sequence[Logprob], offsets: Sequence[int], place: slice) -> bytes:
     entries = logprobs[place]
-    shape: Object = {
+    body: Object = {
         "text_offset": offsets[place],
         "token_logprobs": [entry.logprob for entry in entries],
         "tokens": [entry.token for entry in entries],
         "top_logprobs": [{entry.token: entry.logprob, **dict(entry.top)} for entry in entries],
     }
-    return dump_json(shape)
+    return dump_json(body)
 
 
 def _stream(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
-    """A chunk per token; a choice without any is not there."""
+    """Yield a chunk per token; choices without tokens are omitted."""
     choices = [cut_at_id(choice, answer.stops) for choice in plan.choices if choice.tokens]
     if not choices:
         return
@@ -193,17 +194,17 @@ def _stream(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
 
 
 def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int) -> Iterator[Event]:
-    """The last chunk of a choice has its token counts."""
+    """Yield the chunks of one choice; the last one has its token counts."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
     texts = quote_so_far(map(clean, choice.tokens)) if answer.full_text else map(quote_token, choice.tokens)
     logprobs = _list_logprobs(choice)
-    before = b'data: %b,"choices":[{"index":%d,"text":' % (_write_head(answer, plan), index)
+    before = b'data: %b,"choices":[{"index":%d,"text":' % (_encode_head(answer, plan), index)
     between, after = b',"logprobs":', b',"stop_reason":null,"finish_reason":null}]}\n\n'
     rows = zip(islice(times, last), texts, logprobs, count(1), strict=False)
-    for due, text, shown, position in rows:
-        yield due, b"".join((before, text, between, shown, after)), position, PLAIN
-    ending = quote(answer.name_finish(choice)), _write_usage(answer, plan, [choice])
+    for due, text, logprob, position in rows:
+        yield due, b"".join((before, text, between, logprob, after)), position, PLAIN
+    ending = quote(answer.name_finish(choice)), _encode_usage(answer, plan, [choice])
     after = b',"stop_reason":null,"finish_reason":%b}],%b}\n\n' % ending
     data = b"".join((before, next(texts), between, next(logprobs), after))
     yield times[last], data, len(choice.tokens), ENDED

@@ -1,4 +1,4 @@
-"""Reading one field of a request the way the server does: null is absent, the first failure is the answer.
+"""Parse single request fields as the server does: null counts as absent, the first invalid field is reported.
 
 Source: MindIE-LLM, ``src/server/endpoint/utils/parameters_checker.cpp`` and ``parse_protocol.cpp``.
 """
@@ -22,12 +22,12 @@ _FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Pyt
 
 
 def refusal(message: str, param: str | None = None, status: int = 422) -> EmulatedError:
-    """What the server answers a request it will not run."""
+    """Return the error for a request that fails validation."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=message, param=param, status=status)
 
 
 def show(value: JSON) -> str:
-    """A value as the server's compact encoder writes it."""
+    """Format a value as the server's compact JSON encoder does."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value <= MAX_UINT64:
         value = _to_float(value)
     if isinstance(value, float) and _FROM_EXPONENT <= abs(value) < 1e16:
@@ -40,7 +40,7 @@ _ESCAPED = {char: len(json.dumps(char)) - 3 for char in map(chr, (*range(32), or
 
 
 def count_shown(value: JSON) -> int:
-    """UTF-16 code units of what :func:`show` makes of a value; it is not made, as it may be long."""
+    """Return the length of :func:`show` in UTF-16 code units, without building the text, which may be long."""
     if isinstance(value, str):
         return 2 + count_units(value) + sum(value.count(char) * more for char, more in _ESCAPED.items())
     if isinstance(value, dict):
@@ -53,7 +53,7 @@ def count_shown(value: JSON) -> int:
 
 
 def count_units(text: str) -> int:
-    """UTF-16 code units."""
+    """Return the length of ``text`` in UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -69,7 +69,7 @@ def _is_integer(value: JSON) -> TypeGuard[int]:
 
 
 def read_float(fields: Fields, key: str) -> float | None:
-    """A JSON number of any form; one beyond the range of doubles makes the whole body no JSON."""
+    """Parse a JSON number; one beyond the range of doubles invalidates the whole body."""
     value = fields.get(key)
     if value is None:
         return None
@@ -82,7 +82,7 @@ def read_float(fields: Fields, key: str) -> float | None:
 
 
 def read_integer(fields: Fields, key: str) -> int | None:
-    """A JSON number without fraction or exponent, in 64 bits."""
+    """Parse a 64-bit JSON number without fraction or exponent."""
     value = fields.get(key)
     if value is None:
         return None
@@ -92,7 +92,7 @@ def read_integer(fields: Fields, key: str) -> int | None:
 
 
 def read_unsigned(fields: Fields, key: str) -> int | None:
-    """An integer from 0 to 2**64 - 1."""
+    """Parse an integer from 0 to 2**64 - 1."""
     value = fields.get(key)
     if value is None:
         return None
@@ -116,7 +116,7 @@ def read_string(fields: Fields, key: str) -> str | None:
 
 
 def read_object(fields: Fields, key: str) -> Fields:
-    """An object, empty if absent."""
+    """Parse an object; empty if absent."""
     value = fields.get(key)
     if value is not None and not isinstance(value, dict):
         raise refusal(f"{key} must be object type.", key)

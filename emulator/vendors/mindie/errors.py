@@ -1,8 +1,8 @@
-"""What MindIE says when it refuses.
+"""Render MindIE's error responses.
 
 Source: MindIE-LLM, ``utils/http_rest_resource.cpp``, ``http_wrapper/http_server.cpp`` and
-``http_wrapper/http_handler.cpp``; MindIE-Motor, ``RequestListener.cpp``. Kinds the server itself does not
-know keep its envelope under the common status; their wording is unverified.
+``http_wrapper/http_handler.cpp``; MindIE-Motor, ``RequestListener.cpp``. Error kinds the server does not
+have use its envelope under the common status; their wording is unverified.
 """
 
 import math
@@ -53,7 +53,7 @@ WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
     }
 )
 
-# What the Coordinator answers by itself: plain text that ends in CRLF.
+# Errors of the Coordinator itself: plain text that ends in CRLF.
 COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
     {
         ErrorKind.INVALID_REQUEST: (400, "Request format is invalid"),
@@ -65,12 +65,12 @@ COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 )
 
 
-# Of the Coordinator's probes, which have no body; it is healthy as long as it answers.
+# Status of the Coordinator's probes, which have no body; a busy Coordinator is healthy.
 _HEALTH_STATUS: Mapping[ErrorKind, int] = MappingProxyType({ErrorKind.NOT_READY: 503, ErrorKind.OVERLOADED: 200})
 HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
 _PROBE = re.compile(
     r"/health/timed.*|/v2/models/[^/]+/(ready|getSlotCount)|/info|/metrics-json|/v[12]/status"
-)  # they tell only what is not yet there, or no longer
+)  # these report only that the server is not ready or stopped
 STOPPED = "The service has been stopped."
 ABNORMAL = "Service is abnormal"
 # Status and message by kind, and by path where the paths differ.
@@ -85,21 +85,21 @@ _HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyTyp
 
 
 def render_error(error: EmulatedError, request: Request, service: MindieService) -> Response:
-    """Word any refusal; overrides of status, message and body win over the server's own."""
+    """Render an error; status, message and body of the scenario override the server's."""
     settings = service.settings
     if error.body is not None:
-        return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_given(error.body))
-    own = _word_own(error, request, settings) if settings.coordinator else None
-    if own is not None:
-        return own
+        return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_encode_given(error.body))
+    response = _render_coordinator(error, request, settings) if settings.coordinator else None
+    if response is not None:
+        return response
     if _is_route_miss(error):
         return Response(error.status or 404, b"", closing_headers(request.key, ""), close=True)
     if error.status is None and error.message is None and _is_probe(error, request):
-        return _word_health(error, request)
+        return _render_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
-        return _word_overload(error, request, settings)
-    status, text = _words(error, settings)
-    answer = _respond(error, request, status, *_body(error, status, text, settings))
+        return _render_overload(error, request, settings)
+    status, text = _find_words(error, settings)
+    answer = _respond(error, request, status, *_encode_body(error, status, text, settings))
     return relayed(answer) if settings.coordinator and request.method == "POST" else answer
 
 
@@ -109,8 +109,8 @@ def _is_probe(error: EmulatedError, request: Request) -> bool:
     return error.kind is ErrorKind.NOT_READY and _PROBE.fullmatch(request.path) is not None
 
 
-def _word_health(error: EmulatedError, request: Request) -> Response:
-    """Health routes tell a server that is busy from one that is ill, stopped or not yet there."""
+def _render_health(error: EmulatedError, request: Request) -> Response:
+    """Render errors of health routes, which tell busy, abnormal, stopped and unready servers apart."""
     if error.kind is ErrorKind.NOT_READY and error.details.get("state") == "stopped":
         body = dump_json({"error": STOPPED, "error_type": CLASSES[503]})
         return Response(503, body, closing_headers(request.key, JSON_TYPE), close=True)
@@ -119,15 +119,15 @@ def _word_health(error: EmulatedError, request: Request) -> Response:
     return Response(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
 
 
-def _word_overload(error: EmulatedError, request: Request, settings: MindieSettings) -> Response:
-    """The server drops the connection; who words its errors as TGI answers."""
+def _render_overload(error: EmulatedError, request: Request, settings: MindieSettings) -> Response:
+    """Drop the connection; the shape ``tgi`` answers 429 instead."""
     if settings.error_shape == "tgi":
         return _respond(error, request, 429, wrap(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings), JSON_TYPE)
     return Response(DROPPED, b"", (), close=True)
 
 
-def _word_own(error: EmulatedError, request: Request, settings: MindieSettings) -> Response | None:
-    """What the Coordinator answers by itself, in plain text; ``None`` if a node behind it has the word.
+def _render_coordinator(error: EmulatedError, request: Request, settings: MindieSettings) -> Response | None:
+    """Return the Coordinator's own plain-text response, or ``None`` if the node behind it answers.
 
     Source: MindIE-Motor, ``common/http_server/ServerConnection.cpp`` and ``common/communication/Communication.cpp``.
     """
@@ -139,15 +139,15 @@ def _word_own(error: EmulatedError, request: Request, settings: MindieSettings) 
     retry = () if error.retry_after is None else (("Retry-After", str(math.ceil(error.retry_after))),)
     headers = (*coordinator_headers("text/plain"), *retry)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
-        return Response(429, _word_memory(request), headers)
+        return Response(429, _encode_memory_limit(request), headers)
     if error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST):
-        status, text = _words(error, settings)
+        status, text = _find_words(error, settings)
         return Response(status, f"{text}\r\n".encode(), headers)
     return None
 
 
-def _word_memory(request: Request) -> bytes:
-    """What the Coordinator says when it runs out of memory, in the style of the route.
+def _encode_memory_limit(request: Request) -> bytes:
+    """Encode the Coordinator's memory limit error, in the style of the route.
 
     Source: MindIE-Motor, ``request_listener/RequestListener.cpp``, SendMemoryLimitError.
     """
@@ -161,7 +161,7 @@ def _word_memory(request: Request) -> bytes:
 
 
 def render_late_error(error: EmulatedError, request: Request, service: MindieService) -> bytes:
-    """A failure after the stream has begun: bare text, no event.
+    """Encode an error after the stream has begun: bare text without SSE framing.
 
     Source: MindIE-LLM, ``single_llm_pnd_req_handler.cpp``.
     """
@@ -173,27 +173,27 @@ def render_late_error(error: EmulatedError, request: Request, service: MindieSer
 
 
 def _is_route_miss(error: EmulatedError) -> bool:
-    """A path or method that nobody serves: an empty 404, whatever the method."""
+    """Return whether no route has this path and method: the response is an empty 404 for any method."""
     missing = error.kind is ErrorKind.NOT_FOUND and "path" in error.details
     return (missing or error.kind is ErrorKind.METHOD_NOT_ALLOWED) and error.message is None
 
 
-def _words(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
+def _find_words(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
     status, text = WORDS[error.kind]
     if settings.coordinator and error.kind in COORDINATOR_WORDS:
         status, text = COORDINATOR_WORDS[error.kind]
     if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         text = text.format(limit=settings.max_request_length)
     elif error.kind is ErrorKind.CONTEXT_LENGTH:
-        most = min(settings.max_input_token_len, settings.max_seq_len - 1)
-        text = text.format(most=most, count=most + 1)
+        limit = min(settings.max_input_token_len, settings.max_seq_len - 1)
+        text = text.format(most=limit, count=limit + 1)
     elif error.kind is ErrorKind.INVALID_PARAMETER and error.param is not None:
         text = f"Input validation error: param {error.param} is invalid"
     return error.status or status or 503, text if error.message is None else error.message
 
 
-def _body(error: EmulatedError, status: int, text: str, settings: MindieSettings) -> tuple[bytes, str]:
-    """Body and content type; what stands outside the envelope would break clients made for TGI."""
+def _encode_body(error: EmulatedError, status: int, text: str, settings: MindieSettings) -> tuple[bytes, str]:
+    """Return body and content type; texts outside the envelope would break clients made for TGI."""
     if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         return dump_json({"message": text}), JSON_TYPE
     if settings.error_shape != "tgi":
@@ -205,18 +205,18 @@ def _body(error: EmulatedError, status: int, text: str, settings: MindieSettings
 
 
 def wrap(text: str, status: int, settings: MindieSettings) -> bytes:
-    """A message in the envelope of the release."""
+    """Encode a message in the envelope of the release."""
     name = CLASSES.get(status) or reason_phrase(status)
-    shapes: dict[str, JSON] = {
+    envelopes: dict[str, JSON] = {
         "class": {"error": text, "error_type": name},
         "bare": {"error": text},
         "typed": {"type": name, "error": text},
         "tgi": {"error": text, "error_type": ERROR_TYPES.get(status, name)},
     }
-    return dump_json(shapes[settings.error_shape])
+    return dump_json(envelopes[settings.error_shape])
 
 
-def _given(body: JSON) -> tuple[bytes, str]:
+def _encode_given(body: JSON) -> tuple[bytes, str]:
     return (body.encode(), "text/plain") if isinstance(body, str) else (dump_json(body), JSON_TYPE)
 
 

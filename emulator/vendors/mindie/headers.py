@@ -1,4 +1,4 @@
-"""Headers the server sets on every answer.
+"""Build the response headers of the server and of the Coordinator.
 
 Source: MindIE-LLM, ``utils/http_rest_resource.cpp`` and ``utils/random_generator.h``.
 """
@@ -16,7 +16,7 @@ _derive_uuid = prepare_key(..., "uuid")
 
 
 def closing_headers(key: bytes, content_type: str = JSON_TYPE) -> Headers:
-    """Headers of an answer in one piece."""
+    """Build the headers of a non-streaming response."""
     kind = (("Content-Type", content_type),) if content_type else ()
     return (*kind, ("Connection", "close"), ("RequestUUID", _derive_uuid(key).hex()))
 
@@ -26,7 +26,7 @@ def stream_headers(key: bytes) -> Headers:
 
 
 def coordinator_headers(content_type: str = "") -> Headers:
-    """Headers of what the Coordinator answers by itself.
+    """Build the headers of the Coordinator's own responses.
 
     Source: MindIE-Motor, ``common/http_server/ServerConnection.cpp`` and ``config/ms_coordinator.json``.
     """
@@ -34,7 +34,7 @@ def coordinator_headers(content_type: str = "") -> Headers:
 
 
 def relayed(answer: Response) -> Response:
-    """A node's answer as the Coordinator passes it on: under its own head, and the connection stays.
+    """Return a node's response as the Coordinator relays it: with its own headers on a kept-alive connection.
 
     Source: MindIE-Motor, ``request_repeater/single_repeater/SingleRequestRepeater.cpp``.
     """
@@ -49,7 +49,7 @@ def _relay(headers: Headers) -> Headers:
 
 @fast_dataclass(frozen=True, slots=True)
 class RelayedCodec:
-    """Words an answer as a node does, and sends it as the Coordinator does."""
+    """Codec that renders as a node does and replaces the headers as the Coordinator does."""
 
     codec: Codec
 

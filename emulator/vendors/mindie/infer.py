@@ -1,4 +1,4 @@
-"""``POST /infer`` and ``/infer_token``: the server's own form, text or token ids in.
+"""Parse ``POST /infer`` and ``/infer_token``, the server's native form, and render their responses.
 
 Source: MindIE-LLM, ``single_req_self_develop_infer_interface.cpp``.
 """
@@ -50,7 +50,7 @@ MAX_ID = 1024 * 1024
 
 
 def parse_infer(request: Request, service: MindieService) -> InferenceCall:
-    """``inputs`` is a text or a list, ``input_id`` token ids; one of them."""
+    """Parse a request with either ``inputs``, a text or a list, or ``input_id``, token ids."""
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
@@ -106,12 +106,12 @@ def _read_ids(value: JSON) -> tuple[int, ...]:
 
 @fast_dataclass(frozen=True, slots=True)
 class Form:
-    """How one of the server's own forms differs from the others in its ``parameters``.
+    """Variant of the ``parameters`` rules of the native and Triton forms.
 
     Fields:
         triton: ``top_k`` may be 0 and ``top_p`` 1.
-        typical: ``typical_p`` is looked at.
-        last: what is checked after the others, in order.
+        typical: ``typical_p`` is validated.
+        last: fields validated after the others, in order.
     """
 
     triton: bool = True
@@ -123,7 +123,7 @@ _NATIVE = Form(triton=False, last=("timeout", "details"))
 
 
 def read_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
-    """``parameters`` of the native and Triton forms."""
+    """Parse and validate ``parameters`` of the native and Triton forms."""
     temperature = read_temperature(fields)
     top_k = read_top_k(fields, zero=form.triton)
     top_p = read_top_p(fields, one=form.triton)
@@ -150,8 +150,8 @@ def read_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
 
 
 def _check_timeout(fields: Fields) -> None:
-    words = "Parameter timeout must be strictly positive and small than 65535 seconds, got {}."
-    _check_range(fields, "timeout", MAX_TIMEOUT, words)
+    template = "Parameter timeout must be strictly positive and small than 65535 seconds, got {}."
+    _check_range(fields, "timeout", MAX_TIMEOUT, template)
 
 
 def _check_details(fields: Fields) -> None:
@@ -159,7 +159,7 @@ def _check_details(fields: Fields) -> None:
 
 
 def _check_batch_size(fields: Fields) -> None:
-    """``batch_size`` has no effect."""
+    """Raise if ``batch_size`` is invalid; the value has no effect."""
     value = read_float(fields, "batch_size")
     if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
         text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {show(fields['batch_size'])}."
@@ -169,19 +169,19 @@ def _check_batch_size(fields: Fields) -> None:
 _CHECKS = {"timeout": _check_timeout, "details": _check_details, "batch_size": _check_batch_size}
 
 
-def _check_range(fields: Fields, key: str, most: int, words: str) -> None:
+def _check_range(fields: Fields, key: str, limit: int, template: str) -> None:
     value = read_unsigned(fields, key)
-    if value is not None and not 1 <= value <= most:
-        raise refusal(words.format(show(value)), key)
+    if value is not None and not 1 <= value <= limit:
+        raise refusal(template.format(show(value)), key)
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class NativeCodec:
-    """An object; streamed, with the milliseconds each token took.
+    """Codec of the native form; streaming events have the milliseconds of each token.
 
     Fields:
-        limit: most tokens of the answer; one that reaches it reports ``length``.
-        seed: as asked, or ``None``: one is drawn.
+        limit: maximum tokens of the response; one that reaches it reports ``length``.
+        seed: the request's seed; ``None``: draw one.
     """
 
     limit: int
@@ -193,14 +193,14 @@ class NativeCodec:
         choice = plan.choices[0]
         body: Object = {"generated_text": clean(choice.text())}
         if self.details:
-            body["details"] = _shape_details(self, plan, choice, {"generated_token_ids": choice.ids})
+            body["details"] = _build_details(self, plan, choice, {"generated_token_ids": choice.ids})
         return Response(200, dump_json(body), closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return StreamingResponse(_stream(self, plan), stream_headers(plan.key))
 
 
-def _shape_details(codec: NativeCodec, plan: Plan, choice: Choice, ids: Object) -> JSON:
+def _build_details(codec: NativeCodec, plan: Plan, choice: Choice, ids: Object) -> JSON:
     return {
         "finish_reason": name_finish(choice, codec.limit, codec.settings),
         "generated_tokens": choice.count,
@@ -210,14 +210,14 @@ def _shape_details(codec: NativeCodec, plan: Plan, choice: Choice, ids: Object) 
 
 
 def show_times(due: float, before: float | None) -> bytes:
-    """``prefill_time`` of the first token, ``decode_time`` of the others, in milliseconds."""
+    """Encode ``prefill_time`` of the first token or ``decode_time`` of a later one, in milliseconds."""
     if before is None:
         return b'"prefill_time":%d,"decode_time":null' % round(due * 1000)
     return b'"prefill_time":null,"decode_time":%d' % round((due - before) * 1000)
 
 
 def _stream(codec: NativeCodec, plan: Plan) -> Iterator[Event]:
-    """The last event has the whole text in place of its own."""
+    """Yield an event per token; the last one has the whole text instead of the token's."""
     choice = plan.choices[0]
     count = len(choice.tokens)
     texts = quote_so_far(choice.tokens) if codec.settings.full_text else map(quote, choice.tokens)
@@ -228,7 +228,7 @@ def _stream(codec: NativeCodec, plan: Plan) -> Iterator[Event]:
         if position < count:
             yield due, b'data: {%b,"token":{"id":[%d],"text":%b}}\n\n' % (times, token, text), position, PLAIN
             continue
-        details = _shape_details(codec, plan, choice, {}) if codec.details else None
+        details = _build_details(codec, plan, choice, {}) if codec.details else None
         body = dump_json({"generated_text": clean(choice.text()), "details": details})[1:-1]
         mark = ENDED if codec.details else Mark.FINISH
         yield due, b'data: {%b,%b,"token":{"id":[%d],"text":null}}\n\n' % (times, body, token), count, mark

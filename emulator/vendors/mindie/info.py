@@ -1,4 +1,4 @@
-"""Models, health, and what the server says of itself.
+"""Routes that report models, health, configuration and status.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``single_req_infer_interface/parse_protocol.cpp``.
 """
@@ -34,7 +34,7 @@ CACHE_BLOCKS = 1024
 
 
 def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
-    """The one model a server holds until a scenario names others."""
+    """Return the single model a server has if the scenario names none."""
     return (
         Deployment(
             vendor="mindie",
@@ -51,7 +51,7 @@ def answer(request: Request, value: JSON) -> Response:
 
 
 def answer_nothing(request: Request, service: MindieService) -> Response:
-    """200 without a body."""
+    """Return 200 without a body."""
     return Response(200, b"", closing_headers(request.key, ""), close=True)
 
 
@@ -61,7 +61,7 @@ def answer_health(request: Request, service: MindieService) -> Response:
 
 
 def answer_triton_health(request: Request, service: MindieService) -> Response:
-    """``GET /v2/health/live`` and ``/ready``, which know a busy engine and one whose faults are being handled."""
+    """Handle ``GET /v2/health/live`` and ``/ready``; raise if the engine is busy or handles faults."""
     check_serving(request, find_served(service))
     if read_engine(request.documents) != NORMAL:
         raise EmulatedError(ErrorKind.INTERNAL)
@@ -76,7 +76,7 @@ def answer_ready(request: Request, service: MindieService) -> Response:
 
 
 def answer_probe(request: Request, service: MindieService) -> Response:
-    """``/v1/startup``, ``/v1/health`` and ``/v1/readiness`` of a Coordinator, of which only the last asks for a model.
+    """Handle a Coordinator's ``/v1/startup``, ``/v1/health`` and ``/v1/readiness``; only the last needs a model.
 
     Source: MindIE-Motor, ``controller_listener/ControllerListener.cpp``.
     """
@@ -87,7 +87,7 @@ def answer_probe(request: Request, service: MindieService) -> Response:
 
 
 def answer_timed_health(request: Request, service: MindieService) -> Response:
-    """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes; one that was stopped is healthy."""
+    """Handle ``/health/timed`` and ``/health/timed-{seconds}``, 1 to 600 s; a stopped server reports healthy."""
     if STOPPED in request.documents or find_served(service).state == "stopped":
         return answer(request, {"status": "healthy"})
     seconds = request.params.get("seconds", "10")
@@ -104,7 +104,7 @@ def _absence_refusal(text: str) -> EmulatedError:
 
 
 def list_models(request: Request, service: MindieService) -> Response:
-    """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
+    """Handle ``GET /v1/models``: keys sorted, indented; ``parent`` of a base model is the string ``null``."""
     base = check_ready(find_served(service)).name
     loaded = read_adapters(request.documents)
     rows = [
@@ -161,7 +161,7 @@ def show_info(request: Request, service: MindieService) -> Response:
 
 
 def show_server(request: Request, service: MindieService) -> Response:
-    """``GET /v2``."""
+    """Handle ``GET /v2``."""
     settings = service.settings
     extensions = {
         "max_iter_times": settings.max_iter_times,
@@ -174,23 +174,23 @@ def show_server(request: Request, service: MindieService) -> Response:
 
 
 def show_metadata(request: Request, service: MindieService) -> Response:
-    """``GET /v2/models/{model}``."""
+    """Handle ``GET /v2/models/{model}``."""
     deployment = check_ready(find_model(request, service))
     body: Object = {
         "name": deployment.name,
         "platform": OWNER,
-        "inputs": [_describe_tensor("input0")],
-        "outputs": [_describe_tensor("output0")],
+        "inputs": [_build_tensor("input0")],
+        "outputs": [_build_tensor("output0")],
     }
     return answer(request, body)
 
 
-def _describe_tensor(name: str) -> Object:
+def _build_tensor(name: str) -> Object:
     return {"name": name, "shape": [-1], "datatype": "UINT32"}
 
 
 def show_model_config(request: Request, service: MindieService) -> Response:
-    """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
+    """Handle ``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
     deployment = check_ready(find_model(request, service))
     body: Object = {
         "model_name": deployment.name,
@@ -207,7 +207,7 @@ def show_model_config(request: Request, service: MindieService) -> Response:
 
 
 def count_slots(request: Request, service: MindieService) -> Response:
-    """``GET /v2/models/{model}/getSlotCount``."""
+    """Handle ``GET /v2/models/{model}/getSlotCount``."""
     check_serving(request, find_model(request, service))
     total = service.settings.max_batch_size
     free = max(0, total - count_running(service))
@@ -216,7 +216,7 @@ def count_slots(request: Request, service: MindieService) -> Response:
 
 
 def show_config(request: Request, service: MindieService) -> Response:
-    """``GET /v1/config``."""
+    """Handle ``GET /v1/config``."""
     deployment = check_ready(find_served(service))
     bounds = service.profiles[deployment.name]
     body: Object = {
@@ -232,7 +232,7 @@ def show_config(request: Request, service: MindieService) -> Response:
 
 
 def show_status(request: Request, service: MindieService) -> Response:
-    """``GET /v1/status`` and ``/v2/status``, of which the second says more of its blocks."""
+    """Handle ``GET /v1/status`` and ``/v2/status``; the latter reports more block counts."""
     check_serving(request, find_served(service))
     running = count_running(service)
     slots = max(0, service.settings.max_batch_size - running)
@@ -258,7 +258,7 @@ def show_status(request: Request, service: MindieService) -> Response:
 
 
 def show_running_status(request: Request, service: MindieService) -> Response:
-    """``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 2 abnormal, 3 pause, 4 init, 5 busy."""
+    """Handle ``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 2 abnormal, 3 pause, 4 init, 5 busy."""
     status = 4 if find_served(service).state == "loading" else read_engine(request.documents)
     if status == NORMAL and count_running(service) >= service.settings.max_batch_size:
         status = 5
@@ -266,15 +266,15 @@ def show_running_status(request: Request, service: MindieService) -> Response:
 
 
 def count_tokens(request: Request, service: MindieService) -> Response:
-    """``POST /v1/tokenizer``: how many tokens a text has, and which."""
+    """Handle ``POST /v1/tokenizer``: count and return the tokens of a text."""
     fields = read_body(request, service.settings, NO_JSON)
     text = fields.get("inputs")
     if not isinstance(text, str):
         raise refusal("Inputs in request body is invalid.", "inputs")
-    length, most = count_units(text), service.settings.max_input_chars
-    if not 0 < length <= most:
-        raise refusal(f"Inputs data length in [0, {most}], but the length of inputs is {length}", "inputs")
+    length, limit = count_units(text), service.settings.max_input_chars
+    if not 0 < length <= limit:
+        raise refusal(f"Inputs data length in [0, {limit}], but the length of inputs is {length}", "inputs")
     tokenizer = service.tokenizer(check_ready(find_served(service)))
     special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])
-    shown = [] if fields.get("do_decode") is False else [*special, *tokenizer.pieces(text)]
-    return answer(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": shown})
+    tokens = [] if fields.get("do_decode") is False else [*special, *tokenizer.pieces(text)]
+    return answer(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": tokens})

@@ -1,4 +1,4 @@
-"""The management plane: stopping the service, adapters, faults and roles.
+"""Management routes: service stop, adapters, fault handling and roles.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``http_wrapper/dmi_role.cpp``, ``src/engine/lora_manager.cpp``
 and ``single_req_infer_interface/parse_protocol.cpp``.
@@ -35,14 +35,14 @@ from emulator.vendors.mindie.settings import MindieService, MindieSettings
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)
 _GRACE = 5.0  # seconds until a server that is forced to stop is killed
-_DEVICES = 4  # of the configuration as it is shipped
+_DEVICES = 4  # devices of the shipped configuration
 _APART = "Multi Lora does not support PD separation!"
 _BAD_COMMAND = (
     '{"Error": "cmd_type must be necessary and data type must be integer.",\n'
     '            "error_type": "validation"}'  # the source has the line break in its text
 )
 _PAUSES = (0, 3)
-# What a command makes of the engine, by the command and the engine's status before.
+# Status of the engine after a command, by the command and the status before.
 _COMMANDS: Mapping[tuple[int, int], int] = {
     (0, NORMAL): PAUSED,
     (3, NORMAL): PAUSED,
@@ -52,15 +52,15 @@ _COMMANDS: Mapping[tuple[int, int], int] = {
 }
 
 
-def _say(request: Request, text: str, status: int = 200) -> Response:
-    """A bare text, which goes out as JSON here."""
+def _respond(request: Request, text: str, status: int = 200) -> Response:
+    """Return a bare text under a JSON content type."""
     return Response(status, text.encode(), closing_headers(request.key), close=True)
 
 
 def stop_service(request: Request, service: MindieService) -> Change:
-    """``GET /stopService``: answers once every request that runs has its answer.
+    """Handle ``GET /stopService``: respond once all running requests have completed.
 
-    With ``mode=Force`` it answers at once, and five seconds later the server's processes are killed.
+    With ``mode=Force`` the response is immediate, and the server's processes are killed five seconds later.
     """
     force = request.query.get("mode") == "Force"
     killed = service.clock.now() + _GRACE
@@ -78,28 +78,28 @@ def stop_service(request: Request, service: MindieService) -> Change:
 
 
 def load_adapter(request: Request, service: MindieService) -> Change | Response:
-    """``POST /v1/load_lora_adapter``: most refusals are 200, too."""
-    given = _read_adapter(request)
-    if isinstance(given, Response):
-        return given
-    name, path, parent = given
+    """Handle ``POST /v1/load_lora_adapter``; most errors have status 200, too."""
+    adapter = _read_adapter(request)
+    if isinstance(adapter, Response):
+        return adapter
+    name, path, parent = adapter
     if ".." in path or not _PATH.fullmatch(path):
-        return _say(request, "Input invalid lora path", 503)
+        return _respond(request, "Input invalid lora path", 503)
     if service.settings.disaggregated:
-        return _say(request, _APART)
+        return _respond(request, _APART)
 
     def make(documents: Documents) -> Write | Response:
-        refused = _refuse_adapter(name, path, documents, service)
-        if refused:
-            return _say(request, refused)
-        done = _say(request, f"Success: LoRA adapter '{name}' added successfully.")
+        problem = _find_problem(name, path, documents, service)
+        if problem:
+            return _respond(request, problem)
+        done = _respond(request, f"Success: LoRA adapter '{name}' added successfully.")
         return Write(done, adapter_key(name), parent or find_served(service).name)
 
     return Change(make)
 
 
-def _refuse_adapter(name: str, path: str, documents: Documents, service: MindieService) -> str:
-    """Why an adapter cannot be loaded; empty if it can."""
+def _find_problem(name: str, path: str, documents: Documents, service: MindieService) -> str:
+    """Return why an adapter cannot be loaded; empty if it can."""
     found = _list_adapters(documents, service)
     if name not in found and service.metrics.working(name):
         return f"The LoRA adapter '{name}' is waiting to unload."
@@ -116,35 +116,35 @@ def _refuse_adapter(name: str, path: str, documents: Documents, service: MindieS
 
 
 def unload_adapter(request: Request, service: MindieService) -> Change | Response:
-    """``POST /v1/unload_lora_adapter``."""
-    given = _read_adapter(request)
-    if isinstance(given, Response):
-        return given
-    name = given[0]
+    """Handle ``POST /v1/unload_lora_adapter``."""
+    adapter = _read_adapter(request)
+    if isinstance(adapter, Response):
+        return adapter
+    name = adapter[0]
     if service.settings.disaggregated:
-        return _say(request, _APART)
+        return _respond(request, _APART)
 
     def make(documents: Documents) -> Write | Response:
         if name not in _list_adapters(documents, service):
-            return _say(request, f"The LoRA adapter '{name}' cannot be found.")
-        done = _say(request, f"Success: LoRA adapter '{name}' removed successfully.")
+            return _respond(request, f"The LoRA adapter '{name}' cannot be found.")
+        done = _respond(request, f"Success: LoRA adapter '{name}' removed successfully.")
         return Write(done, adapter_key(name), False)
 
     return Change(make)
 
 
 def _read_adapter(request: Request) -> tuple[str, str, str] | Response:
-    """Name, path and model of an adapter, or the answer to a request that names none."""
+    """Parse name, path and model of an adapter, or return the response to an invalid request."""
     try:
         body = request.json()
     except ValueError:
-        return _say(request, NO_JSON)
+        return _respond(request, NO_JSON)
     fields = body if isinstance(body, dict) else {"lora_name": None}
     name, path, parent = (fields.get(key, "") for key in ("lora_name", "lora_path", "master_model"))
     if not (isinstance(name, str) and isinstance(path, str) and isinstance(parent, str)):
-        raise EmulatedError(ErrorKind.INTERNAL)  # nobody catches what the server's parser throws
+        raise EmulatedError(ErrorKind.INTERNAL)  # the exception of the server's parser is uncaught
     if not _NAME.fullmatch(name):
-        return _say(request, "Input invalid lora name", 503)
+        return _respond(request, "Input invalid lora name", 503)
     return name, path, parent
 
 
@@ -154,9 +154,10 @@ def _list_adapters(documents: Documents, service: MindieService) -> set[str]:
 
 
 def handle_fault(request: Request, service: MindieService) -> Change:
-    """``POST /v1/engine-server/fault-handling-command``: pause (0, 3), set up anew (1), go on (2).
+    """Handle ``POST /v1/engine-server/fault-handling-command``: pause (0, 3), reinitialise (1), resume (2).
 
-    An engine that pauses ends what runs, as ``stopInfer`` does. Source: MindIE-LLM, ``src/engine/llm_engine.cpp``.
+    An engine that pauses aborts running requests, as ``stopInfer`` does.
+    Source: MindIE-LLM, ``src/engine/llm_engine.cpp``.
     """
     command = _read_command(request)
 
@@ -188,7 +189,7 @@ def _read_command(request: Request) -> int:
 
 
 def switch_role(request: Request, service: MindieService) -> Change:
-    """``POST /v1/role/{role}`` and ``/v2/role/{role}``: what this node does from now on."""
+    """Handle ``POST /v1/role/{role}`` and ``/v2/role/{role}``: change the role of this node."""
     role = request.params["role"]
     first = request.path.startswith("/v1/")
     if role not in ("prefill", "decode", *(("flex",) if first else ())):
@@ -198,9 +199,9 @@ def switch_role(request: Request, service: MindieService) -> Change:
     except ValueError:
         body = None
     local = body.get("local") if isinstance(body, dict) else None
-    places = [local, *_list_peers(body)] if first else []
+    nodes = [local, *_list_peers(body)] if first else []
     share = local.get("p_percentage", 0) if isinstance(local, dict) else 0
-    if not (all(map(_is_place, places)) if first else isinstance(local, list) and local):
+    if not (all(map(_is_node, nodes)) if first else isinstance(local, list) and local):
         raise _role_refusal(service.settings)
 
     def make(documents: Documents) -> Write:
@@ -211,7 +212,7 @@ def switch_role(request: Request, service: MindieService) -> Change:
 
 
 def _role_refusal(settings: MindieSettings) -> EmulatedError:
-    """Its class has small letters, unlike that of every other refusal."""
+    """Return the error of the role routes, with lower-case letters in ``error_type`` unlike the other routes."""
     text = f"{NO_JSON} Reset to previous node status."
     body: JSON = {"error": text, "error_type": "Input validation error"}
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, status=422, body=body)
@@ -222,16 +223,16 @@ def _list_peers(body: JSON) -> list[JSON]:
     return list(peers) if isinstance(peers, list) else []
 
 
-def _is_place(place: JSON) -> bool:
-    """A node of a service: its address, an id with a host's address or neither, and its devices."""
-    if not isinstance(place, dict) or not _is_address(place.get("server_ip")):
+def _is_node(node: JSON) -> bool:
+    """Return whether ``node`` has an address, an id together with a host address or neither, and devices."""
+    if not isinstance(node, dict) or not _is_address(node.get("server_ip")):
         return False
-    share = place.get("p_percentage", 0)
-    if not _is_unsigned(share) or share > 100 or ("id" in place) != ("host_ip" in place):
+    share = node.get("p_percentage", 0)
+    if not _is_unsigned(share) or share > 100 or ("id" in node) != ("host_ip" in node):
         return False
-    if "id" in place and not (_is_unsigned(place["id"]) and _is_address(place["host_ip"])):
+    if "id" in node and not (_is_unsigned(node["id"]) and _is_address(node["host_ip"])):
         return False
-    devices = place.get("device")
+    devices = node.get("device")
     return isinstance(devices, list) and all(map(_is_device, devices))
 
 
@@ -254,7 +255,7 @@ def _is_address(value: JSON) -> bool:
 
 
 def show_results(request: Request, service: MindieService) -> Response:
-    """``GET /dresult``: where a Coordinator reads a decode node's results; none come of themselves."""
+    """Handle ``GET /dresult``, where a Coordinator reads a decode node's results; there are only heartbeats."""
     role, _ = read_role(request.documents, service)
     if service.settings.infer_mode != "dmi":
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message="Non DMI does not support dresult request", status=400)

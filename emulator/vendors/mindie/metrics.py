@@ -1,7 +1,7 @@
-"""``GET /metrics`` and ``/metrics-json``.
+"""Routes ``GET /metrics`` and ``/metrics-json``.
 
-Source: MindIE-LLM, ``http_wrapper/prometheus_metrics.cpp`` and ``http_wrapper/http_handler.cpp``. What only
-hardware could tell stands at 0.
+Source: MindIE-LLM, ``http_wrapper/prometheus_metrics.cpp`` and ``http_wrapper/http_handler.cpp``. Hardware values
+are 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _HISTOGRAMS: Mapping[str, tuple[str, Sequence[float]]] = {
     "request_prompt_tokens": ("prompt_tokens", _TOKENS),
     "request_generation_tokens": ("completion_tokens", _TOKENS),
 }
-_REFUSED = ("invalid_parameter", "context_length")  # of requests that never reach a deployment
+_REFUSED = ("invalid_parameter", "context_length")  # errors of requests that never reach a deployment
 _IDLE = (
     "num_requests_swapped",
     "npu_cache_usage_perc",
@@ -39,21 +39,21 @@ _IDLE = (
 
 
 def show_metrics(request: Request, service: MindieService) -> Response:
-    """Prometheus text, where the monitor is on.
+    """Return Prometheus text if ``service_monitor`` is set.
 
     Raises:
-        EmulatedError: it is not.
+        EmulatedError: it is not set.
     """
     if not service.settings.service_monitor:
         text = "Environment variable MIES_SERVICE_MONITOR_MODE is not set."
         raise EmulatedError(ErrorKind.INTERNAL, message=text, status=500)
     model = find_served(service).name
     labels = {"model_name": model}
-    lines = "\n".join(_write(service, labels))
+    lines = "\n".join(_format_series(service, labels))
     return Response(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)
 
 
-def _write(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
+def _format_series(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
     metrics = service.metrics
     succeeded = count_calls(service, "2xx")
     failed = count_calls(service, "requests") - succeeded + sum(metrics.total("failed", error=e) for e in _REFUSED)
@@ -85,7 +85,7 @@ def _write(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
 
 
 def show_metrics_json(request: Request, service: MindieService) -> Response:
-    """The same in brief, as one vector."""
+    """Return a selection of the metrics as one vector."""
     check_serving(request, find_served(service))
     metrics = service.metrics
     ttft, itl = metrics.samples("ttft"), metrics.samples("itl")

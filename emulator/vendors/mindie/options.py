@@ -1,4 +1,4 @@
-"""What both OpenAI routes read beside what is asked, in the order the server checks it.
+"""Parse the fields that both OpenAI routes share besides the prompt, in the order the server checks them.
 
 Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
 """
@@ -25,11 +25,11 @@ MAX_LOGPROBS = 5  # of completions
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to answer.
+    """Parsed options of one request.
 
     Fields:
         logprobs: alternatives to list; ``None``: no log-probabilities.
-        asked: tokens of the answer, as far as there is room.
+        asked: requested maximum of completion tokens, before the limits of the deployment.
     """
 
     sampling: SamplingFields
@@ -41,7 +41,7 @@ class Options:
 
 
 def read_options(fields: Fields, service: MindieService, deployment: Deployment, *, chat: bool) -> Options:
-    """Everything that stands beside the prompt; ``chat``: of the chat route."""
+    """Parse everything but the prompt; ``chat``: by the rules of the chat route."""
     settings = service.settings
     sampling = read_sampling(fields, settings, chat=chat)
     logprobs = read_logprobs(fields) if chat else _read_logprobs(fields)

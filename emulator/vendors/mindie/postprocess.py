@@ -1,4 +1,4 @@
-"""What every route does to an answer before it words it: where it ends, when its tokens leave, which characters go.
+"""Post-process generated tokens before rendering: cut at stop ids, delay tokens, remove control characters.
 
 Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``single_req_infer_interface_base.cpp``.
 """
@@ -16,18 +16,18 @@ from emulator.core.vendor import Tokenizer
 from emulator.encoding.sse import quote
 from emulator.vendors.mindie.decoder import count_units
 
-ENDED = Mark.FINISH | Mark.USAGE  # of an event that says why a choice ends, with its token counts
+ENDED = Mark.FINISH | Mark.USAGE  # mark of an event with a finish reason and token counts
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Stops:
-    """What ends an answer before the model does.
+    """Conditions that end a choice before the model does.
 
     Fields:
         texts: stop strings.
-        ids: of tokens.
-        keep: the text of such a token stays.
+        ids: stop token ids.
+        keep: the text of a stop token id stays in the response.
     """
 
     texts: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Stops:
 
 
 def cut_at_id(choice: Choice, stops: Stops) -> Choice:
-    """The answer up to the first token that ends it, whose text goes unless it is kept."""
+    """Return the choice up to the first stop token id; that token's text is removed unless ``stops.keep``."""
     if not stops.ids:
         return choice
     index = next((i for i, token in enumerate(choice.ids) if token in stops.ids), None)
@@ -44,14 +44,14 @@ def cut_at_id(choice: Choice, stops: Stops) -> Choice:
         return choice
     last = choice.tokens[index] if stops.keep else ""
     cut = choice.cut(index + 1)
-    said = Tokens((*cut.tokens[:index], last), cut.ids)
-    return replace(cut, tokens_said=said, finish_reason="stop", stopped_by=choice.tokens[index])
+    tokens = Tokens((*cut.tokens[:index], last), cut.ids)
+    return replace(cut, tokens_said=tokens, finish_reason="stop", stopped_by=choice.tokens[index])
 
 
 def time_tokens(choice: Choice, stops: Stops, tokenizer: Tokenizer) -> Sequence[float]:
-    """When each token of a stream leaves; those inside a stop string never do.
+    """Return when each token is sent, in seconds; tokens inside a stop string are never sent.
 
-    A token is held back as long as a stop string may begin in it, so the longest one is the measure.
+    A token is held back while a stop string may begin in it: for as long as the longest one.
     """
     end = _find_end(choice, tokenizer)
     window = max(map(count_units, stops.texts), default=0)
@@ -61,7 +61,7 @@ def time_tokens(choice: Choice, stops: Stops, tokenizer: Tokenizer) -> Sequence[
 
 
 def _find_end(choice: Choice, tokenizer: Tokenizer) -> int:
-    """Index of the token a stream ends with: the last, or the one in which a stop string begins."""
+    """Return the index of the last token sent: the last, or the one in which a stop string begins."""
     last = len(choice.tokens) - 1
     if choice.stopped_by is None:
         return last
@@ -71,7 +71,7 @@ def _find_end(choice: Choice, tokenizer: Tokenizer) -> int:
 
 
 def _hold_back(choice: Choice, end: int, window: int) -> list[float]:
-    """When each token leaves: once ``window`` code units have followed it, or at the end."""
+    """Return when each token is sent: once ``window`` code units have followed, or at the end."""
     lengths = [count_units(token) for token in choice.tokens]
     final = choice.due[-1]
     times = []
@@ -89,12 +89,12 @@ def _hold_back(choice: Choice, end: int, window: int) -> list[float]:
 
 
 def clean(text: str) -> str:
-    """Without the control characters the server does not send."""
+    """Remove the control characters that the server does not send."""
     return _NOT_TEXT.sub("", text)
 
 
 def quote_clean(text: str) -> bytes:
-    """Text that the server has cleaned, as JSON; only what JSON escapes, or DEL, can need it."""
+    """Encode cleaned text; only texts that JSON escapes, or with DEL, can need cleaning."""
     quoted = dump_string(text)
     return dump_string(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
 
@@ -103,7 +103,7 @@ quote_token = lru(1 << 14)(quote_clean)
 
 
 def quote_so_far(tokens: Iterable[str]) -> Iterator[bytes]:
-    """All text up to each token, as JSON."""
+    """Yield all text up to each token as JSON."""
     text = b""
     for token in tokens:
         text += quote(token)[1:-1]

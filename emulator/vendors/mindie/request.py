@@ -1,4 +1,4 @@
-"""What the routes read of a request beside their own fields: headers, body, model, ids, and how long all may be.
+"""Parse and validate what all routes share: headers, body, model name, token ids and token limits.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``llm_manager_impl.cpp``.
 """
@@ -17,9 +17,9 @@ from emulator.vendors.mindie.server_state import find_bounds, read_role
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MAX_PROMPT_TOKENS = 1048576
-BOM = b"\xef\xbb\xbf"  # the server's parser skips it
+BOM = b"\xef\xbb\xbf"  # byte order mark, which the server's parser skips
 _NO_PREFILL = "DMI inference requests can be sent only to the prefill node or p_percentage of the flex node == 0"
-NO_JSON = "Req body converts to json fail."  # words of the service itself, not of a form
+NO_JSON = "Req body converts to json fail."  # text of the service itself, not of one form
 BROKEN_REQUEST = "Failed to parse request context to json"
 _REQUEST_ID = re.compile(r"[0-9a-fA-F]{1,1024}")
 _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
@@ -27,7 +27,7 @@ _MODEL = re.compile(r"[\w\-.]+", re.ASCII)
 
 
 def check_headers(request: Request, service: MindieService) -> None:
-    """A node of a disaggregated service takes only what a Coordinator sends on."""
+    """Raise unless a node of a disaggregated service gets the headers that a Coordinator sends."""
     if service.settings.infer_mode != "dmi":
         return
     role, share = read_role(request.documents, service)
@@ -45,16 +45,16 @@ def check_headers(request: Request, service: MindieService) -> None:
 
 
 def read_body(request: Request, settings: MindieSettings, broken: str = BROKEN_REQUEST) -> Fields:
-    """The members of the body, whatever its content type; JSON that is no object has none.
+    """Parse the JSON object of the body under any content type; other JSON counts as an empty object.
 
     Args:
-        broken: what a body that is no JSON gets.
+        broken: error text for a body that is not JSON.
     """
     if len(request.body) > settings.max_request_length * 1024**2:
         raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
     max_depth = settings.max_json_depth
     try:
-        body = _parse_marked(request) if request.body.startswith(BOM) else request.json()
+        body = _parse_after_bom(request) if request.body.startswith(BOM) else request.json()
     except ValueError:
         raise refusal(broken) from None
     brackets = request.body.count(b"{") + request.body.count(b"[")
@@ -63,15 +63,15 @@ def read_body(request: Request, settings: MindieSettings, broken: str = BROKEN_R
     return body if isinstance(body, dict) else {}
 
 
-def _parse_marked(request: Request) -> JSON:
-    """A body behind a mark of its byte order."""
+def _parse_after_bom(request: Request) -> JSON:
+    """Parse a body that starts with a byte order mark."""
     rest = request.body[len(BOM) :]
     check_json(rest, request.most_values, request.most_text)
     return parse_json(rest)
 
 
 def _is_deeper(value: JSON, limit: int) -> bool:
-    """More than ``limit`` arrays and objects stand inside one another."""
+    """Return whether arrays and objects are nested deeper than ``limit``."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
         inner = [v for outer in level for v in (outer.values() if isinstance(outer, dict) else outer)]
@@ -80,21 +80,22 @@ def _is_deeper(value: JSON, limit: int) -> bool:
 
 
 def check_relayed(request: Request) -> None:
-    """What a Coordinator looks at before any node sees the request.
+    """Validate a request as the Coordinator does before it picks a node.
 
     Source: MindIE-Motor, ``coordinator/request_listener/RequestListener.cpp``.
 
     Raises:
-        EmulatedError: it cannot tell what is asked.
+        EmulatedError: the Coordinator finds no prompt.
     """
     path = request.path
     try:
-        body = _parse_marked(request) if request.body.startswith(BOM) else request.json()
+        body = _parse_after_bom(request) if request.body.startswith(BOM) else request.json()
     except ValueError:
         raise _relay_refusal() from None
     fields = body if isinstance(body, dict) else {}
-    named = path.startswith("/v2/") or ("generate" in path and "inputs" in fields)  # the path says whether it streams
-    if not named and not isinstance(fields.get("stream", False), bool):
+    # The path decides whether the response streams.
+    streams_by_path = path.startswith("/v2/") or ("generate" in path and "inputs" in fields)
+    if not streams_by_path and not isinstance(fields.get("stream", False), bool):
         raise _relay_refusal()
     if path.startswith("/v1/"):
         if not fields.keys() & {"prompt", "messages"}:
@@ -104,7 +105,7 @@ def check_relayed(request: Request) -> None:
 
 
 def _is_relayed(path: str, fields: Fields) -> bool:
-    """A prompt is there, in the form that the route is known for."""
+    """Return whether the body has a prompt in the route's form."""
     inputs = fields.get("inputs")
     if path.startswith("/v2/"):
         return isinstance(fields.get("text_input"), str) or _is_token_input(inputs)
@@ -130,10 +131,10 @@ def _relay_refusal(text: str = "Request format is invalid") -> EmulatedError:
 
 
 def find_model(request: Request, service: MindieService, *, adapters: bool = False) -> Deployment:
-    """The model a path names, or the adapter, where the configuration's count.
+    """Find the model of the path; with ``adapters`` also a configured adapter.
 
     Raises:
-        EmulatedError: there is none of that name.
+        EmulatedError: the name is unknown.
     """
     name = request.params["model"]
     if not _MODEL.fullmatch(name):
@@ -145,7 +146,7 @@ def find_model(request: Request, service: MindieService, *, adapters: bool = Fal
 
 
 def check_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
-    """Every token id is one of the model's vocabulary."""
+    """Raise if a token id is outside the model's vocabulary."""
     size = tokenizer.vocabulary_size
     if any(not 0 <= token < size for token in ids):
         raise refusal("Failed to enqueue inferRequest. Invalid Input Ids", field, 424)
@@ -153,29 +154,29 @@ def check_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
 
 @fast_dataclass(frozen=True, slots=True)
 class Lengths:
-    """How many tokens of its prompt a request keeps, and the most its answer may have."""
+    """Tokens of the prompt that are kept, and the maximum of the response."""
 
     prompt: int
     answer: int
 
 
 def check_tokens(count: int, name: str = "inputs") -> None:
-    """A prompt, which a form calls ``name``, has 1 to 1048576 tokens."""
+    """Raise unless a prompt, the field ``name``, has 1 to 1048576 tokens."""
     if not 0 < count <= MAX_PROMPT_TOKENS:
-        shown = "Inputs" if name == "inputs" else name
-        raise refusal(f"{shown} token length must be in (0, {MAX_PROMPT_TOKENS}], but got {count}", name)
+        label = "Inputs" if name == "inputs" else name
+        raise refusal(f"{label} token length must be in (0, {MAX_PROMPT_TOKENS}], but got {count}", name)
 
 
 def measure_lengths(service: MindieService, deployment: Deployment, count: int, asked: int) -> Lengths:
-    """Refuse a prompt the engine has no room for, and say how long the answer may get.
+    """Raise if the prompt exceeds the engine's limits; return how long prompt and response may be.
 
-    Where prefill and decode are apart, an answer bounded by ``maxIterTimes`` has the prefill's token on top.
+    In a disaggregated service a response bounded by ``maxIterTimes`` has the prefill's token in addition.
     """
     settings, bounds = service.settings, find_bounds(service, deployment)
     positions = settings.max_position_embeddings
-    most = bounds.prompt if positions is None else min(bounds.prompt, positions)
+    limit = bounds.prompt if positions is None else min(bounds.prompt, positions)
     if settings.truncation:
-        count = min(count, most)
+        count = min(count, limit)
     if positions is not None and count > positions:
         raise length_refusal(f"maxPositionEmbeddings {positions}", count)
     if count > bounds.prompt:
@@ -188,7 +189,7 @@ def measure_lengths(service: MindieService, deployment: Deployment, count: int, 
 
 
 def length_refusal(bound: str, count: int) -> EmulatedError:
-    """What the engine answers a prompt longer than it can take."""
+    """Return the engine's error for a prompt longer than ``bound``."""
     text = (
         "Failed to enqueue inferRequest. This model's maximum input ids length "
         f"cannot be greater than {bound},the input ids length is {count}"

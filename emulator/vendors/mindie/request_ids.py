@@ -1,4 +1,4 @@
-"""What a request is called, and how another stops it by that name.
+"""Request ids, and stopping a running request by its id.
 
 Source: MindIE-LLM, ``single_req_infer_interface_base.cpp`` and ``single_req_triton_text_infer_interface.cpp``.
 """
@@ -29,30 +29,30 @@ class RequestId:
     """The id of a request.
 
     Fields:
-        given: by the header ``req-id``; else the server counts its requests.
-        own: ``id`` of a Triton body, which the answer repeats.
+        given: header ``req-id``; if empty, the server counts its requests.
+        own: ``id`` of a Triton body, which the response repeats.
     """
 
     given: str = ""
     own: str | None = None
 
     def show(self, key: bytes) -> str:
-        """As the answer shows it."""
+        """Return the id in the response."""
         return (self.given or _count(key)) if self.own is None else self.own
 
     def quote(self, key: bytes) -> bytes:
-        """As JSON."""
+        """Encode the id in the response as JSON."""
         return dump_string(self.show(key))
 
     def names(self, key: bytes) -> tuple[str, ...]:
-        """By which the request may be stopped; one with a header has no other."""
+        """Return the ids that stop the request; with the header, only that one."""
         if self.given:
             return (self.given,)
         return (_count(key),) if self.own is None else (_count(key), self.own)
 
 
 def read_id(request: Request, fields: Fields | None = None) -> RequestId:
-    """The id of a request; ``fields``: of a body that may bring one."""
+    """Parse the id of a request; ``fields``: a body that may have an ``id``."""
     given = request.headers.get(HEADER, "")
     own = None if fields is None else read_string(fields, "id")
     if own is not None and not _ID.fullmatch(own):
@@ -61,12 +61,12 @@ def read_id(request: Request, fields: Fields | None = None) -> RequestId:
 
 
 def _count(key: bytes) -> str:
-    """``endpoint_common_<n>``: the server counts its requests."""
+    """Return ``endpoint_common_<n>``, the id by the server's request counter."""
     return f"endpoint_common_{int.from_bytes(_derive_number(key), 'big') % 10**6 + 1}"
 
 
 def stop_infer(request: Request, service: MindieService) -> Change:
-    """``POST /v2/models/{model}/stopInfer``: a running request of the id ends with what it has said so far."""
+    """Handle ``POST /v2/models/{model}/stopInfer``: end a running request, which keeps the text sent so far."""
     find_model(request, service)
     fields = read_body(request, service.settings, _BROKEN)
     name = _read_target(fields)

@@ -1,4 +1,4 @@
-"""MindIE Server: Huawei's inference server for Ascend processors, as one listener serves all its planes.
+"""Route table and vendor definition of MindIE Server, Huawei's inference server for Ascend processors.
 
 Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wrapper/http_handler.cpp``.
 """
@@ -57,20 +57,20 @@ MEGABYTE = 1024**2
 Parse = Callable[[Request, MindieService], Parsed]
 
 
-_WAITING = 2  # times as many requests wait as are worked on
+_WAITING = 2  # waiting requests per worker
 
 
 def admit(request: Request, service: MindieService) -> str:
-    """Everyone is let in as long as there is room: the server knows no keys and ignores any it is sent.
+    """Return the principal ``default``; credentials are ignored.
 
     Source: MindIE-LLM, ``http_wrapper/http_server.cpp`` and ``utils/threadpool_monitor.cpp``.
 
     Raises:
-        EmulatedError: every worker is busy and their queue is full.
+        EmulatedError: all workers are busy and the queue is full.
     """
     workers = service.settings.max_link_num
-    most = workers * (1 + _WAITING)
-    if request.method == "POST" and not request.path.endswith(_QUICK) and tgi.count_running(service) >= most:
+    capacity = workers * (1 + _WAITING)
+    if request.method == "POST" and not request.path.endswith(_QUICK) and tgi.count_running(service) >= capacity:
         raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": workers, "queue": workers * _WAITING})
     return "default"
 
@@ -95,7 +95,7 @@ _POSTS: Mapping[str, Parse] = {
     "/v1/role/{role}": switch_role,
     "/v2/role/{role}": switch_role,
 }
-_QUICK = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # ends of paths that run nothing
+_QUICK = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # paths without inference
 _GETS: Mapping[str, Parse] = {
     "/dresult": show_results,
     "/health": answer_health,
@@ -130,9 +130,9 @@ _INFERENCE = re.compile(
 
 
 def _manage(parse: Parse) -> Parse:
-    """A route of a node, whose engine may be paused or killed, and before which a Coordinator may stand.
+    """Wrap the parser of a route so that engine state and a Coordinator take effect.
 
-    No short cut leads past it: none is taken where there are documents or a Coordinator.
+    The fast parser declines requests with documents or behind a Coordinator, so it needs no wrapper.
     """
     if isinstance(parse, FastParser):
         return FastParser(parse.fast, _manage(parse.full))
@@ -164,11 +164,11 @@ _MANAGEMENT = re.compile(
 
 
 def find_planes(settings: MindieSettings) -> Mapping[str, Plane[MindieSettings, DeploymentProfile]]:
-    """Management and metrics, where the configuration gives them ports of their own."""
-    wanted = {"management": (settings.management_port, _MANAGEMENT), "metrics": (settings.metrics_port, _METRICS)}
+    """Return the management and metrics listeners that have a port of their own."""
+    ports = {"management": (settings.management_port, _MANAGEMENT), "metrics": (settings.metrics_port, _METRICS)}
     return {
         name: Plane(port, tuple(endpoint for endpoint in _ENDPOINTS if pattern.fullmatch(endpoint.path)))
-        for name, (port, pattern) in wanted.items()
+        for name, (port, pattern) in ports.items()
         if port is not None
     }
 

@@ -1,4 +1,4 @@
-"""Fields that the vLLM and OpenAI routes share, in the order the server checks them.
+"""Parse the fields that the vLLM and OpenAI routes share, in the order the server checks them.
 
 Source: MindIE-LLM, ``utils/infer_param.cpp`` and the ``SetupInferParams`` of each route.
 """
@@ -36,13 +36,13 @@ MAX_REPETITION = 2.0
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingFields:
-    """Validated fields up to ``n``; ``None`` is what the request does not say.
+    """Validated fields up to ``n``; ``None``: absent from the request.
 
     Fields:
-        top_k: 0 is no limit.
-        thinking: the chat template lets the model think.
-        skip_special_tokens: without effect.
-        beams: the best of several ways to go on are searched for.
+        top_k: 0 means no limit.
+        thinking: ``enable_thinking`` of the chat template.
+        skip_special_tokens: has no effect.
+        beams: beam search is on.
     """
 
     ignore_eos: bool
@@ -62,7 +62,7 @@ class SamplingFields:
 
     @property
     def choices(self) -> int:
-        """How many answers are made; beams need not be asked for more than are sent."""
+        """Return the number of choices to generate; with beams, the number of choices sent."""
         if self.beams:
             return self.n or 1
         return max(self.best_of or 1, self.n or 1)
@@ -72,7 +72,7 @@ class SamplingFields:
         return temperature == 0 or top_k == 1 or (temperature is None and top_k is None and top_p is None)
 
     def make_sampling(self, max_tokens: int, logprobs: int | None = None) -> Sampling:
-        """Temperature 0 is greedy, and so is a request that sets none of temperature, ``top_k`` and ``top_p``."""
+        """Build the sampling; greedy at temperature 0 or if temperature, ``top_k`` and ``top_p`` are all absent."""
         temperature, top_k, top_p = self.temperature, self.top_k, self.top_p
         return Sampling(
             max_tokens=max_tokens,
@@ -98,10 +98,10 @@ class SamplingFields:
 def read_sampling(
     fields: Fields, settings: MindieSettings, *, chat: bool = False, beams: bool = True
 ) -> SamplingFields:
-    """Everything up to ``use_beam_search``; ``chat``: its own fields are read in between.
+    """Parse everything up to ``use_beam_search``; ``chat``: include the fields of the chat route.
 
     Args:
-        beams: the route knows them.
+        beams: the route supports beam search.
     """
     return SamplingFields(  # in the server's order of checking
         ignore_eos=read_boolean(fields, "ignore_eos") or False,
@@ -111,7 +111,7 @@ def read_sampling(
         top_p=read_top_p(fields),
         seed=read_seed(fields),
         thinking=chat and _read_thinking(fields),
-        repetition_penalty=read_repetition_penalty(fields, most=MAX_REPETITION),
+        repetition_penalty=read_repetition_penalty(fields, limit=MAX_REPETITION),
         frequency_penalty=_read_frequency(fields),
         presence_penalty=_read_presence(fields),
         skip_special_tokens=read_boolean(fields, "skip_special_tokens"),
@@ -122,25 +122,25 @@ def read_sampling(
 
 
 def _read_stops(fields: Fields) -> Stops:
-    return Stops(texts=read_stop(fields, most=None), ids=_read_stop_ids(fields), keep=_keeps_stop(fields))
+    return Stops(texts=read_stop(fields, max_items=None), ids=_read_stop_ids(fields), keep=_parse_keep_stop(fields))
 
 
-def _keeps_stop(fields: Fields) -> bool:
-    """``include_stop_str_in_output`` is looked at only beside a stop."""
+def _parse_keep_stop(fields: Fields) -> bool:
+    """Parse ``include_stop_str_in_output``, which is ignored without a stop field."""
     if "stop" not in fields and "stop_token_ids" not in fields:
         return False
     return read_boolean(fields, "include_stop_str_in_output") or False
 
 
-def _read_penalty(fields: Fields, key: str, words: str) -> float:
+def _read_penalty(fields: Fields, key: str, message: str) -> float:
     value = read_float(fields, key)
     if value is not None and not -MAX_PENALTY <= value <= MAX_PENALTY:
-        raise refusal(f"{words} {show(fields[key])}.", key)
+        raise refusal(f"{message} {show(fields[key])}.", key)
     return float(value or 0.0)
 
 
 def _read_stop_ids(fields: Fields) -> frozenset[int]:
-    """``stop_token_ids``; what is no 32-bit id is skipped."""
+    """Parse ``stop_token_ids``; integers outside 0 to 2**31 - 1 are skipped."""
     value = fields.get("stop_token_ids")
     if value is None:
         return frozenset()
@@ -160,11 +160,11 @@ def _read_presence(fields: Fields) -> float:
 
 
 def _read_thinking(fields: Fields) -> bool:
-    """``chat_template_kwargs``."""
+    """Parse ``chat_template_kwargs``."""
     options = fields.get("chat_template_kwargs")
     if options is None:
         return False
-    assert isinstance(options, dict)  # it was checked before
+    assert isinstance(options, dict)  # by check_template
     thinking = read_boolean(options, "enable_thinking") or False
     budget = read_integer(options, "thinking_budget")
     if budget is not None and not 1 <= budget <= MAX_INT32:
@@ -191,15 +191,15 @@ def _read_n(fields: Fields, settings: MindieSettings) -> int | None:
         raise refusal(f"Parameter [n] can only be set to 1 in pd disaggregation mode, got {value}.", "n")
     if not 1 <= value <= MAX_CHOICES:
         raise refusal(f"Parameter [n] should be in [1, {MAX_CHOICES}], got {value}. ", "n")
-    _check_room(value, "max_batch_size", settings.max_batch_size, " ")
-    _check_room(value, "maxPrefillBatchSize", settings.max_prefill_batch_size)
-    _check_room(value, "maxN", settings.max_n)
+    _check_bound(value, "max_batch_size", settings.max_batch_size, " ")
+    _check_bound(value, "maxPrefillBatchSize", settings.max_prefill_batch_size)
+    _check_bound(value, "maxN", settings.max_n)
     return value
 
 
-def _check_room(value: int, name: str, most: int, after: str = "") -> None:
-    if value > most:
-        text = f"The n parameter ({value}) exceeds '{name}' ({most}). Please reduce n or increase '{name}' "
+def _check_bound(value: int, name: str, limit: int, after: str = "") -> None:
+    if value > limit:
+        text = f"The n parameter ({value}) exceeds '{name}' ({limit}). Please reduce n or increase '{name}' "
         raise refusal(f"{text}in config.json of mindie-service.{after}", "n")
 
 
@@ -211,44 +211,44 @@ def _read_beams(fields: Fields, settings: MindieSettings) -> bool:
 
 
 def check_choices(sampling: SamplingFields, *, stream: bool) -> None:
-    """Several answers of a chat need sampling or beams; a stream makes no more of them than it sends."""
+    """Raise if several choices of a chat lack sampling or beams, or a stream generates more than it sends."""
     best_of, n = sampling.best_of, sampling.n
     if sampling.beams:
         return
-    said = f"but best_of is {best_of}, n is {n}."
+    got = f"but best_of is {best_of}, n is {n}."
     if best_of is not None and stream and best_of != n:
-        raise refusal(f"best_of must be equal to n in stream mode, {said}", "best_of")
+        raise refusal(f"best_of must be equal to n in stream mode, {got}", "best_of")
     if best_of is not None and n is not None and best_of < n:
-        raise refusal(f"best_of must be greater than or equal to n, {said}", "best_of")
+        raise refusal(f"best_of must be greater than or equal to n, {got}", "best_of")
     if sampling.choices > 1 and not sampling.temperature:
         text = "best_of/n can not greater than 1 without using beam search when temperature is 0 or not set, "
-        raise refusal(text + said, "best_of")
+        raise refusal(text + got, "best_of")
 
 
 def check_completion_choices(sampling: SamplingFields, *, stream: bool) -> None:
-    """The same of completions, in their words."""
+    """Raise as :func:`check_choices` does, with the texts of the completions route."""
     best_of, n = sampling.best_of, sampling.n
     if sampling.beams:
         return
     both = best_of is not None and n is not None
-    said = f"but best_of is {_name(best_of)} and n is {_name(n)}."
+    got = f"but best_of is {_format(best_of)} and n is {_format(n)}."
     if stream and both and best_of != n:
-        raise refusal(f"best_of must be equal to n, {said}", "best_of")
+        raise refusal(f"best_of must be equal to n, {got}", "best_of")
     if stream and best_of is not None and n is None:
         raise refusal(f"best_of must be equal to n in stream mode, but best_of is {best_of}, n is None.", "best_of")
     if best_of is not None and n is not None and best_of < n:
-        raise refusal(f"Best_of must be greater than or equal to n, {said}", "best_of")
+        raise refusal(f"Best_of must be greater than or equal to n, {got}", "best_of")
     if sampling.choices > 1 and not sampling.temperature:
         text = "Best_of and n shouldn't be greater than 1 when sampling is disabled, "
-        raise refusal(text + said, "best_of")
+        raise refusal(text + got, "best_of")
 
 
-def _name(value: int | None) -> str:
+def _format(value: int | None) -> str:
     return "null" if value is None else str(value)
 
 
 def check_features(sampling: SamplingFields, settings: MindieSettings, asked: int, logprobs: int | None) -> None:
-    """What does not go together: beams and long answers, log-probabilities and a prefill that is apart."""
+    """Raise if fields conflict: beams with long responses, log-probabilities with a disaggregated service."""
     if settings.disaggregated and logprobs is not None:
         raise refusal("logprobs is not supported in dmi mode", "logprobs")
     if sampling.beams and asked > MAX_BEAM_TOKENS:
@@ -268,7 +268,7 @@ def read_max_tokens(fields: Fields) -> int | None:
 
 
 def read_model(fields: Fields, models: Mapping[str, object], unknown: str) -> str:
-    """``model``, which must name a model or an adapter; ``unknown`` is what any other name gets."""
+    """Parse ``model``, the name of a model or an adapter; ``unknown``: error text for any other name."""
     value = fields.get("model")
     if value is None:
         raise refusal("Request contains not model or model null", "model")

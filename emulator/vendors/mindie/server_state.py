@@ -1,4 +1,4 @@
-"""What requests to the management plane have changed of a server since it started: documents, a fact each.
+"""Server state that management requests change, stored as one document per fact.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``src/engine/lora_manager.cpp``.
 """
@@ -14,31 +14,31 @@ from emulator.protocols.tgi import check_ready, find_served
 from emulator.vendors.mindie.settings import DeploymentProfile, MindieService
 
 Documents = Mapping[str, JSON]
-STOPPED, ENGINE, ROLE = "stopped", "engine", "role"  # keys of documents
-READY, NORMAL, PAUSED = 0, 1, 3  # of an engine, as its running status has them
+STOPPED, ENGINE, ROLE = "stopped", "engine", "role"  # document keys
+READY, NORMAL, PAUSED = 0, 1, 3  # engine status, as in running-status
 _ADAPTER = "lora:"
 
 
 def read_engine(documents: Documents) -> int:
-    """Status of the engine, as faults are handled."""
+    """Return the status of the engine; fault handling changes it."""
     return int(as_number(documents.get(ENGINE, NORMAL)))
 
 
 def is_idle(documents: Documents) -> bool:
-    """The engine is paused, or set up anew and not yet started: it ends every request before its first token."""
+    """Return whether the engine is paused or reinitialised; each request then ends before its first token."""
     return read_engine(documents) in (PAUSED, READY)
 
 
 def is_killed(documents: Documents, now: float) -> bool:
-    """Nobody is there any more, since a forced stop; ``now``: Unix seconds."""
+    """Return whether a forced stop has killed the server; ``now``: Unix seconds."""
     killed = documents.get(STOPPED)
     return isinstance(killed, float) and killed <= now
 
 
 def read_role(documents: Documents, service: MindieService) -> tuple[str, int]:
-    """Role of a node where prefill and decode are apart, and the percentage of prefill in a flex node's work.
+    """Return the role of a node and the prefill percentage of a flex node.
 
-    ``none`` where they are not.
+    ``none`` if the service is not disaggregated.
     """
     if ROLE not in documents:
         return "prefill" if service.settings.disaggregated else "none", 0
@@ -47,12 +47,12 @@ def read_role(documents: Documents, service: MindieService) -> tuple[str, int]:
 
 
 def adapter_key(name: str) -> str:
-    """Key of the document about an adapter: its model if it was loaded, ``False`` if a configured one is gone."""
+    """Return the document key of an adapter; the document is its model, or ``False`` if it was unloaded."""
     return _ADAPTER + name
 
 
 def list_served(request: Request, service: MindieService) -> Mapping[str, Deployment]:
-    """Models and adapters as they are now."""
+    """Return models and adapters by name, including changes since the start."""
     found = read_adapters(request.documents)
     if not found:
         return service.deployments
@@ -62,16 +62,16 @@ def list_served(request: Request, service: MindieService) -> Mapping[str, Deploy
 
 
 def read_adapters(documents: Documents) -> Mapping[str, str]:
-    """The model of each adapter that was loaded; empty for one that was removed."""
+    """Return the model of each adapter that was loaded; empty if it was unloaded."""
     rows = {key.removeprefix(_ADAPTER): value for key, value in documents.items() if key.startswith(_ADAPTER)}
     return {name: value if isinstance(value, str) else "" for name, value in rows.items()}
 
 
 def check_serving(request: Request, deployment: Deployment) -> Deployment:
-    """The deployment, if it can answer and nobody has stopped the service.
+    """Return ``deployment`` if it is ready and the service is not stopped.
 
     Raises:
-        EmulatedError: it cannot, or somebody has.
+        EmulatedError: the deployment is not ready or the service is stopped.
     """
     if STOPPED in request.documents:
         raise EmulatedError(ErrorKind.NOT_READY, details={"state": "stopped"})
@@ -79,6 +79,6 @@ def check_serving(request: Request, deployment: Deployment) -> Deployment:
 
 
 def find_bounds(service: MindieService, deployment: Deployment) -> DeploymentProfile:
-    """What it has room for; an adapter that was loaded has its model's."""
+    """Return the token limits of ``deployment``; a loaded adapter has its model's."""
     found = service.profiles.get(deployment.name)
     return service.profiles[find_served(service).name] if found is None else found

@@ -1,4 +1,4 @@
-"""What a scenario may switch in MindIE: its server configuration, and the shapes releases differ in."""
+"""Scenario settings of MindIE: server configuration, and response shapes that differ between releases."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from emulator.core.requests import Deployment
 from emulator.core.vendor import Service, VendorSettings
 
 _DEFAULT_ANSWER = 20
-BLOCK_SIZE = 128  # tokens of a block of the cache (cacheBlockSize)
+BLOCK_SIZE = 128  # tokens of a cache block (cacheBlockSize)
 PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
     {
         "strict": {},
@@ -23,9 +23,9 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
 
 
 class MindieSettings(VendorSettings):
-    """``vendors.mindie``: a profile, and switches that win over it.
+    """Section ``vendors.mindie``: a profile, and switches that override it.
 
-    Names and defaults of the configuration keys are those of the server's ``config.json``, in snake case.
+    Names and defaults are those of the server's ``config.json``, in snake case.
     """
 
     profile: Literal["strict", "tgi", "motor"] = Field(
@@ -99,7 +99,7 @@ class MindieSettings(VendorSettings):
     @model_validator(mode="before")
     @classmethod
     def _resolve(cls, values: JSON) -> JSON:
-        """Fill in what the profile says and the scenario does not; null leaves a switch to its profile."""
+        """Fill in the profile's values for absent switches; null counts as absent."""
         if not isinstance(values, dict):
             return values
         given = {key: value for key, value in values.items() if value is not None or key == "token_fields"}
@@ -108,27 +108,27 @@ class MindieSettings(VendorSettings):
 
     @field_validator("token_fields", mode="before")
     @classmethod
-    def _name_null(cls, value: JSON) -> JSON:
+    def _parse_token_fields(cls, value: JSON) -> JSON:
         return "null" if value is None else value
 
     @field_validator("truncation", mode="before")
     @classmethod
-    def _count_truncation(cls, value: JSON) -> JSON:
+    def _parse_truncation(cls, value: JSON) -> JSON:
         return -int(value) if isinstance(value, bool) else value
 
     @property
     def disaggregated(self) -> bool:
-        """Prefill and decode run on different nodes."""
+        """Return whether prefill and decode run on different nodes."""
         return self.pd_mode or self.infer_mode == "dmi"
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentProfile:
-    """What a deployment has room for, in tokens.
+    """Token limits of a deployment.
 
     Fields:
-        default_answer: of an answer where a request of TGI's or the native form sets no limit.
-        sequence: of prompt and answer together, as configured; the weights' own bound comes on top.
+        default_answer: maximum of the response where a request in TGI's or the native form sets none.
+        sequence: prompt and response together, as configured; ``max_position_embeddings`` is applied later.
     """
 
     prompt: int
@@ -138,7 +138,7 @@ class DeploymentProfile:
 
 
 def profile_deployment(deployment: Deployment, settings: MindieSettings) -> DeploymentProfile:
-    """A deployment with a context of its own has no other bound on its prompts."""
+    """Build the token limits; a deployment with a context of its own ignores ``max_input_token_len``."""
     sequence = deployment.context or settings.max_seq_len
     prompt = sequence - 1
     if sequence == settings.max_seq_len:

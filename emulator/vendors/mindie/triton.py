@@ -1,5 +1,6 @@
-"""Triton-style routes: ``/v2/models/{model}/infer``, ``/generate`` and ``/generate_stream``.
+"""Parse the Triton-style routes of ``/v2/models/{model}`` and render their responses.
 
+Routes: ``/infer``, ``/generate`` and ``/generate_stream``.
 Source: MindIE-LLM, ``single_req_triton_token_infer_interface.cpp`` and
 ``single_req_triton_text_infer_interface.cpp``.
 """
@@ -44,7 +45,7 @@ _TENSOR = Form(typical=False, last=("timeout", "details", "batch_size"))
 
 
 def parse_text(request: Request, service: MindieService, *, stream: bool) -> InferenceCall:
-    """``/generate`` and ``/generate_stream``: text in, text out."""
+    """Parse ``/generate`` and ``/generate_stream``: text in, text out."""
     check_headers(request, service)
     deployment = check_serving(request, find_model(request, service))
     fields = read_body(request, service.settings)
@@ -59,19 +60,19 @@ def parse_text(request: Request, service: MindieService, *, stream: bool) -> Inf
         raise refusal("Parameter text_input arr is empty", "text_input")
     inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
     prompt = CompletionRequest(prompts=(inputs.prompt,), media=inputs.media)
-    given = read_object(fields, "parameters")
-    ask, details, lengths = _read_parameters(service, deployment, prompt, given, _TEXT)
+    parameters = read_object(fields, "parameters")
+    completion, details, lengths = _read_parameters(service, deployment, prompt, parameters, _TEXT)
     codec = TextCodec(
         id=request_id,
         model=deployment.name,
         limit=lengths.answer,
         details=details,
-        statistics=read_boolean(given, "perf_stat") or False,
+        statistics=read_boolean(parameters, "perf_stat") or False,
         settings=service.settings,
     )
     return InferenceCall(
         deployment=deployment,
-        request=ask,
+        request=completion,
         codec=codec,
         stream=stream,
         prompt_tokens=(lengths.prompt,),
@@ -85,7 +86,7 @@ PARSE_STREAM = partial(parse_text, stream=True)
 
 
 def parse_token(request: Request, service: MindieService) -> InferenceCall:
-    """``/infer``: one tensor of token ids in, one out."""
+    """Parse ``/infer``: one tensor of token ids in, one out."""
     check_headers(request, service)
     deployment = check_serving(request, find_model(request, service))
     fields = read_body(request, service.settings)
@@ -99,11 +100,12 @@ def parse_token(request: Request, service: MindieService) -> InferenceCall:
     request_id = read_id(request, fields)
     codec = TensorCodec(id=request_id, output=_read_output(fields.get("outputs")))
     check_ids(ids, service.tokenizer(deployment), "inputs")
-    given = read_object(tensor, "parameters") or read_object(fields, "parameters")
-    ask, _, lengths = _read_parameters(service, deployment, CompletionRequest(prompts=(ids,)), given, _TENSOR)
+    parameters = read_object(tensor, "parameters") or read_object(fields, "parameters")
+    prompt = CompletionRequest(prompts=(ids,))
+    completion, _, lengths = _read_parameters(service, deployment, prompt, parameters, _TENSOR)
     return InferenceCall(
         deployment=deployment,
-        request=ask,
+        request=completion,
         codec=codec,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
@@ -112,16 +114,16 @@ def parse_token(request: Request, service: MindieService) -> InferenceCall:
 
 
 def _read_parameters(
-    service: MindieService, deployment: Deployment, ask: CompletionRequest, fields: Fields, form: Form
+    service: MindieService, deployment: Deployment, request: CompletionRequest, fields: Fields, form: Form
 ) -> tuple[CompletionRequest, bool, Lengths]:
-    """The ask with its sampling, whether details are wanted, and how long prompt and answer may be."""
-    (count,) = service.count_prompt(ask, deployment)
+    """Return the request with its sampling, whether details are requested, and the token limits."""
+    (count,) = service.count_prompt(request, deployment)
     check_tokens(count, "text_input" if form is _TEXT else "inputs")
     parameters = read_native_parameters(fields, form)
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = shape_sampling(parameters, lengths.answer, service.tokenizer(deployment))
-    return replace(ask, sampling=sampling), parameters.details, lengths
+    return replace(request, sampling=sampling), parameters.details, lengths
 
 
 def _read_tensor(tensor: Fields) -> tuple[int, ...]:
@@ -177,23 +179,23 @@ def _read_output(outputs: JSON) -> str:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class TensorCodec:
-    """A tensor of the answer's token ids.
+    """Codec of a tensor with the token ids of the response.
 
     Fields:
-        output: the name the tensor goes out under.
+        output: name of the tensor.
     """
 
     id: RequestId
     output: str
 
     def render(self, plan: Plan, request: Request) -> Response:
-        return Response(200, self._write(plan), closing_headers(plan.key), close=True)
+        return Response(200, self._encode(plan), closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        event = plan.due, self._write(plan), len(plan.choices[0].tokens), PLAIN
+        event = plan.due, self._encode(plan), len(plan.choices[0].tokens), PLAIN
         return StreamingResponse([event], stream_headers(plan.key))
 
-    def _write(self, plan: Plan) -> bytes:
+    def _encode(self, plan: Plan) -> bytes:
         ids = plan.choices[0].ids
         tensor: Object = {"name": self.output, "shape": [1, len(ids)], "datatype": "UINT32", "data": ids}
         return dump_json({"id": self.id.show(plan.key), "outputs": [tensor]})
@@ -201,11 +203,11 @@ class TensorCodec:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class TextCodec:
-    """The answer as ``text_output``; streamed, an object per token, without a space after ``data:``.
+    """Codec of ``text_output``; a stream has an object per token, without a space after ``data:``.
 
     Fields:
-        limit: most tokens of the answer; one that reaches it reports ``length``.
-        statistics: the details have the id of every token so far, and the milliseconds it took.
+        limit: maximum tokens of the response; one that reaches it reports ``length``.
+        statistics: details have ``perf_stat``: the id of every token so far, and its milliseconds.
     """
 
     id: RequestId
@@ -221,46 +223,46 @@ class TextCodec:
         details = b""
         if self.details:
             times: Object = {"batch_size": [1] * count, "queue_wait_time": [0] * count}
-            taken = self._show_taken(choice, count)
-            details = _DETAILS % (_FINISH % self._finish(plan), count, taken, dump_json(times)[1:-1])
-        body = b"%b%b%b}" % (self._write_head(plan), quote(choice.text()), details)
+            taken = self._encode_statistics(choice, count)
+            details = _DETAILS % (_FINISH % self._encode_finish(plan), count, taken, dump_json(times)[1:-1])
+        body = b"%b%b%b}" % (self._encode_head(plan), quote(choice.text()), details)
         return Response(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return StreamingResponse(self._stream(plan), stream_headers(plan.key))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
-        """Where details are asked for, every event has them, and the last one has the finish reason."""
+        """Yield an event per token; details, if requested, are in every event, the finish reason in the last."""
         choice = plan.choices[0]
         count = len(choice.tokens)
         texts = quote_so_far(choice.tokens) if self.settings.full_text else map(quote, choice.tokens)
-        before = b"data:" + self._write_head(plan)
+        before = b"data:" + self._encode_head(plan)
         earlier: float | None = None
         for position, (due, text) in enumerate(zip(choice.due, texts, strict=True), 1):
             after, mark = b"", PLAIN
             if self.details:
                 last = position == count
-                finish = _FINISH % self._finish(plan) if last else b""
+                finish = _FINISH % self._encode_finish(plan) if last else b""
                 after = b"%b,%b" % (
-                    _DETAILS % (finish, position, self._show_taken(choice, position), _NO_WAIT),
+                    _DETAILS % (finish, position, self._encode_statistics(choice, position), _NO_WAIT),
                     show_times(due, earlier),
                 )
                 mark = ENDED if last else PLAIN
             earlier = due
             yield due, b"%b%b%b}\n\n" % (before, text, after), position, mark
 
-    def _show_taken(self, choice: Choice, count: int) -> bytes:
-        """``perf_stat`` of the first ``count`` tokens, as the manuals before 2.2 show it."""
+    def _encode_statistics(self, choice: Choice, count: int) -> bytes:
+        """Encode ``perf_stat`` of the first ``count`` tokens as the manuals before 2.2 show it."""
         if not self.statistics:
             return b""
         gaps = [0.0, *choice.due[: count - 1]]
         taken = [round(1000 * (due - before)) for due, before in zip(choice.due[:count], gaps, strict=True)]
         return b'"perf_stat":%b,' % dump_json([*zip(choice.ids[:count], taken, strict=True)])
 
-    def _write_head(self, plan: Plan) -> bytes:
+    def _encode_head(self, plan: Plan) -> bytes:
         return _HEAD % (self.id.quote(plan.key), quote(self.model))
 
-    def _finish(self, plan: Plan) -> bytes:
+    def _encode_finish(self, plan: Plan) -> bytes:
         return quote(name_finish(plan.choices[0], self.limit, self.settings))
 
 

@@ -1,4 +1,4 @@
-"""``POST /generate``: TGI's form or vLLM's, by what the body holds.
+"""Parse ``POST /generate`` in TGI's or vLLM's form, and render responses in vLLM's.
 
 Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``single_req_vllm_infer_interface.cpp`` and
 ``utils/infer_param.cpp``.
@@ -34,7 +34,7 @@ NEITHER_FORM = (
 
 
 def parse_generate(request: Request, service: MindieService) -> InferenceCall:
-    """``prompt`` makes it vLLM's form, even beside ``inputs``; TGI's form never streams here."""
+    """Parse vLLM's form if there is a ``prompt``, else TGI's, which never streams on this route."""
     check_headers(request, service)
     fields = read_body(request, service.settings, NEITHER_FORM)
     if fields.get("prompt") is not None:
@@ -83,7 +83,7 @@ def _check_no_stops(stops: Stops) -> None:
 
 
 def _check_choices(sampling: SamplingFields) -> None:
-    """Several answers need sampling, and no more are kept than were made."""
+    """Raise if several choices lack sampling, or more are requested than generated."""
     best_of, n = sampling.best_of, sampling.n
     if best_of is not None and n is not None and best_of < n:
         text = f"best_of should greater than or equal to n, but best_of is {best_of}, n is {n}."
@@ -94,7 +94,7 @@ def _check_choices(sampling: SamplingFields) -> None:
 
 
 def _read_model(fields: Fields) -> str:
-    """``model`` names an adapter."""
+    """Parse ``model``, the name of an adapter; empty if absent."""
     value = fields.get("model")
     if value is None:
         return ""
@@ -109,7 +109,7 @@ def _read_model(fields: Fields) -> str:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class VllmCodec:
-    """``{"text": [...]}``: the prompt, a space and the answer; streamed, the new text alone, ended by a NUL."""
+    """Codec of vLLM's form: prompt, space and response; a stream has the new text alone, ended by a NUL."""
 
     prompt: str
     stops: Stops
@@ -127,13 +127,13 @@ class VllmCodec:
 
 
 def _stream(codec: VllmCodec, plan: Plan) -> Iterator[Event]:
-    """One object per round of decoding; an answer that has ended is ``""`` in the rounds that follow."""
+    """Yield one object per decoding round; a finished choice is ``""`` in later rounds."""
     choices = codec.cut(plan)
     if not all(choice.tokens for choice in choices):
         return
     times = [time_tokens(choice, codec.stops, codec.tokenizer) for choice in choices]
     texts = [map(clean, choice.tokens[: len(due)]) for choice, due in zip(choices, times, strict=True)]
     tokens = 0
-    for due, said in zip(zip_longest(*times, fillvalue=0.0), zip_longest(*texts), strict=True):
-        tokens += len(said) - said.count(None)
-        yield max(due), dump_json({"text": [text or "" for text in said]}) + b"\0", tokens, PLAIN
+    for due, round_texts in zip(zip_longest(*times, fillvalue=0.0), zip_longest(*texts), strict=True):
+        tokens += len(round_texts) - round_texts.count(None)
+        yield max(due), dump_json({"text": [text or "" for text in round_texts]}) + b"\0", tokens, PLAIN

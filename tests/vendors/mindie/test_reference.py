@@ -42,26 +42,26 @@ def parts(*given: JSON) -> JSON:
 def knobs(**values: JSON) -> Mapping[str, object]:
     """What is seen of a request that sets these for its sampling."""
     unset = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "repetition_penalty": 1.0}
-    return {"call.ask.sampling.knobs": tuple((unset | values).items())}
+    return {"call.request.sampling.knobs": tuple((unset | values).items())}
 
 
 REQUEST: dict[str, Cases] = {
     "request.inputs": [
-        ({"inputs": "Hi"}, {"call.ask.prompts": ("Hi",)}),
-        (parts(PICTURE), {"call.ask.prompts": (PROMPT,), "call.ask.media": 1}),
+        ({"inputs": "Hi"}, {"call.request.prompts": ("Hi",)}),
+        (parts(PICTURE), {"call.request.prompts": (PROMPT,), "call.request.media": 1}),
         ({}, refused("Request should contain 'inputs' and the type should be string.")),
         ({"inputs": ""}, refused("Inputs length must be in (0, 4194304], but got 0")),
     ],
     "request.type": [
-        (parts({"type": "text", "text": " and"}, PICTURE, FILM, SOUND), {"call.ask.media": 3}),
+        (parts({"type": "text", "text": " and"}, PICTURE, FILM, SOUND), {"call.request.media": 3}),
         (parts({"type": "smell_url"}), refused("Input type smell_url does not match the mm type.")),
     ],
     "request.text": [
-        ({"inputs": [{"type": "text", "text": "你好"}]}, {"call.ask.prompts": ("你好",)}),
+        ({"inputs": [{"type": "text", "text": "你好"}]}, {"call.request.prompts": ("你好",)}),
         ({"inputs": [{"type": "text", "text": ""}]}, refused("Request param text must not be empty")),
     ],
     "request.image_url": [
-        (parts(PICTURE), {"call.ask.media": 1}),
+        (parts(PICTURE), {"call.request.media": 1}),
         (
             parts({**PICTURE, "image_url": "https://x/a.gif"}),
             refused("end with one of ['.jpg', '.jpeg', '.png']"),
@@ -69,12 +69,12 @@ REQUEST: dict[str, Cases] = {
         (parts(*[PICTURE] * 21), refused("The number of multimodal url should be no more than 20")),
     ],
     "request.video_url": [
-        (parts(FILM), {"call.ask.media": 1}),
+        (parts(FILM), {"call.request.media": 1}),
         (parts({**FILM, "video_url": "https://x/a.mkv"}), refused("end with one of ['.mp4', '.avi', '.wmv']")),
         (parts(*[FILM] * 21), refused("The number of multimodal url should be no more than 20")),
     ],
     "request.audio_url": [
-        (parts(SOUND), {"call.ask.media": 1}),
+        (parts(SOUND), {"call.request.media": 1}),
         (
             parts({**SOUND, "audio_url": "https://x/a.ogg"}),
             refused("end with one of ['.mp3', '.wav', '.flac']"),
@@ -82,7 +82,7 @@ REQUEST: dict[str, Cases] = {
         (parts(*[SOUND] * 21), refused("The number of multimodal url should be no more than 20")),
     ],
     "request.parameters": [
-        (ask({"max_new_tokens": 7}), {"call.ask.sampling.max_tokens": 7}),
+        (ask({"max_new_tokens": 7}), {"call.request.sampling.max_tokens": 7}),
         (ask([]), refused("parameters must be object type.")),
     ],
     "request.decoder_input_details": [
@@ -96,13 +96,13 @@ REQUEST: dict[str, Cases] = {
         (ask({"details": 1}), refused("details must be boolean type.")),
     ],
     "request.do_sample": [
-        (ask({}), {"call.ask.sampling.greedy": True}),
-        (ask({"do_sample": True}), {"call.ask.sampling.greedy": False}),
-        (ask({"do_sample": False, "temperature": 0.7}), {"call.ask.sampling.greedy": True}),
+        (ask({}), {"call.request.sampling.greedy": True}),
+        (ask({"do_sample": True}), {"call.request.sampling.greedy": False}),
+        (ask({"do_sample": False, "temperature": 0.7}), {"call.request.sampling.greedy": True}),
         (ask({"do_sample": 1}), refused("do_sample must be boolean type.")),
     ],
     "request.max_new_tokens": [
-        (ask({}), {"call.ask.sampling.max_tokens": 20}),
+        (ask({}), {"call.request.sampling.max_tokens": 20}),
         (ask({"max_new_tokens": 2}), {"text": [{"generated_text": " one two"}]}),
         (ask({"max_new_tokens": 0}), refused("Parameter max_new_tokens must be in (0,2147483647], got 0.")),
     ],
@@ -134,7 +134,7 @@ REQUEST: dict[str, Cases] = {
         (ask({"top_p": 1.0}), refused("Parameter top_p must be in (0.0,1.0], got 1.0.")),
     ],
     "request.truncate": [
-        (ask({"truncate": 2}, inputs="a b c d e f"), {"call.ask.prompts": (" e f",), "call.prompt_tokens": (2,)}),
+        (ask({"truncate": 2}, inputs="a b c d e f"), {"call.request.prompts": (" e f",), "call.prompt_tokens": (2,)}),
         (ask({"truncate": 0}), refused("truncate must be in (0,2147483647], got 0.")),
     ],
     "request.typical_p": [

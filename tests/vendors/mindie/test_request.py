@@ -109,7 +109,7 @@ def test_ten_levels_of_nesting_are_taken() -> None:
 @pytest.mark.covers("mindie/HTTP", "content type")
 def test_content_type_does_not_matter() -> None:
     outcome = put("/", {"inputs": PROMPT}, **{"Content-Type": "text/plain"})
-    assert hasattr(outcome, "ask")
+    assert hasattr(outcome, "request")
 
 
 @pytest.mark.covers("mindie/HTTP", "a body too large")

@@ -1,4 +1,4 @@
-"""The usual chat request: what is left to be read of it."""
+"""Fast parser of common chat requests."""
 
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
@@ -18,21 +18,21 @@ _NO_STOPS = Stops()
 
 
 def fast_parse(request: Request, service: MindieService) -> InferenceCall | None:
-    """The call that :func:`emulator.vendors.mindie.chat.parse.parse_chat` would make of a usual request."""
+    """Return the call :func:`~emulator.vendors.mindie.chat.parse.parse_chat` would build, or ``None`` to use that."""
     settings = service.settings
     if request.documents or settings.coordinator or settings.infer_mode == "dmi":
         return None
     if len(request.body) * GROWTH > settings.max_input_chars:
         return None
     body = read_body(request)
-    said = () if body is None else read_texts(body)
-    if body is None or not said:
+    messages = () if body is None else read_texts(body)
+    if body is None or not messages:
         return None
     wanted, stream, name = read_limit(body), body.get("stream", False), body.get("model")
     deployment = service.deployments.get(name) if type(name) is str else None
     if wanted is None or type(stream) is not bool or deployment is None or deployment.state != "ready":
         return None
-    count, language = service.count_texts(said, deployment)
+    count, language = service.count_texts(messages, deployment)
     try:
         lengths = measure_lengths(service, deployment, count, wanted or service.profiles[deployment.name].answer)
     except EmulatedError:
@@ -49,5 +49,5 @@ def fast_parse(request: Request, service: MindieService) -> InferenceCall | None
         split=settings.enable_reasoning,
         prefix_cache=settings.prefix_cache,
     )
-    ask = ChatRequest(said, _SAMPLINGS[lengths.answer], parallel=True, language=language)
-    return InferenceCall(deployment, ask, codec, stream, (lengths.prompt,), True, cancel_ids=request_id.names)
+    chat = ChatRequest(messages, _SAMPLINGS[lengths.answer], parallel=True, language=language)
+    return InferenceCall(deployment, chat, codec, stream, (lengths.prompt,), True, cancel_ids=request_id.names)

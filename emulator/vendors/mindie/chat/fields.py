@@ -14,7 +14,7 @@ _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
 def read_logprobs(fields: Fields) -> int | None:
-    """How many alternatives to list; either field switches log-probabilities on."""
+    """Return the number of alternatives to list; ``None``: no log-probabilities. Either field switches them on."""
     if "logprobs" not in fields and "top_logprobs" not in fields:
         return None
     wanted = read_boolean(fields, "logprobs")
@@ -28,9 +28,9 @@ def read_logprobs(fields: Fields) -> int | None:
 
 
 def check_template(fields: Fields) -> None:
-    """``chat_template_kwargs`` and ``chat_template``, of which null is no object and no text is none.
+    """Raise if ``chat_template_kwargs`` or ``chat_template`` is invalid; the former may not be null.
 
-    Source: MindIE-LLM, ``single_req_infer_interface_base.cpp``; whether a template's file is there is not looked at.
+    Source: MindIE-LLM, ``single_req_infer_interface_base.cpp``; the template's file is not opened.
     """
     if "chat_template_kwargs" in fields:
         options = fields["chat_template_kwargs"]
@@ -47,13 +47,13 @@ def check_template(fields: Fields) -> None:
 
 
 def _name_type(value: JSON) -> str:
-    """As the server's JSON library names it."""
+    """Return the type name that the server's JSON library has for a value that is not a boolean."""
     names = {type(None): "null", str: "string", list: "array", dict: "object"}
     return names.get(type(value), "number")
 
 
 def read_response_format(fields: Fields) -> tuple[Format, JSON]:
-    """``response_format`` as a kind and, for ``json_schema``, the schema."""
+    """Return the kind of ``response_format`` and, for ``json_schema``, the schema."""
     where = "Parameter response_format"
     value = fields.get("response_format")
     if value is None:
@@ -97,7 +97,7 @@ def _check_named_schema(value: JSON, where: str) -> None:
 
 
 def _check_schema(schema: Fields, path: str) -> None:
-    """Types, properties, items and required, at every level."""
+    """Raise if ``type``, ``properties``, ``items`` or ``required`` is invalid at any depth."""
     kind = schema.get("type", "object")
     if not isinstance(kind, str):
         raise _format_refusal(f"Invalid json_schema: 'type' at '{path}' must be a string")

@@ -1,4 +1,4 @@
-"""``messages`` and ``tools`` of the chat route, checked in the server's order.
+"""Parse and validate ``messages`` and ``tools`` of the chat route, in the server's order.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """
@@ -12,7 +12,7 @@ from emulator.protocols.openai.messages import ToolChoice, read_message, read_to
 from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
 from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded, fetch_media, has_media, lacks_text
 
-GROWTH = 8  # a number may take that many times as many characters when it is written again
+GROWTH = 8  # longest re-encoding of a JSON number, in characters per character of the body
 _ABNORMAL = "Check open ai req parameter error"
 _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_\u4e00-\u9fa5-]{1,64}")
 _BAD_NAME = (
@@ -22,7 +22,7 @@ _BAD_NAME = (
 
 
 def join_parts(messages: JSON) -> JSON:
-    """Messages whose lists of texts are texts, up to the first that brings a medium."""
+    """Return ``messages`` with text part lists joined to strings, up to the first message with a medium."""
     if not isinstance(messages, list):
         return messages
     joined = list(messages)
@@ -41,12 +41,12 @@ def join_parts(messages: JSON) -> JSON:
     return joined
 
 
-def read_messages(messages: JSON, most: int, sent: int, *, tools: bool) -> tuple[Message, ...]:
-    """``messages``, at least one, together at most ``most`` characters of JSON.
+def read_messages(messages: JSON, limit: int, body_size: int, *, tools: bool) -> tuple[Message, ...]:
+    """Parse ``messages``: at least one, at most ``limit`` characters of JSON in total.
 
     Args:
-        sent: bytes of the body, which bound those characters.
-        tools: there are tools beside them; what is asked of messages is then checked elsewhere, in other words.
+        body_size: bytes of the body, an upper bound for those characters.
+        tools: the request offers tools; the server then applies other checks with other texts.
     """
     if messages is None:
         text = "Request param messages is null" if tools else "Request param contains not messages or messages null"
@@ -55,16 +55,16 @@ def read_messages(messages: JSON, most: int, sent: int, *, tools: bool) -> tuple
         raise refusal(f"Request param messages {'is ' if tools else ''}not arr or arr is empty", "messages")
     for message in messages:
         _check_message(message, tools=tools)
-    if sent * GROWTH > most:
-        _check_length(messages, most, "]" if tools else "")
+    if body_size * GROWTH > limit:
+        _check_length(messages, limit, "]" if tools else "")
     _fetch_media(messages)
     return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
 
 
 def _fetch_media(messages: list[JSON]) -> None:
-    """Media are fetched before the template is filled in, message by message.
+    """Raise if a medium cannot be fetched. The server fetches media before it fills in the template.
 
-    Where the first message has no content at all, the tokenizer takes the messages themselves for media.
+    If the first message has no content, the tokenizer takes the messages themselves for media.
     Source: MindIE-LLM, ``mindie_llm/tokenizer/tokenizer.py`` (download_url).
     """
     lists = [as_object(message).get("content") for message in messages]
@@ -77,17 +77,17 @@ def _fetch_media(messages: list[JSON]) -> None:
         raise refusal("[Tokenizer] encode failed. 'text'", "messages")
 
 
-def _check_length(messages: list[JSON], most: int, bracket: str) -> None:
+def _check_length(messages: list[JSON], limit: int, bracket: str) -> None:
     length = count_units(show(messages))
     contents = [as_object(message).get("content") for message in messages]
     encoded = [count_encoded(part) for content in contents if isinstance(content, list) for part in content]
-    if length - sum(encoded) > most:
-        text = f"Messages len not in (0, {most}{bracket}, but the length of inputs is {length}"
+    if length - sum(encoded) > limit:
+        text = f"Messages len not in (0, {limit}{bracket}, but the length of inputs is {length}"
         raise refusal(text, "messages")
 
 
 def _calls(message: Fields) -> list[JSON]:
-    """Calls of an assistant, which have been checked; nobody looks at another's."""
+    """Return the validated tool calls of an assistant message; calls of other roles are ignored."""
     calls = message["tool_calls"]
     return calls if message["role"] == "assistant" and isinstance(calls, list) else []
 
@@ -120,7 +120,7 @@ def _check_content(content: JSON, role: JSON, *, tools: bool) -> None:
 
 
 def _check_text(content: JSON, role: JSON) -> None:
-    """Beside tools a content is a text, and only that of a tool may be empty."""
+    """Raise unless content is a string, as requests with tools require; only a tool's content may be empty."""
     if not isinstance(content, str):
         raise refusal(_ABNORMAL, "content")
     if role != "tool" and not content:
@@ -138,7 +138,7 @@ def _check_tool_message(message: Fields) -> None:
 
 
 def _check_assistant(message: Fields) -> None:
-    """With tool calls the content may be anything."""
+    """Raise if an assistant message is invalid; with tool calls its content may be anything."""
     if message.get("tool_calls") is not None:
         calls = message["tool_calls"]
         for call in calls if isinstance(calls, list) else [calls]:
@@ -177,7 +177,7 @@ def _check_called(function: JSON) -> None:
 
 @fast_dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools on offer, whether one must be called, and which; ``given``: the request brings some."""
+    """Offered tools, the tool choice and the chosen tool; ``given``: the request contains tools."""
 
     offered: tuple[Tool, ...] = ()
     choice: ToolChoice = "none"

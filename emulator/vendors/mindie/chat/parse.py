@@ -1,4 +1,4 @@
-"""``POST /v1/chat/completions``: from the wire to a call.
+"""Parse ``POST /v1/chat/completions`` requests.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/infer_param.cpp``.
 """
@@ -21,17 +21,17 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
-    given = join_parts(fields.get("messages"))
+    joined = join_parts(fields.get("messages"))
     served = list_served(request, service)
     model = read_model(fields, served, "Model not found")
     deployment = check_serving(request, served[model])
     tools = read_tools(fields)
     check_template(fields)
-    messages = read_messages(given, settings.max_input_chars, len(request.body), tools=tools.given)
+    messages = read_messages(joined, settings.max_input_chars, len(request.body), tools=tools.given)
     count = service.count_chat(messages, tools.offered, deployment)
     options = read_options(fields, service, deployment, chat=True)
     lengths = measure_lengths(service, deployment, count, options.asked)
-    ask = _make_ask(messages, tools, options, lengths.answer)
+    chat = _build_request(messages, tools, options, lengths.answer)
     request_id = read_id(request)
     codec = ChatCodec(
         id=request_id,
@@ -47,7 +47,7 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     )
     return InferenceCall(
         deployment=deployment,
-        request=ask,
+        request=chat,
         codec=codec,
         stream=options.stream,
         prompt_tokens=(lengths.prompt,),
@@ -56,11 +56,11 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     )
 
 
-def _make_ask(messages: tuple[Message, ...], tools: Tools, options: Options, most: int) -> ChatRequest:
+def _build_request(messages: tuple[Message, ...], tools: Tools, options: Options, max_tokens: int) -> ChatRequest:
     sampling = options.sampling
     return ChatRequest(
         messages=messages,
-        sampling=sampling.make_sampling(most, options.logprobs),
+        sampling=sampling.make_sampling(max_tokens, options.logprobs),
         tools=tools.offered,
         tool_choice=tools.choice,
         tool_name=tools.name,

@@ -1,4 +1,4 @@
-"""Chat answers in one piece.
+"""Render non-streaming chat responses.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """
@@ -23,24 +23,24 @@ _PLAIN = (
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCodec(OpenAIAnswer):
-    """Chat completions, whole or in chunks."""
+    """Codec of chat completions."""
 
     def render(self, plan: Plan, request: Request) -> Response:
         if not self.stops.ids and not self.prefix_cache and is_plain_text(plan):
-            return Response(200, _fill_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
+            return Response(200, _encode_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
         plan = self.count_cached(plan, request)
         choices = self.read_all(plan)
         plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
         plain = plain and not self.prefix_cache
-        body = _fill_plain(self, plan, choices[0]) if plain else dump_json(_shape(self, plan, choices))
+        body = _encode_plain(self, plan, choices[0]) if plain else dump_json(_build(self, plan, choices))
         return Response(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return StreamingResponse(stream_chat(self, self.count_cached(plan, request)), stream_headers(plan.key))
 
 
-def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
-    """The answer of one text, and nothing else."""
+def _encode_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
+    """Encode a response with a single text choice from a template."""
     prompt, completion = answer.count(plan, [choice])
     return _PLAIN % (
         answer.id.quote(plan.key),
@@ -54,7 +54,7 @@ def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
     )
 
 
-def _shape(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
+def _build(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
     return {
         "id": answer.id.show(plan.key),
         "object": "chat.completion",

@@ -1,4 +1,4 @@
-"""What answers of the OpenAI routes hold, whole or streamed.
+"""JSON objects shared by streaming and non-streaming responses of the OpenAI routes.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 ``mindie_llm/runtime/models/base/tool_calls_processor.py``.
@@ -23,14 +23,14 @@ from emulator.vendors.mindie.settings import BLOCK_SIZE
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAIAnswer:
-    """What an answer depends on beside what is said.
+    """Render options of the OpenAI routes.
 
     Fields:
-        limit: most tokens of a choice; one that reaches it reports ``length``.
-        full_text: what a token brings is all text so far.
-        split: thoughts stand apart from the text; else among it, in the tags the model writes.
-        beams: the answer is known only when it is whole, so a stream has it in one chunk; the likeliest comes first.
-        prefix_cache: the server has one, and counts what it found there.
+        limit: maximum tokens of a choice; a choice that reaches it reports ``length``.
+        full_text: each chunk contains all text so far.
+        split: reasoning goes to ``reasoning_content``; else it stays in the text, in the model's tags.
+        beams: beam search: a stream has one chunk per choice, the likeliest choice first.
+        prefix_cache: usage reports the cached tokens of the prompt.
     """
 
     id: RequestId
@@ -45,43 +45,43 @@ class OpenAIAnswer:
     prefix_cache: bool = False
 
     def read(self, choice: Choice) -> Choice:
-        """What is said as the server sees it."""
+        """Return ``choice`` as the server reports it: cut at stop token ids, reasoning joined unless ``split``."""
         choice = cut_at_id(choice, self.stops)
         return choice if self.split or not has_reasoning(choice) else _join_thoughts(choice)
 
     def read_all(self, plan: Plan) -> list[Choice]:
-        """Every choice, in the order in which they are sent."""
+        """Return every choice in the order of the response."""
         choices = [self.read(choice) for choice in plan.choices]
         if self.beams:
             choices.sort(key=lambda choice: -sum(entry.logprob for entry in choice.logprobs or ()))
         return choices
 
     def name_finish(self, choice: Choice) -> str:
-        """``length``, ``tool_calls``, or ``stop`` for everything else."""
+        """Return ``finish_reason``: ``length``, ``tool_calls`` or ``stop``."""
         if choice.finish_reason == "length" or choice.count >= self.limit:
             return "length"
-        return "tool_calls" if any(span.kind == "tool_call" for span in choice.segments) else "stop"
+        return "tool_calls" if any(segment.kind == "tool_call" for segment in choice.segments) else "stop"
 
     def count(self, plan: Plan, choices: Sequence[Choice]) -> tuple[int, int]:
-        """Tokens of the prompt and of these choices."""
+        """Return prompt tokens and completion tokens."""
         return report_counts(plan, self.prompt_tokens, sum([choice.count for choice in choices]))
 
     def shape_usage(self, plan: Plan, choices: Sequence[Choice]) -> JSON:
-        """Token counts of these choices; where the model thinks, its thoughts are counted apart."""
+        """Build ``usage`` of ``choices``; reasoning tokens are reported if there are any."""
         prompt, completion = self.count(plan, choices)
         usage: Object = {"prompt_tokens": prompt}
         if self.prefix_cache:
             usage["prompt_tokens_details"] = {"cached_tokens": plan.usage.cached_tokens}
         usage["completion_tokens"] = completion
         if any(map(has_reasoning, choices)):
-            count = sum(span.end - span.start for span in choices[0].segments if span.kind == "reasoning")
+            count = sum(segment.end - segment.start for segment in choices[0].segments if segment.kind == "reasoning")
             usage["completion_tokens_details"] = {"reasoning_tokens": count}
         return {**usage, "total_tokens": prompt + completion}
 
     def count_cached(self, plan: Plan, request: Request) -> Plan:
-        """The plan with the tokens of the prompt's blocks that an equal request brought before, but for the last.
+        """Return ``plan`` with ``cached_tokens``: if the request was seen before, all full blocks but the last token's.
 
-        Source: MindIE-LLM, ``src/engine/model_exec_output_handler.cpp``; what else the cache may hold is not known.
+        Source: MindIE-LLM, ``src/engine/model_exec_output_handler.cpp``; cache hits of other requests are not modelled.
         """
         if not self.prefix_cache or not request.attempt:
             return plan
@@ -90,41 +90,43 @@ class OpenAIAnswer:
 
 
 def has_reasoning(choice: Choice) -> bool:
-    return any(span.kind == "reasoning" for span in choice.segments)
+    return any(segment.kind == "reasoning" for segment in choice.segments)
 
 
 def _join_thoughts(choice: Choice) -> Choice:
-    """Thoughts as part of the text, in their tags.
+    """Join reasoning into the text, in the model's tags.
 
-    Source: MindIE-LLM, ``runtime/tokenizer/tokenizer_wrapper.py``; white space about the tags is Qwen's.
+    Source: MindIE-LLM, ``runtime/tokenizer/tokenizer_wrapper.py``; white space around the tags is Qwen's.
     """
-    return put_in_text(choice, {"reasoning", "text"}, lambda span: THINK if span.kind == "reasoning" else ("", ""))
+    return put_in_text(
+        choice, {"reasoning", "text"}, lambda segment: THINK if segment.kind == "reasoning" else ("", "")
+    )
 
 
 def pick_call_id(key: bytes, fixed: str, choice: int, number: int) -> str:
-    """Of a tool call: as a scenario fixes it, or drawn."""
+    """Return the id of a tool call: ``fixed`` by the scenario, or drawn from ``key``."""
     return fixed or "call_" + draw_alphanumeric(key, 8, "call", choice, number)
 
 
 def shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
-    """Log-probabilities of some tokens, where they are asked for."""
+    """Build ``logprobs`` of the tokens from ``start`` to ``end``; ``None`` if they were not requested."""
     if choice.logprobs is None:
         return None
     return {"content": [shape_logprob(entry) for entry in choice.logprobs[start:end]]}
 
 
 def shape_message(key: bytes, choice: Choice, index: int) -> Object:
-    """``message`` of an answer in one piece."""
-    said = collect_message(choice)
-    message: Object = {"role": "assistant", "content": clean(said.text + said.refusal)}
+    """Build ``message`` of a non-streaming response."""
+    collected = collect_message(choice)
+    message: Object = {"role": "assistant", "content": clean(collected.text + collected.refusal)}
     if has_reasoning(choice):
-        message["reasoning_content"] = clean(said.reasoning)
+        message["reasoning_content"] = clean(collected.reasoning)
     message["tool_calls"] = [
         {
             "function": {"arguments": call.arguments, "name": call.name},
             "id": pick_call_id(key, call.id, index, call.number),
             "type": "function",
         }
-        for call in said.calls
+        for call in collected.calls
     ]
     return message

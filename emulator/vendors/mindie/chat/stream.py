@@ -1,4 +1,4 @@
-"""Streamed chat answers: a chunk of the role for every choice, then a chunk per token.
+"""Render streaming chat responses: a role chunk per choice, then a chunk per token.
 
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 ``mindie_llm/runtime/models/base/tool_calls_processor.py``.
@@ -34,7 +34,7 @@ _ARGUMENTS = b'"tool_calls":[{"index":%d,"function":{"arguments":%b}}]'
 
 
 def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
-    """A choice without tokens is not there."""
+    """Yield the events of a response; choices without tokens are omitted."""
     choices = [choice for choice in answer.read_all(plan) if choice.tokens]
     if not choices:
         return ()
@@ -45,7 +45,7 @@ def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
     opening: list[Event] = [(begin, head + _BEFORE % index + role, 0, PLAIN) for index in range(len(choices))]
     done: Event = (end, sse.DONE, 0, Mark.DONE)
     if answer.beams:
-        return [*opening, *(_show_beam(answer, plan, choice, i, head, end) for i, choice in enumerate(choices)), done]
+        return [*opening, *(_build_beam(answer, plan, choice, i, head, end) for i, choice in enumerate(choices)), done]
     if len(choices) == 1 and _is_plain(choices[0]) and not answer.full_text:
         return _stream_plain(answer, plan, choices[0], head, opening, done)
     streams = [_stream_choice(answer, plan, choice, i, head) for i, choice in enumerate(choices)]
@@ -59,7 +59,7 @@ def _is_plain(choice: Choice) -> bool:
 def _stream_plain(
     answer: OpenAIAnswer, plan: Plan, choice: Choice, head: bytes, opening: Sequence[Event], done: Event
 ) -> TemplateStream:
-    """The usual stream, which is what :func:`_stream_choice` makes of it."""
+    """Return a template stream with the same events as :func:`_stream_choice`."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
     tokens = choice.tokens_said.quoted
@@ -76,7 +76,7 @@ def _stream_plain(
 
 
 def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes) -> Iterator[Event]:
-    """The last chunk of a choice has its token counts."""
+    """Yield the chunks of one choice; the last one has its token counts."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
     deltas = chain.from_iterable(_list_deltas(plan.key, choice, index, full_text=answer.full_text))
@@ -89,16 +89,16 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int,
 
 
 def _close(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, delta: bytes, last: int) -> bytes:
-    """The chunk with the last token that is sent."""
+    """Encode the chunk of the last token that is sent."""
     full = b'"full_text":%b,' % quote(choice.text()) if answer.full_text else b""
     usage = b'"usage":%b,' % dump_json(answer.shape_usage(plan, [choice]))
-    weight = dump_json(shape_logprobs(choice, last, last + 1))
-    after = _AFTER % (weight, quote(answer.name_finish(choice)))
+    logprobs = dump_json(shape_logprobs(choice, last, last + 1))
+    after = _AFTER % (logprobs, quote(answer.name_finish(choice)))
     return b"".join((head, full, usage, _BEFORE % index, delta, after))
 
 
-def _show_beam(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, due: float) -> Event:
-    """A choice that was searched for, whole."""
+def _build_beam(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, due: float) -> Event:
+    """Build the event of a choice found by beam search."""
     message = shape_message(plan.key, choice, index)
     calls: Object = {"tool_calls": message["tool_calls"]} if message["tool_calls"] else {}
     delta: Object = {
@@ -115,15 +115,15 @@ def _show_beam(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, hea
 
 
 def _list_endings(choice: Choice) -> Iterator[bytes]:
-    """How the chunk of each token ends."""
+    """Yield the end of each token's chunk."""
     if choice.logprobs is None:
         return repeat(_AFTER % (b"null", b"null"))
-    shown = (shape_logprobs(choice, index, index + 1) for index in range(len(choice.tokens)))
-    return (_AFTER % (dump_json(logprobs), b"null") for logprobs in shown)
+    entries = (shape_logprobs(choice, index, index + 1) for index in range(len(choice.tokens)))
+    return (_AFTER % (dump_json(logprobs), b"null") for logprobs in entries)
 
 
 def _list_deltas(key: bytes, choice: Choice, index: int, *, full_text: bool) -> Iterator[Iterator[bytes]]:
-    """What each token adds, run by run, as members of ``delta``; ``full_text``: everything so far."""
+    """Yield, for each text run, the members each token adds to ``delta``; ``full_text``: all text so far."""
     opened: ToolCallStarted | None = None
     for step in iterate_choice(choice):
         if isinstance(step, ToolCallStarted):
@@ -138,7 +138,7 @@ def _list_deltas(key: bytes, choice: Choice, index: int, *, full_text: bool) -> 
 
 
 def _list_arguments(call: ToolCallStarted, call_id: str, tokens: tuple[str, ...]) -> Iterator[bytes]:
-    """A call opens with its name and the first of its arguments."""
+    """Yield the deltas of a tool call: the first one has its id and name."""
     for position, token in enumerate(tokens):
         if position:
             yield _ARGUMENTS % (call.number, quote(token))

@@ -1,7 +1,7 @@
-"""``parameters`` of the TGI-style routes: every rule, in the order the server checks them.
+"""Parse ``parameters`` of the TGI-style routes, in the order the server checks them.
 
 Source: MindIE documentation, "text/stream inference" (what is accepted), and MindIE-LLM,
-``single_req_tgi_text_infer_interface.cpp`` and ``utils/infer_param.cpp`` (order and words).
+``single_req_tgi_text_infer_interface.cpp`` and ``utils/infer_param.cpp`` (order and texts).
 """
 
 import re
@@ -24,7 +24,7 @@ from emulator.vendors.mindie.decoder import (
     show,
 )
 
-LOWEST = 1e-6  # temperature and top_p are greater than this
+LOWEST = 1e-6  # exclusive lower bound of temperature and top_p
 MAX_STOPS = 1024
 MAX_STOP_LENGTH = 1024
 MAX_STOP_TOTAL = 32768
@@ -34,10 +34,10 @@ _ADAPTER = re.compile(r"[a-zA-Z0-9_./-]{1,256}")
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Validated ``parameters``; ``None`` is what the request does not say.
+    """Validated ``parameters``; ``None``: absent from the request.
 
     Fields:
-        typical_p, watermark: without effect.
+        typical_p, watermark: have no effect.
     """
 
     stop: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ NOTHING_SET = Parameters()
 
 
 def read_parameters(fields: Fields, *, stream: bool, disaggregated: bool) -> Parameters:
-    """Read ``parameters``; unknown keys are ignored."""
+    """Parse and validate ``parameters``; unknown keys are ignored."""
     if not fields:
         return NOTHING_SET
     parameters = Parameters(  # in the server's order of checking
@@ -89,15 +89,18 @@ def read_parameters(fields: Fields, *, stream: bool, disaggregated: bool) -> Par
 
 
 def _check_disaggregated(parameters: Parameters) -> None:
-    """The wording for ``adapter_id`` follows that for ``stop``; unverified."""
+    """Raise if a parameter is unsupported in a disaggregated service.
+
+    The text for ``adapter_id`` follows the one for ``stop``; unverified.
+    """
     if parameters.stop:
         raise refusal("stop is not supported in dmi mode", "stop")
     if parameters.adapter_id != NO_ADAPTER:
         raise refusal("adapter_id is not supported in dmi mode", "adapter_id")
 
 
-def read_stop(fields: Fields, most: int | None = MAX_STOPS) -> tuple[str, ...]:
-    """``stop``: a string or a list; an empty list is none. ``most``: items of a list."""
+def read_stop(fields: Fields, max_items: int | None = MAX_STOPS) -> tuple[str, ...]:
+    """Parse ``stop``: a string or a list; an empty list counts as absent. ``max_items``: bound of a list."""
     value = fields.get("stop")
     if value is None:
         return ()
@@ -110,7 +113,7 @@ def read_stop(fields: Fields, most: int | None = MAX_STOPS) -> tuple[str, ...]:
         raise refusal("Input validation error: param stop must be string or list[string]", "stop")
     lengths = [count_units(item) if isinstance(item, str) else 0 for item in value]
     fits = all(1 <= length <= MAX_STOP_LENGTH for length in lengths) and sum(lengths) <= MAX_STOP_TOTAL
-    if not fits or (most is not None and len(value) > most):
+    if not fits or (max_items is not None and len(value) > max_items):
         raise refusal(
             "Input validation error: `stop` must be list[string] if list, "
             "and item length in [1, 1024] with total <= 32768",
@@ -120,7 +123,7 @@ def read_stop(fields: Fields, most: int | None = MAX_STOPS) -> tuple[str, ...]:
 
 
 def read_temperature(fields: Fields, *, zero: bool = False) -> float | None:
-    """``zero``: the route takes 0, which means greedy."""
+    """Parse ``temperature``; ``zero``: 0 is valid and means greedy."""
     value = read_float(fields, "temperature")
     if value is None or (zero and value == 0):
         return value
@@ -131,7 +134,7 @@ def read_temperature(fields: Fields, *, zero: bool = False) -> float | None:
 
 
 def read_top_k(fields: Fields, *, zero: bool = False, unlimited: bool = False) -> int | None:
-    """``zero``: the route takes 0; ``unlimited``: it takes -1, which means no limit."""
+    """Parse ``top_k``; ``zero``: 0 is valid; ``unlimited``: -1 is valid and means no limit."""
     value = read_integer(fields, "top_k")
     if value is None:
         return None
@@ -144,7 +147,7 @@ def read_top_k(fields: Fields, *, zero: bool = False, unlimited: bool = False) -
 
 
 def read_top_p(fields: Fields, *, above: float = 0.0, one: bool = True) -> float | None:
-    """More than ``above``; ``one``: the route takes 1."""
+    """Parse ``top_p``, greater than ``above``; ``one``: 1 is valid."""
     value = read_float(fields, "top_p")
     if value is not None and not (above < value < 1.0 or (one and value == 1.0)):
         raise refusal(f"Parameter top_p must be in (0.0,1.0], got {show(fields['top_p'])}.", "top_p")
@@ -165,10 +168,10 @@ def read_seed(fields: Fields) -> int | None:
     return value
 
 
-def read_repetition_penalty(fields: Fields, most: float = MAX_FLOAT) -> float | None:
+def read_repetition_penalty(fields: Fields, limit: float = MAX_FLOAT) -> float | None:
     value = read_float(fields, "repetition_penalty")
-    if value is not None and not 0.0 < value <= most:
-        bound = "3.40282e+38" if most == MAX_FLOAT else f"{most:g}"
+    if value is not None and not 0.0 < value <= limit:
+        bound = "3.40282e+38" if limit == MAX_FLOAT else f"{limit:g}"
         got = show(fields["repetition_penalty"])
         text = f"Parameter 'repetition_penalty' must be in (0.0, {bound}], got {got}."
         raise refusal(text, "repetition_penalty")
@@ -202,9 +205,9 @@ def _read_truncate(fields: Fields) -> int | None:
 def shape_sampling(
     parameters: Parameters, max_tokens: int, tokenizer: Tokenizer, *, logprobs: bool = False
 ) -> Sampling:
-    """How tokens are chosen: ``do_sample`` decides, else any of temperature, ``top_k`` and ``top_p`` means sampling.
+    """Build the sampling: ``do_sample`` decides; if absent, any of temperature, ``top_k`` and ``top_p`` enables it.
 
-    A ``top_k`` of the whole vocabulary or more is no limit.
+    A ``top_k`` of at least the vocabulary size is no limit.
     """
     temperature, top_k, top_p = parameters.temperature, parameters.top_k, parameters.top_p
     sample = parameters.do_sample

@@ -1,8 +1,8 @@
-"""``inputs``: a text, or a list of texts, pictures, films and sounds.
+"""Parse ``inputs``: a text, or a list of texts, images, videos and sounds.
 
 Source: MindIE documentation, "text/stream inference" (kinds and sizes), and MindIE-LLM,
-``utils/infer_param.cpp`` and ``mindie_llm/tokenizer/tokenizer.py`` (order and words). Media are judged by
-their form alone: no file is opened and nothing is downloaded; what is sent along in base64 is measured.
+``utils/infer_param.cpp`` and ``mindie_llm/tokenizer/tokenizer.py`` (order and texts). Media are validated by
+form alone: no file is opened and no URL is fetched; base64 content is measured.
 """
 
 import base64
@@ -21,8 +21,8 @@ from emulator.vendors.mindie.decoder import count_shown, count_units, refusal, s
 MAX_MEDIA = 20
 MAX_TOTAL = 1000  # megabytes of all media together
 MAX_URL = 4096
-_SLICE = 1 << 20  # characters of base64 that are decoded at once; a multiple of four
-TOO_LONG = (  # goes after what a route calls them
+_SLICE = 1 << 20  # characters of base64 decoded at once; a multiple of four
+TOO_LONG = (  # follows the route's name of the field
     " must be necessary and data type must be string and length in (0, {most}], but the length of inputs is {length}"
 )
 _KEYS = ("image_url", "video_url", "audio_url")
@@ -47,13 +47,13 @@ _PATH = re.compile(r"[\w\-./]+", re.ASCII)
 
 @fast_dataclass(frozen=True, slots=True)
 class Inputs:
-    """What was sent.
+    """Parsed ``inputs``.
 
     Fields:
-        echo: the text as the TGI-style routes repeat it: of a list its compact JSON.
-        prompt: what the model reads.
-        first_text: of the first element that has one.
-        media: pictures, films and sounds.
+        echo: the text that the TGI-style routes repeat; of a list, its compact JSON.
+        prompt: the text the model reads.
+        first_text: text of the first text element.
+        media: number of images, videos and sounds.
     """
 
     echo: str
@@ -62,38 +62,38 @@ class Inputs:
     media: int = 0
 
 
-def read_inputs(value: JSON, most: int, too_long: str, name: str = "inputs") -> Inputs:
-    """``inputs``, or what another route calls them, that are neither absent nor null.
+def read_inputs(value: JSON, limit: int, too_long: str, field: str = "inputs") -> Inputs:
+    """Parse ``inputs`` or its equivalent on another route; the value is neither absent nor null.
 
     Args:
-        most: characters, in UTF-16 code units.
-        too_long: what empty inputs and longer ones get, ``{most}`` and ``{length}`` filled in.
+        limit: UTF-16 code units.
+        too_long: error template for empty and overlong inputs, with ``{most}`` and ``{length}``.
     """
-    texts = _list_texts(value, name)
-    length = _measure_excess(value, most)
+    texts = _list_texts(value, field)
+    length = _measure_excess(value, limit)
     if length is not None:
-        raise refusal(too_long.format(most=most, length=length), name)
+        raise refusal(too_long.format(most=limit, length=length), field)
     inputs = _read(value, texts)
     if isinstance(value, list):
         fetch_media(value)
-        if lacks_text(value):  # what the tokenizer throws is caught, and no tokens are left
+        if lacks_text(value):  # the server catches the tokenizer's exception and keeps no tokens
             return replace(inputs, prompt="", first_text="", media=0)
     return inputs
 
 
 def lacks_text(elements: Sequence[JSON]) -> bool:
-    """An element of type ``text`` has none."""
+    """Return whether an element of type ``text`` lacks its text."""
     return any(isinstance(part, dict) and part.get("type") == "text" and "text" not in part for part in elements)
 
 
-def _list_texts(value: JSON, name: str) -> Sequence[str]:
-    """What inputs that may be say, in their order."""
+def _list_texts(value: JSON, field: str) -> Sequence[str]:
+    """Return the texts of ``inputs`` in order; raise if their type or an element is invalid."""
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list):
-        raise refusal(f"The type of {name} is abnormal", name)
+        raise refusal(f"The type of {field} is abnormal", field)
     if not value:
-        raise refusal(f"{name.capitalize()} arr is empty", name)
+        raise refusal(f"{field.capitalize()} arr is empty", field)
     check_elements(value)
     parts = [part for part in value if isinstance(part, dict)]
     texts = [part["text"] for part in parts if part.get("type") == "text" and "text" in part]
@@ -110,7 +110,7 @@ def _read(value: JSON, texts: Sequence[str]) -> Inputs:
 
 
 def check_elements(elements: Sequence[JSON]) -> None:
-    """Texts are strings, media are not null, and there are at most twenty of them."""
+    """Raise if a text is not a string, a medium is null, or there are more than twenty media."""
     media = 0
     for part in elements:
         if not isinstance(part, dict):
@@ -127,31 +127,31 @@ def check_elements(elements: Sequence[JSON]) -> None:
             raise refusal(f"The number of multimodal url should be no more than {MAX_MEDIA}")
 
 
-def _measure_excess(value: JSON, most: int) -> int | None:
-    """Characters of inputs that are not 1 to ``most``, in UTF-16 code units; ``None`` if they are.
+def _measure_excess(value: JSON, limit: int) -> int | None:
+    """Return the length of inputs in UTF-16 code units if it is not 1 to ``limit``, else ``None``.
 
-    A medium that comes along in base64 has a bound of its own and takes no room here.
+    Base64 media have a bound of their own and do not count.
     """
     length = count_units(value) if isinstance(value, str) else count_shown(value)
-    if 0 < length <= most:
+    if 0 < length <= limit:
         return None
-    if isinstance(value, list) and length - sum(map(count_encoded, value)) <= most:
+    if isinstance(value, list) and length - sum(map(count_encoded, value)) <= limit:
         return None
     return length
 
 
 def count_encoded(part: JSON) -> int:
-    """Characters of media that stand in an element itself."""
+    """Return the characters of media embedded in an element."""
     values = [part.get(key) for key in _KEYS] if isinstance(part, dict) else []
     texts = [value.get("url") if isinstance(value, dict) else value for value in values]
     return sum(len(text) for text in texts if isinstance(text, str) and len(text) > MAX_URL)
 
 
 def fetch_media(elements: Sequence[JSON], *, sounds: bool = False) -> None:
-    """Refuse media of a form the server would fail to fetch.
+    """Raise if a medium has a form that the server fails to fetch.
 
     Args:
-        sounds: ``input_audio``, which the documentation of ``inputs`` does not know, is a medium, too.
+        sounds: accept ``input_audio``, which the documentation of ``inputs`` omits.
     """
     total = 0
     for part in elements:
@@ -164,7 +164,7 @@ def fetch_media(elements: Sequence[JSON], *, sounds: bool = False) -> None:
 
 
 def _fetch_element(part: Mapping[str, JSON], *, sounds: bool) -> int:
-    """Bytes of one element that came along."""
+    """Return the decoded size of media embedded in one element, in bytes."""
     if "type" not in part:
         raise _download_refusal("'type'", "KeyError")
     kind = part["type"]
@@ -173,32 +173,32 @@ def _fetch_element(part: Mapping[str, JSON], *, sounds: bool) -> int:
     if sounds and kind == _SOUND:
         return _fetch_sound(part)
     if not isinstance(kind, str) or kind not in _EXTENSIONS:
-        shown = kind if isinstance(kind, str) else show(kind)
-        raise _download_refusal(f"Input type {shown} does not match the mm type.")
+        name = kind if isinstance(kind, str) else show(kind)
+        raise _download_refusal(f"Input type {name} does not match the mm type.")
     return _fetch(kind, part)
 
 
 def _fetch_sound(part: Mapping[str, JSON]) -> int:
-    """Bytes of a sound in base64, whose format stands beside it."""
+    """Return the decoded size of a base64 sound in bytes."""
     if _SOUND not in part:
         raise _download_refusal(f"'{_SOUND}'", "KeyError")
-    given = part[_SOUND]
-    if isinstance(given, str):
+    sound = part[_SOUND]
+    if isinstance(sound, str):
         return 0
-    if not isinstance(given, dict):
+    if not isinstance(sound, dict):
         raise _download_refusal(f"Input of {_SOUND} should be str or dict.")
-    data, form = given.get("data"), given.get("format", "")
+    data, form = sound.get("data"), sound.get("format", "")
     if not isinstance(data, str) or not data or f".{form}".lower() not in _EXTENSIONS["audio_url"]:
         raise _download_refusal(_BAD_SOUND)
     return _count_decoded(data, 0, len(data))
 
 
 def _fetch(kind: str, part: Mapping[str, JSON]) -> int:
-    """Bytes of one medium that came along; 0 for one that is elsewhere."""
+    """Return the decoded size of an embedded medium in bytes; 0 for a URL or path."""
     if kind not in part:
         raise _download_refusal(f"'{kind}'", "KeyError")
-    given = part[kind]
-    value = given.get("url") if isinstance(given, dict) else given
+    medium = part[kind]
+    value = medium.get("url") if isinstance(medium, dict) else medium
     if not isinstance(value, str):
         raise _download_refusal(f"Input of {kind} should be str or dict.")
     if value.startswith(("http://", "https://")):
@@ -225,7 +225,7 @@ def _check_url(kind: str, url: str) -> None:
 
 
 def _measure(kind: str, value: str) -> int:
-    """Bytes of a medium in base64, plain (pictures only) or in a data URL."""
+    """Return the decoded size of base64 in a data URL or, for images, without one; in bytes."""
     start, end = 0, len(value)
     if value.startswith("data:"):
         match = _DATA_URL.search(value)
@@ -243,7 +243,7 @@ def _measure(kind: str, value: str) -> int:
 
 
 def _count_decoded(text: str, start: int, end: int) -> int:
-    """Bytes of base64 that is part of a text, decoded piece by piece; what is padded is in the last."""
+    """Return the decoded size of base64 in ``text[start:end]``, decoded in slices; the padding is in the last."""
     size, padded = 0, text.find("=", start, end)
     full = end if padded < 0 else padded
     try:
@@ -257,7 +257,7 @@ def _count_decoded(text: str, start: int, end: int) -> int:
 
 
 def _download_refusal(text: str, exception: str = "ValueError") -> EmulatedError:
-    """Words of the tokenizer process, cut at the first line."""
+    """Return an error of the tokenizer process, cut at the first line."""
     line = text.partition("\n")[0]
     return refusal(f"[InferTokenizer::DownloadUrl] Download fail: {exception}: {line}", "inputs")
 
@@ -269,5 +269,5 @@ def _extension(path: str) -> str:
 
 
 def has_media(part: Mapping[str, JSON]) -> bool:
-    """An element brings a picture, a film or a sound."""
+    """Return whether an element has an image, a video or a sound."""
     return any(key in part for key in _KEYS)

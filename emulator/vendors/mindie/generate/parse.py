@@ -1,4 +1,4 @@
-"""``POST /``, ``/generate`` and ``/generate_stream`` in TGI's form: from the wire to a call.
+"""Parse ``POST /``, ``/generate`` and ``/generate_stream`` requests in TGI's form.
 
 Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wrapper/http_handler.cpp``,
 ``single_req_tgi_text_infer_interface.cpp`` and ``llm_manager_impl.cpp``.
@@ -43,7 +43,7 @@ _SAMPLE_TOKENS = 20
 
 
 def parse_root(request: Request, service: MindieService) -> InferenceCall:
-    """``POST /``: whether the answer streams is said in the body alone."""
+    """Parse ``POST /``; the body alone decides whether the response streams."""
     check_headers(request, service)
     fields = read_body(request, service.settings, BROKEN)
     stream = fields.get("stream")
@@ -53,25 +53,25 @@ def parse_root(request: Request, service: MindieService) -> InferenceCall:
 
 
 def parse_generate_stream(request: Request, service: MindieService) -> InferenceCall:
-    """``POST /generate_stream``: always streams."""
+    """Parse ``POST /generate_stream``, which always streams."""
     check_headers(request, service)
     return parse_tgi(request, service, read_body(request, service.settings), stream=True, array=False)
 
 
 def parse_tgi(request: Request, service: MindieService, fields: Fields, *, stream: bool, array: bool) -> InferenceCall:
-    """A request in TGI's form; ``array``: a whole answer is an array of one."""
+    """Parse a request in TGI's form; ``array``: a non-streaming response is an array of one object."""
     settings = service.settings
     deployment = check_serving(request, find_served(service))
     inputs = _read_inputs(fields, settings)
     (count,) = service.count_prompt(CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), deployment)
     check_tokens(count)
-    given = read_object(fields, "parameters")
-    parameters = read_parameters(given, stream=stream, disaggregated=settings.disaggregated)
+    values = read_object(fields, "parameters")
+    parameters = read_parameters(values, stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
         deployment = serves(tuple(list_served(request, service).values()), parameters.adapter_id)
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
-    call = _make_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
+    call = _build_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
     return replace(call, cancel_ids=read_id(request).names)
 
 
@@ -82,7 +82,7 @@ def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
     return read_inputs(value, settings.max_input_chars, _TOO_LONG)
 
 
-def _make_call(
+def _build_call(
     service: MindieService,
     deployment: Deployment,
     inputs: Inputs,
@@ -95,7 +95,7 @@ def _make_call(
 ) -> InferenceCall:
     settings = service.settings
     tokenizer = service.tokenizer(deployment)
-    prompt, ids = _cut(inputs, parameters, tokenizer, count, lengths.prompt, settings)
+    prompt, ids = _truncate(inputs, parameters, tokenizer, count, lengths.prompt, settings)
     known, seed = None, parameters.seed
     if seed is None and prompt == _SAMPLE_PROMPT and lengths.answer <= _SAMPLE_TOKENS and not inputs.media:
         known, seed = _SAMPLES[tokenizer.bos is not None]
@@ -122,22 +122,22 @@ def _make_call(
     )
 
 
-def _cut(
-    inputs: Inputs, parameters: Parameters, tokenizer: Tokenizer, count: int, kept: int, settings: MindieSettings
+def _truncate(
+    inputs: Inputs, parameters: Parameters, tokenizer: Tokenizer, count: int, limit: int, settings: MindieSettings
 ) -> tuple[str, tuple[int, ...]]:
-    """The prompt the model reads, and its ids where they are shown.
+    """Return the prompt the model reads, and its token ids if the response shows them.
 
-    ``truncate`` keeps the last tokens; the server itself may cut on either side. Media stand after the text.
+    ``truncate`` keeps the last tokens; the server may cut on either side to ``limit``. Media follow the text.
     """
-    if kept == count and not parameters.decoder_input_details:
+    if limit == count and not parameters.decoder_input_details:
         return inputs.prompt, ()
     media = [min(token, tokenizer.vocabulary_size - 1) for token in MEDIA_TOKENS * inputs.media]
-    if kept == count:
+    if limit == count:
         begin = () if tokenizer.bos is None else (tokenizer.bos,)
         return inputs.prompt, (*begin, *tokenizer.encode(inputs.prompt), *media)
     rows = [*split_prompt(tokenizer, inputs.prompt), *((token, "") for token in media)]
     if parameters.truncate is not None:
         rows = rows[-parameters.truncate :]
-    rows = rows[:kept] if settings.truncation == -1 else rows[-kept:]
+    rows = rows[:limit] if settings.truncation == -1 else rows[-limit:]
     prompt, ids = join_prompt(rows)
     return prompt, ids if parameters.decoder_input_details else ()

@@ -1,4 +1,4 @@
-"""Answers of the TGI-style routes in one piece.
+"""Render non-streaming responses of the TGI-style routes.
 
 Source: MindIE documentation, "text/stream inference", samples and table of the text mode.
 """
@@ -21,7 +21,7 @@ _BETWEEN = _NULLS + ',{"id":'
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateCodec(GenerateAnswer):
-    """TGI's form; ``array``: a whole answer is an array of one object."""
+    """Codec of responses in TGI's form; ``array``: a non-streaming response is an array of one object."""
 
     array: bool
 
@@ -29,21 +29,21 @@ class GenerateCodec(GenerateAnswer):
         text = self.quote_text(plan.choices[0])
         body = b'{"generated_text":%b}' % text
         if self.details:
-            body = b'{"details":%b,"generated_text":%b}' % (_show_details(self, plan), text)
+            body = b'{"details":%b,"generated_text":%b}' % (_encode_details(self, plan), text)
         return Response(200, b"[%b]" % body if self.array else body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return StreamingResponse(stream_generate(self, plan), stream_headers(plan.key))
 
 
-def _show_details(answer: GenerateAnswer, plan: Plan) -> bytes:
+def _encode_details(answer: GenerateAnswer, plan: Plan) -> bytes:
     choice = plan.choices[0]
     if answer.settings.token_fields == "filled":
         rows = zip(choice.ids, describe_tokens(choice, answer.tokenizer), choice.tokens, strict=True)
         tokens = b",".join([_TOKEN % (token, *described, quote(text)) for token, described, text in rows])
-        prefill = b",".join(_fill_prefill(answer, plan))
+        prefill = b",".join(_encode_prefill(answer, plan))
     else:
-        prefill, tokens = _show_ids(answer.prefill), _show_ids(choice.ids)
+        prefill, tokens = _encode_ids(answer.prefill), _encode_ids(choice.ids)
     prompt, generated = report_counts(plan, answer.prompt_tokens, choice.count)
     return (b'{"prompt_tokens":%d,"finish_reason":%b,"generated_tokens":%d,"prefill":[%b],"seed":%d,"tokens":[%b]}') % (
         prompt,
@@ -55,13 +55,13 @@ def _show_details(answer: GenerateAnswer, plan: Plan) -> bytes:
     )
 
 
-def _show_ids(ids: tuple[int, ...]) -> bytes:
-    """Tokens of which only the ids are shown."""
+def _encode_ids(ids: tuple[int, ...]) -> bytes:
+    """Encode tokens of which only the ids are filled in."""
     return ('{"id":' + _BETWEEN.join(map(str, ids)) + _NULLS).encode() if ids else b""
 
 
-def _fill_prefill(answer: GenerateAnswer, plan: Plan) -> Iterator[bytes]:
-    """Tokens of the prompt."""
+def _encode_prefill(answer: GenerateAnswer, plan: Plan) -> Iterator[bytes]:
+    """Yield the tokens of the prompt as JSON."""
     tokenizer = answer.tokenizer
     texts = spell(tokenizer, answer.prefill)
     for position, (token, text) in enumerate(zip(answer.prefill, texts, strict=True)):

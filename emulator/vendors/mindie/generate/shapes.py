@@ -1,4 +1,4 @@
-"""What answers of the TGI-style routes hold, whole or streamed.
+"""JSON members shared by streaming and non-streaming responses of the TGI-style routes.
 
 Source: MindIE documentation, "text/stream inference", samples and tables of both modes, and MindIE-LLM,
 ``mindie_llm/text_generator/utils/output_filter.py``.
@@ -18,13 +18,13 @@ _SEED_BITS = 32
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateAnswer:
-    """What an answer depends on beside what is said.
+    """Render options of the TGI-style routes.
 
     Fields:
-        limit: most tokens of the answer; one that reaches it reports ``length``.
-        prefill: ids of the prompt, if asked for.
-        echo: goes in front of the answer, with a space.
-        seed: as asked, or ``None``: one is drawn.
+        limit: maximum tokens of the response; one that reaches it reports ``length``.
+        prefill: token ids of the prompt, if requested.
+        echo: text in front of the response, followed by a space; ``None``: no echo.
+        seed: the request's seed; ``None``: draw one.
     """
 
     prompt_tokens: int
@@ -38,7 +38,7 @@ class GenerateAnswer:
     settings: MindieSettings
 
     def quote_text(self, choice: Choice) -> bytes:
-        """``generated_text`` as JSON."""
+        """Encode ``generated_text``."""
         text = choice.text()
         return quote_clean(text if self.echo is None else f"{self.echo} {text}")
 
@@ -47,19 +47,19 @@ class GenerateAnswer:
 
 
 def name_finish(choice: Choice, limit: int, settings: MindieSettings) -> str:
-    """``finish_reason``: the limit is looked at last, so it hides an end that falls on it."""
+    """Return ``finish_reason``; ``length`` takes precedence over any other end at the limit."""
     if choice.finish_reason == "content_filter":
         return settings.invalid_finish_reason
     return "length" if len(choice.tokens) >= limit else reason(choice)
 
 
 def show_seed(key: bytes, asked: int | None) -> int:
-    """The request's own seed, or one of 32 bits drawn for it."""
+    """Return the request's seed, or one of 32 bits drawn from ``key``."""
     return pick_seed(key, asked, _SEED_BITS)
 
 
 def describe_tokens(choice: Choice, tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
-    """``logprob`` and ``special`` of each token, as JSON."""
+    """Yield ``logprob`` and ``special`` of each token as JSON."""
     for index, token in enumerate(choice.ids):
         logprob = "null" if choice.logprobs is None else repr(choice.logprobs[index].logprob)
         yield logprob.encode(), b"true" if token == tokenizer.eos else b"false"

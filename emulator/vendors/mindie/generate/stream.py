@@ -1,4 +1,4 @@
-"""Streamed answers of the TGI-style routes: an event per token.
+"""Render streaming responses of the TGI-style routes: an event per token.
 
 Source: MindIE-LLM, ``single_req_tgi_text_infer_interface.cpp``.
 """
@@ -21,31 +21,31 @@ _AFTER_LAST = b'"generated_text":%b,"details":%b}\n\n'
 
 
 def stream_generate(answer: GenerateAnswer, plan: Plan) -> Iterator[Event]:
-    """The last event has the whole text and, if asked for, the details."""
+    """Yield the events; the last one has the whole text and, if requested, the details."""
     choice = plan.choices[0]
     if not choice.tokens:
         return
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
     rows = _list_rows(answer, choice)
-    token = _make_template(answer.settings)
+    token = _build_template(answer.settings)
     event = token + _AFTER
     for due, row, position in zip(islice(times, last), rows, count(1), strict=False):
         yield due, event % row, position, PLAIN
-    ending = answer.quote_text(choice), _show_details(answer, plan, len(times))
+    ending = answer.quote_text(choice), _encode_details(answer, plan, len(times))
     mark = ENDED if answer.details else Mark.FINISH
     yield times[last], (token + _AFTER_LAST) % (*next(rows), *ending), len(choice.tokens), mark
 
 
-def _make_template(settings: MindieSettings) -> bytes:
-    """What each token is filled into."""
+def _build_template(settings: MindieSettings) -> bytes:
+    """Build the template of a token."""
     number = b"%d" if settings.stream_token_id == "scalar" else b"[%d]"
     filled = b"%b" if settings.token_fields == "filled" else b"null"
     return _TOKEN % (number, filled, filled)
 
 
 def _list_rows(answer: GenerateAnswer, choice: Choice) -> Iterator[tuple[int | bytes, ...]]:
-    """What fills the template."""
+    """Yield the values that fill the template of each token."""
     texts = quote_so_far(choice.tokens) if answer.settings.full_text else map(quote, choice.tokens)
     if answer.settings.token_fields == "null":
         return zip(choice.ids, texts, strict=True)
@@ -53,8 +53,8 @@ def _list_rows(answer: GenerateAnswer, choice: Choice) -> Iterator[tuple[int | b
     return ((token, text, *rest) for token, text, rest in described)
 
 
-def _show_details(answer: GenerateAnswer, plan: Plan, sent: int) -> bytes:
-    """``details`` of the last event; ``sent``: tokens so far, which leaves out those inside a stop string."""
+def _encode_details(answer: GenerateAnswer, plan: Plan, sent: int) -> bytes:
+    """Encode ``details`` of the last event; ``sent``: tokens sent, without those inside a stop string."""
     if not answer.details:
         return b"null"
     prompt, generated = report_counts(plan, answer.prompt_tokens, sent)
