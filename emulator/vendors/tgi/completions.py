@@ -1,4 +1,4 @@
-"""``POST /v1/completions``: from the wire to a call, and its answers.
+"""Parse ``POST /v1/completions`` requests and render their responses.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (CompletionBody) and ``router/src/server.rs``.
 """
@@ -32,7 +32,7 @@ _PROMPTS: serde.Type[str | Sequence[str]] = serde.untagged(
 )
 
 
-def _prompt(value: JSON) -> Sequence[str]:
+def _parse_prompt(value: JSON) -> Sequence[str]:
     found = _PROMPTS(value)
     if not found and not isinstance(found, str):
         raise Mismatch("Empty array detected. Do not use an empty array for the prompt.")
@@ -41,7 +41,7 @@ def _prompt(value: JSON) -> Sequence[str]:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionBody:
-    """``CompletionBody``; one prompt is a list of one."""
+    """Fields of ``CompletionBody``; a single prompt is a list of one."""
 
     model: str | None = None
     prompt: Sequence[str]
@@ -62,7 +62,7 @@ COMPLETION_REQUEST = serde.build(
         "CompletionBody",
         (
             Field("model", serde.option(serde.string)),
-            Field("prompt", _prompt, required=True),
+            Field("prompt", _parse_prompt, required=True),
             Field("max_tokens", serde.option(serde.u32)),
             Field("temperature", serde.option(serde.f32)),
             Field("top_p", serde.option(serde.f32)),
@@ -82,11 +82,11 @@ def parse_completions(request: Request, service: TgiService) -> InferenceCall:
 
 
 def parse_completions_body(service: TgiService, body: CompletionBody) -> InferenceCall:
-    """A read :data:`COMPLETION_REQUEST`."""
-    _check(body, service.settings)
+    """Build the call of a parsed :data:`COMPLETION_REQUEST`."""
+    _validate(body, service.settings)
     deployments = tuple(service.deployments.values())
     deployment = check_ready(serves(deployments, body.model or ""))
-    parameters = _read_parameters(body)
+    parameters = _build_parameters(body)
     found = [
         validate(service, deployment, prompt, parameters, stream=body.stream, logprobs=False) for prompt in body.prompt
     ]
@@ -113,18 +113,18 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     )
 
 
-def _check(body: CompletionBody, settings: TgiSettings) -> None:
+def _validate(body: CompletionBody, settings: TgiSettings) -> None:
     if body.suffix is not None:
         text = "Suffix is not supported and can be achieved by preprocessing the prompt."
         raise early_refusal(text, "suffix", "suffix not supported")
-    most = settings.max_client_batch_size
-    if len(body.prompt) > most:
-        text = f"Number of prompts exceeds the maximum allowed batch size of {most}"
+    limit = settings.max_client_batch_size
+    if len(body.prompt) > limit:
+        text = f"Number of prompts exceeds the maximum allowed batch size of {limit}"
         raise early_refusal(text, "prompt", "batch size exceeded")
 
 
-def _read_parameters(body: CompletionBody) -> Parameters:
-    """The parameters of generation that the request stands for; only temperature 0 is greedy."""
+def _build_parameters(body: CompletionBody) -> Parameters:
+    """Build the equivalent parameters of generation; only temperature 0 is greedy."""
     return Parameters(
         temperature=body.temperature or None,
         do_sample=body.temperature != 0.0,
@@ -139,12 +139,12 @@ def _read_parameters(body: CompletionBody) -> Parameters:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionsCodec:
-    """Words the answer to one request: one choice per prompt.
+    """Codec of text completions: one choice per prompt.
 
     Fields:
-        prompt_tokens: of each prompt.
-        limits: most tokens of the answer to each prompt.
-        characters: of all prompts.
+        prompt_tokens: number of tokens of each prompt.
+        limits: maximum tokens of the response to each prompt.
+        characters: number of characters of all prompts.
     """
 
     settings: TgiSettings
@@ -155,11 +155,11 @@ class CompletionsCodec:
 
     def render(self, plan: Plan, request: Request) -> Response:
         choices = [
-            _shape_choice(choice, choice.text(), name_finish(choice, self.limits[choice.prompt]))
+            _build_choice(choice, choice.text(), name_finish(choice, self.limits[choice.prompt]))
             for choice in plan.choices
         ]
         counts = sum(self.prompt_tokens), sum(choice.count for choice in plan.choices)
-        body = self._shape(plan, choices, shape_usage(*report_counts(plan, *counts)))
+        body = self._build_body(plan, choices, shape_usage(*report_counts(plan, *counts)))
         computed = answer_headers(plan, self.settings, counts[0], self.characters)
         headers = tuple([pair for pair in computed if pair[0] != "x-compute-time"])
         return Response(200, dump_json(body), headers)
@@ -168,7 +168,7 @@ class CompletionsCodec:
         return StreamingResponse(keep_alive(self._stream(plan), plan), stream_headers(self.settings, self.characters))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
-        """The choices' chunks as they come due; the last chunk of each has its token counts."""
+        """Yield the chunks of all choices by due time; the last chunk of each choice has its token counts."""
         yield from interleave([self._stream_choice(plan, choice) for choice in plan.choices], in_turn=True)
         yield ends(plan), DONE, 0, Mark.DONE
 
@@ -184,11 +184,11 @@ class CompletionsCodec:
         after = b',"logprobs":null,"finish_reason":""}],%b\n\n' % tail
         for position, moment, token in zip(range(1, total), choice.due, choice.tokens, strict=False):
             yield moment, b"".join((before, quote(token), after)), position, PLAIN
-        row = _shape_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
+        row = _build_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
         usage = shape_usage(self.prompt_tokens[choice.prompt], choice.count)
-        yield choice.due[-1], frame(self._shape(plan, [row], usage)), total, _LAST
+        yield choice.due[-1], frame(self._build_body(plan, [row], usage)), total, _LAST
 
-    def _shape(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:
+    def _build_body(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:
         return {
             "object": "text_completion",
             "id": "",
@@ -200,5 +200,5 @@ class CompletionsCodec:
         }
 
 
-def _shape_choice(choice: Choice, text: str, reason: str) -> JSON:
+def _build_choice(choice: Choice, text: str, reason: str) -> JSON:
     return {"index": choice.prompt, "text": text, "logprobs": None, "finish_reason": reason}

@@ -1,4 +1,4 @@
-"""Reading a body as serde reads it into structs: field by field in the order they stand, first mismatch wins.
+"""Deserialize a body as serde does: fields in document order, the first mismatch is reported.
 
 Source: serde_json 1, ``src/de.rs`` and ``src/error.rs``; serde_path_to_error 0.1; axum 0.6 and 0.7,
 ``src/json.rs`` and ``src/extract/rejection.rs``.
@@ -38,12 +38,12 @@ _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json")
 
 @dataclass(slots=True, eq=False)
 class Mismatch(Exception):
-    """A value that does not fit its type.
+    """Value that does not fit its type.
 
     Fields:
-        inside: the fault was found at the end of the value.
-        path: where it stands; every container on the way adds its step.
-        repeated: the names of the field that the value has twice.
+        inside: the error position is the end of the value, else its start.
+        path: path of the value; each enclosing container adds a step.
+        repeated: names of the field that occurs twice.
     """
 
     text: str
@@ -62,69 +62,69 @@ class Field:
 
 
 def read(request: Request, target: Type[T]) -> T:
-    """The body as ``target``.
+    """Deserialize the body as ``target``.
 
     Raises:
-        EmulatedError: 415 without a JSON content type, 400 if it is no JSON, 422 if it does not fit.
+        EmulatedError: 415 without a JSON content type, 400 for invalid JSON, 422 for a mismatch.
     """
     kind = request.headers.get("Content-Type", "")
     if kind != "application/json" and not _JSON_TYPE.fullmatch(kind.partition(";")[0].strip().lower()):
         raise _refusal(415, "Expected request with `Content-Type: application/json`")
-    body, raw = _parse(request, target)
+    body, raw = _parse_first(request, target)
     try:
         return target(keep_repeated(body, raw))
     except Mismatch as mismatch:
-        raise _misfit(mismatch, raw) from None
+        raise _build_mismatch_error(mismatch, raw) from None
 
 
-def _misfit(mismatch: Mismatch, raw: bytes) -> EmulatedError:
+def _build_mismatch_error(mismatch: Mismatch, raw: bytes) -> EmulatedError:
     path = mismatch.path
     found = place(raw, path, inside=mismatch.inside, repeated=mismatch.repeated)
     if mismatch.text == _TOO_LARGE:
-        return _no_json(f"{_TOO_LARGE} at {found}", path)
+        return _build_syntax_error(f"{_TOO_LARGE} at {found}", path)
     return _refusal(
         422, f"Failed to deserialize the JSON body into the target type: {lead(path)}{mismatch.text} at {found}"
     )
 
 
-def _parse(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
-    """The body's first document, and its bytes: what comes after it nobody reads."""
+def _parse_first(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
+    """Return the first document of the body, and its bytes; anything after it is ignored."""
     raw = request.body
     try:
         return request.json(), raw
     except ValueError as error:
         text = str(error)
         if not text.startswith("trailing characters"):
-            raise _refuse_broken(raw, text, target) from None
+            raise _build_broken_error(raw, text, target) from None
     first = raw[: end_first(raw)]
     return parse_json(first), first
 
 
-def _refuse_broken(raw: bytes, error: str, target: Type[object]) -> EmulatedError:
-    """A body that is no JSON, or in which a value before that does not fit: it is read once, from the front."""
+def _build_broken_error(raw: bytes, error: str, target: Type[object]) -> EmulatedError:
+    """Return the error of invalid JSON, or of a mismatch before it: serde reads the body in one pass."""
     begun = find_begun(raw, error)
     try:
         target(keep_repeated(parse_json(begun.whole), begun.whole))
     except Mismatch as mismatch:
-        ends = mismatch.inside and not mismatch.repeated  # it is seen only at the end of its value
+        ends = mismatch.inside and not mismatch.repeated  # reported only at the end of its value
         if not (ends and begun.is_open(mismatch.path)):
-            return _misfit(mismatch, begun.whole)
+            return _build_mismatch_error(mismatch, begun.whole)
     except ValueError:
-        pass  # nothing was read before
-    return _no_json(error, () if is_far(raw, error) else begun.path)
+        pass  # no value was complete
+    return _build_syntax_error(error, () if is_far(raw, error) else begun.path)
 
 
-def _no_json(text: str, path: Path) -> EmulatedError:
+def _build_syntax_error(text: str, path: Path) -> EmulatedError:
     return _refusal(400, f"Failed to parse the request body as JSON: {lead(path)}{text}")
 
 
 def _refusal(status: int, text: str) -> EmulatedError:
-    """A request that never reaches a handler: plain text."""
+    """Return the error of a request that fails before its handler: plain text."""
     return EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=status, details={"rejected": True})
 
 
 def unexpected(value: JSON) -> str:
-    """A value as serde names it."""
+    """Format a value as serde does in ``invalid type`` errors."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -139,7 +139,7 @@ def unexpected(value: JSON) -> str:
 
 
 def mismatch(value: JSON, expected: str) -> Mismatch:
-    """A value of another type than ``expected``."""
+    """Return the error of a value that is not of the type ``expected``."""
     if _is_too_large(value):
         return Mismatch(_TOO_LARGE)
     text = f"invalid type: {unexpected(value)}, expected {expected}"
@@ -163,7 +163,7 @@ def anything(value: JSON) -> JSON:
 
 
 def f32(value: JSON) -> float:
-    """A number; one beyond single precision becomes infinite."""
+    """Deserialize a number; one beyond single precision becomes infinite."""
     if isinstance(value, float) and -1e39 < value < 1e39:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -174,11 +174,11 @@ def f32(value: JSON) -> float:
 
 
 def _is_too_large(value: JSON) -> bool:
-    """A number no double can hold, which serde takes for none."""
+    """Return whether a number exceeds the range of doubles, which serde rejects."""
     return isinstance(value, int | float) and abs(value) > sys.float_info.max
 
 
-def _integer(name: str, low: int, high: int, value: JSON) -> int:
+def _parse_integer(name: str, low: int, high: int, value: JSON) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value <= MAX_U64:
         raise mismatch(value, name)
     if not low <= value <= high:
@@ -186,19 +186,19 @@ def _integer(name: str, low: int, high: int, value: JSON) -> int:
     return value
 
 
-u32: Type[int] = partial(_integer, "u32", 0, MAX_U32)
-u64: Type[int] = partial(_integer, "u64", 0, MAX_U64)
-usize: Type[int] = partial(_integer, "usize", 0, MAX_U64)
-i32: Type[int] = partial(_integer, "i32", -(2**31), 2**31 - 1)
+u32: Type[int] = partial(_parse_integer, "u32", 0, MAX_U32)
+u64: Type[int] = partial(_parse_integer, "u64", 0, MAX_U64)
+usize: Type[int] = partial(_parse_integer, "usize", 0, MAX_U64)
+i32: Type[int] = partial(_parse_integer, "i32", -(2**31), 2**31 - 1)
 
 
 def option(inner: Type[T]) -> Type[T | None]:
-    """``Option<T>``: null is none."""
+    """Return the type ``Option<T>``; null is ``None``."""
     return lambda value: None if value is None else inner(value)
 
 
 def at(step: str | int, inner: Type[T], value: JSON) -> T:
-    """A value that stands inside another."""
+    """Deserialize a nested value; a mismatch gets ``step`` in front of its path."""
     try:
         return inner(value)
     except Mismatch as fault:
@@ -207,7 +207,7 @@ def at(step: str | int, inner: Type[T], value: JSON) -> T:
 
 
 def sequence(inner: Type[T]) -> Type[Sequence[T]]:
-    """``Vec<T>``."""
+    """Return the type ``Vec<T>``."""
 
     def read_sequence(value: JSON) -> Sequence[T]:
         if not isinstance(value, list):
@@ -218,29 +218,29 @@ def sequence(inner: Type[T]) -> Type[Sequence[T]]:
 
 
 def struct(name: str, fields: Sequence[Field], *, flat: bool = False) -> Type[Members]:
-    """A struct that ignores unknown fields; it gives those that are there.
+    """Return a struct type that ignores unknown fields; its value has only the fields present.
 
     Args:
-        flat: a sequence of the fields' values, in their order, also makes one.
+        flat: also accept a sequence of the field values in declaration order.
     """
     known = {field.name: field.type for field in fields}
     required = tuple(field.name for field in fields if field.required)
-    return partial(_read_struct, name, known, required, fields if flat else ())
+    return partial(_parse_struct, name, known, required, fields if flat else ())
 
 
 def build(make: Callable[..., T], members: Type[Members]) -> Type[T]:
-    """What is made of a struct's fields; one that is not there has the default of ``make``."""
+    """Return the type of ``make``, called with the fields of a struct; absent fields have its defaults."""
     return lambda value: make(**members(value))
 
 
-def _read_struct(
+def _parse_struct(
     name: str, known: Mapping[str, Type[object]], required: Sequence[str], flat: Sequence[Field], value: JSON
 ) -> Members:
     if not isinstance(value, dict):
         if flat and isinstance(value, list):
-            return _read_flat(name, flat, value)
+            return _parse_flat(name, flat, value)
         raise mismatch(value, f"struct {name}")
-    _refuse_repeated(known, value)
+    _validate_unique(known, value)
     found: dict[str, object] = {}
     key = ""
     try:
@@ -256,8 +256,8 @@ def _read_struct(
     return found
 
 
-def _refuse_repeated(known: Mapping[str, Type[object]], value: Mapping[str, JSON]) -> None:
-    """A field may come once, one that nobody knows as often as it likes; what stands before it is read first."""
+def _validate_unique(known: Mapping[str, Type[object]], value: Mapping[str, JSON]) -> None:
+    """Raise if a known field occurs twice; unknown ones may. Values before the repetition are deserialized first."""
     if not isinstance(value, Repeating):
         return
     seen = set()
@@ -269,8 +269,8 @@ def _refuse_repeated(known: Mapping[str, Type[object]], value: Mapping[str, JSON
             seen.add(key)
 
 
-def _read_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Members:
-    """A struct from the values of its first fields."""
+def _parse_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Members:
+    """Deserialize a struct from a sequence of its field values."""
     found: dict[str, object] = {}
     for index, field in enumerate(fields):
         if index < len(value):
@@ -282,7 +282,7 @@ def _read_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Mem
 
 
 def untagged(name: str, *choices: Type[T]) -> Type[T]:
-    """An untagged enum: the first variant that fits."""
+    """Return an untagged enum type: the first variant that fits."""
 
     def read_untagged(value: JSON) -> T:
         for choice in choices:

@@ -1,7 +1,7 @@
-"""What TGI says when it refuses.
+"""Render TGI's error responses.
 
 Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/server.rs``; axum,
-``src/extract/rejection.rs``. Kinds the router does not know keep its envelope under the common status;
+``src/extract/rejection.rs``. Error kinds the router does not have use its envelope under the common status;
 their wording is unverified.
 """
 
@@ -22,8 +22,8 @@ VALIDATION = "Input validation error: "
 PAYLOAD_LIMIT = 2_000_000
 _CHAT_PATHS = ("/v1/chat/completions", "/v1/completions")
 _STREAMING_PATHS = (*_CHAT_PATHS, "/", "/invocations")
-_FAILED = "Incomplete generation"  # what /vertex says of any failure, of all its members
-# Paths that came after 0.9.4.
+_FAILED = "Incomplete generation"  # both members of any error of /vertex
+# Paths added after 0.9.4.
 _NEW_PATHS = frozenset((*_CHAT_PATHS, "/vertex", "/tokenize", "/chat_tokenize", "/v1/models"))
 
 # Status, error_type and text of each kind.
@@ -53,7 +53,7 @@ WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
 
 @fast_dataclass(frozen=True, slots=True)
 class ErrorFields:
-    """What the router says of a failure (``ErrorResponse``)."""
+    """Body of an error (``ErrorResponse``)."""
 
     text: str
     error_type: str
@@ -62,33 +62,33 @@ class ErrorFields:
         return dump_json({"error": self.text, "error_type": self.error_type})
 
     def event(self, settings: TgiSettings, *, chat: bool) -> bytes:
-        """The same in a stream; one in OpenAI's form wraps it otherwise."""
+        """Encode the error as an event; OpenAI-style streams have an envelope of their own."""
         data = dump_json({"error": {"message": self.text, "http_status_code": 422}}) if chat else self.body()
         return (b"data:%b\n\n" if settings.old else b"data: %b\n\n") % data
 
 
 def refusal(text: str, param: str | None = None, *, streamed: bool = False, unfinished: bool = False) -> EmulatedError:
-    """A request that fails validation.
+    """Return the error of a request that fails validation.
 
     Args:
-        unfinished: its stream goes on to say that the generation is incomplete.
+        unfinished: the stream has a second event, ``Incomplete generation``.
     """
     details = {"streamed": True, "unfinished": unfinished} if streamed else {}
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=VALIDATION + text, param=param, details=details)
 
 
 def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
-    """A request that fails before its answer begins, so with a status even where it streams."""
+    """Return an error raised before the response begins, which has a status even if the request streams."""
     details: Object = {"streamed": False, "error_type": error_type}
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, param=param, details=details)
 
 
 def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
-    """Word any refusal: plain text before a handler is reached, JSON after, an event where it streams."""
+    """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams."""
     status = error.status or WORDS[error.kind][0]
     retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
     if error.body is not None:
-        return _given(error.body, status, retry)
+        return _respond(error.body, status, retry)
     if error.details.get("rejected") or error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         text = error.message or WORDS[error.kind][2]
         return Response(status, text.encode(), (*TEXT_HEADERS, *retry))
@@ -96,7 +96,7 @@ def render_error(error: EmulatedError, request: Request, service: TgiService) ->
         if service.settings.old and request.path in _NEW_PATHS and error.kind is ErrorKind.METHOD_NOT_ALLOWED:
             error, status = EmulatedError(ErrorKind.NOT_FOUND), 404
         return _render_bare(error, request, status, retry)
-    envelope = _envelope(error, service.settings)
+    envelope = _build_fields(error, service.settings)
     if request.path == "/vertex" and error.status is None and error.message is None:
         status, envelope = 500, ErrorFields(_FAILED, _FAILED)
     if error.status is None and _is_streamed(error, request):
@@ -105,13 +105,13 @@ def render_error(error: EmulatedError, request: Request, service: TgiService) ->
 
 
 def render_late_error(error: EmulatedError, request: Request, service: TgiService) -> bytes:
-    """The event that tells of a failure after the stream has begun; an OpenAI-style stream then ends as any other."""
+    """Encode an error after the stream has begun; an OpenAI-style stream then ends with ``[DONE]``."""
     chat = request.path in _CHAT_PATHS
-    event = _envelope(error, service.settings).event(service.settings, chat=chat)
+    event = _build_fields(error, service.settings).event(service.settings, chat=chat)
     return event + DONE if chat else event
 
 
-def _envelope(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
+def _build_fields(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
     status, kind, text = WORDS[error.kind]
     if error.kind is ErrorKind.CONTEXT_LENGTH:
         text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
@@ -123,30 +123,30 @@ def _envelope(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
     return ErrorFields(error.message or text, named if isinstance(named, str) else kind or "validation")
 
 
-def _given(body: JSON, status: int, retry: Headers) -> Response:
+def _respond(body: JSON, status: int, retry: Headers) -> Response:
     if isinstance(body, str):
         return Response(status, body.encode(), (*TEXT_HEADERS, *retry))
     return Response(status, dump_json(body), (*JSON_HEADERS, *retry))
 
 
 def _render_bare(error: EmulatedError, request: Request, status: int, retry: Headers) -> Response:
-    """A status without a body; the router answers preflight requests for any path."""
+    """Return a response without body; preflight requests succeed on any path."""
     if request.method == "OPTIONS" and error.kind in (ErrorKind.NOT_FOUND, ErrorKind.METHOD_NOT_ALLOWED):
         allowed = (("access-control-allow-methods", "GET,POST"), ("access-control-allow-headers", "content-type"))
         return Response(200, b"", (*CORS, *allowed))
     allow: Headers = ()
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED:
         methods = str(error.details.get("allow", "POST")).replace(" ", "").split(",")
-        allow = (("allow", ",".join(dict.fromkeys(m for method in methods for m in _with_head(method)))),)
+        allow = (("allow", ",".join(dict.fromkeys(m for method in methods for m in _list_methods(method)))),)
     return Response(status, b"", (*allow, *CORS, *retry))
 
 
-def _with_head(method: str) -> tuple[str, ...]:
+def _list_methods(method: str) -> tuple[str, ...]:
     return ("GET", "HEAD") if method == "GET" else (method,)
 
 
 def _is_streamed(error: EmulatedError, request: Request) -> bool:
-    """The handler had begun an event stream when it failed."""
+    """Return whether the event stream had begun before the error."""
     if "streamed" in error.details:
         return bool(error.details["streamed"])
     if request.path == "/generate_stream":
@@ -161,7 +161,7 @@ def _is_streamed(error: EmulatedError, request: Request) -> bool:
 
 
 def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
-    """HTTP 200 and an event: the router answers before it validates."""
+    """Return HTTP 200 with an error event: the router responds before it validates."""
     chat = request.path in _CHAT_PATHS
     body = envelope.event(settings, chat=chat)
     if error.details.get("unfinished"):
@@ -173,7 +173,7 @@ def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request
 
 
 def _count_characters(request: Request) -> int:
-    """Characters of ``inputs``; of a conversation, what the emulator's bare template holds: none."""
+    """Return the number of characters of ``inputs``; 0 for a conversation, as the template is not emulated."""
     try:
         body = request.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""``grammar`` and ``response_format``: what an answer has to look like.
+"""Parse ``grammar`` and ``response_format``, which constrain the response.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``router/src/validation.rs``.
 """
@@ -17,7 +17,7 @@ _VARIANTS = ("json", "json_object", "regex", "json_schema")
 
 @fast_dataclass(frozen=True, slots=True)
 class GrammarType:
-    """``GrammarType`` as a request has it: JSON, as an object or its text, a regular expression, or a schema."""
+    """``GrammarType`` of a request: JSON (an object or its text), a regular expression, or a named schema."""
 
     variant: Literal["json", "regex", "json_schema"]
     value: JSON
@@ -25,7 +25,7 @@ class GrammarType:
 
 @fast_dataclass(frozen=True, slots=True)
 class Grammar:
-    """A JSON Schema; ``bare``: the answer is the text of the string that fits it."""
+    """JSON Schema of the response; ``bare``: the response is the string itself, without quotation marks."""
 
     schema: JSON
     bare: bool = False
@@ -44,7 +44,7 @@ _CONFIG = serde.build(
 )
 
 
-def _variant(value: JSON) -> str:
+def _parse_variant(value: JSON) -> str:
     if not isinstance(value, str):
         raise serde.mismatch(value, "variant identifier")
     if value not in _VARIANTS:
@@ -54,12 +54,12 @@ def _variant(value: JSON) -> str:
 
 
 def grammar_type(value: JSON) -> GrammarType:
-    """The enum ``GrammarType``: ``type`` names the variant, ``value`` holds it."""
+    """Parse the enum ``GrammarType``, tagged by ``type``, with its content in ``value``."""
     if not isinstance(value, dict):
         raise serde.mismatch(value, "adjacently tagged enum GrammarType")
     if "type" not in value:
         raise Mismatch("missing field `type`")
-    variant = serde.at("type", _variant, value["type"])
+    variant = serde.at("type", _parse_variant, value["type"])
     if "value" not in value:
         raise Mismatch("missing field `value`")
     content = value["value"]
@@ -70,22 +70,22 @@ def grammar_type(value: JSON) -> GrammarType:
     return GrammarType("json", content)
 
 
-def read_grammar(asked: GrammarType | None, settings: TgiSettings) -> Grammar | None:
-    """A grammar the router would compile."""
-    if asked is None:
+def read_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar | None:
+    """Return the grammar if the router compiles it; raise otherwise."""
+    if grammar is None:
         return None
     if settings.disable_grammar_support:
         raise refusal("grammar is not supported", "grammar")
-    if asked.variant == "regex":
-        return Grammar({"type": "string", "pattern": f"^(?:{asked.value})$"}, bare=True)
-    schema = _read_json(asked.value) if asked.variant == "json" else asked.value
+    if grammar.variant == "regex":
+        return Grammar({"type": "string", "pattern": f"^(?:{grammar.value})$"}, bare=True)
+    schema = _parse_schema(grammar.value) if grammar.variant == "json" else grammar.value
     if not isinstance(schema, dict) or "properties" not in schema:
         raise refusal("grammar is not valid: Grammar must have a 'properties' field", "grammar")
     return Grammar(schema)
 
 
-def _read_json(value: JSON) -> JSON:
-    """An object, or the text of one."""
+def _parse_schema(value: JSON) -> JSON:
+    """Parse a schema given as an object or as its text."""
     if isinstance(value, str):
         try:
             return parse_json(value)

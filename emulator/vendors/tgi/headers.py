@@ -1,4 +1,4 @@
-"""Headers of answers.
+"""Build response headers.
 
 Source: text-generation-inference, ``router/src/server.rs``.
 """
@@ -17,19 +17,19 @@ TEXT_HEADERS: Headers = (("content-type", "text/plain; charset=utf-8"), *CORS)
 
 
 def answer_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: int) -> Headers:
-    """Timings and counts of an answer in one piece; waiting and validation take no time here.
+    """Build the headers of a non-streaming response; queueing and validation take 0 ms.
 
     Args:
-        prompt: tokens of all prompts.
-        characters: of all prompts as sent.
+        prompt: number of tokens of all prompts.
+        characters: number of characters of all prompts as sent.
     """
-    own = plan.choices[0].count if plan.choices else 0
-    prompt, generated = report_counts(plan, prompt, own)
+    count = plan.choices[0].count if plan.choices else 0
+    prompt, generated = report_counts(plan, prompt, count)
     milliseconds = str(int(plan.due * 1000)) if plan.due else "0"
     timed = (
         ("content-type", "application/json"),
         ("x-compute-type", settings.compute_type),
-        ("x-compute-time", milliseconds if settings.old else _show_seconds(plan.due)),
+        ("x-compute-time", milliseconds if settings.old else _format_seconds(plan.due)),
         ("x-compute-characters", str(characters)),
         ("x-total-time", milliseconds),
         ("x-validation-time", "0"),
@@ -41,8 +41,8 @@ def answer_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: i
     return (*timed, *counts, *CORS)
 
 
-def _show_seconds(seconds: float) -> str:
-    """Without an exponent and without a trailing ``.0``."""
+def _format_seconds(seconds: float) -> str:
+    """Format seconds without an exponent or a trailing ``.0``."""
     return f"{seconds:.9f}".rstrip("0").rstrip(".") if seconds else "0"
 
 

@@ -1,8 +1,8 @@
-"""Pictures in a prompt, as Markdown, for models that see.
+"""Find and validate images in a prompt, written as Markdown, for vision models.
 
 Source: text-generation-inference, ``router/src/validation.rs`` (fetch_image, prepare_input) and ``router/src/lib.rs``
-(TextMessage). A model that does not see reads the Markdown as text. Nothing is fetched: what stands at a URL is
-taken to be a picture, and of one that comes along only the first bytes are looked at.
+(TextMessage). Other models read the Markdown as text. URLs are never fetched and count as valid images; of an
+embedded image only the signature is validated.
 """
 
 import base64
@@ -27,25 +27,25 @@ _SIGNATURES: Mapping[str, tuple[str, tuple[bytes, ...]]] = {
 
 
 def sees(deployment: Deployment) -> bool:
-    """The model takes pictures: its trait ``vision``."""
+    """Return whether the model accepts images: its trait ``vision``."""
     return deployment.traits.get("vision") is True
 
 
 def take_pictures(text: str) -> tuple[str, int]:
-    """A prompt without its pictures, and how many there are.
+    """Return a prompt without its images, and their number.
 
     Raises:
-        EmulatedError: one that is none.
+        EmulatedError: an image is invalid.
     """
     count = 0
     for found in _PICTURE.finditer(text):
-        _check(found[0])
+        _validate_image(found[0])
         count += 1
     return _PICTURE.sub("", text) if count else text, count
 
 
 def join_chunks(content: JSON) -> JSON:
-    """The content of a message as the template sees it: one text, its pictures in Markdown."""
+    """Return the content of a message as one text, with images as Markdown."""
     if not isinstance(content, list | tuple):
         return content
     chunks = [chunk for chunk in content if isinstance(chunk, dict)]
@@ -54,7 +54,7 @@ def join_chunks(content: JSON) -> JSON:
     )
 
 
-def _check(markdown: str) -> None:
+def _validate_image(markdown: str) -> None:
     inside = markdown[len("![](") : -1]
     if inside.startswith(("http://", "https://")):
         return
@@ -66,11 +66,11 @@ def _check(markdown: str) -> None:
         raise _refusal(f"invalid image content: {content}")
     if not parts[0].startswith("base64,"):
         raise _refusal(f"invalid image content: {parts[0]}")
-    _check_bytes(kind, _decode(parts[0].removeprefix("base64,")))
+    _validate_signature(kind, _decode(parts[0].removeprefix("base64,")))
 
 
 def _decode(text: str) -> bytes:
-    """Standard base64, whose padding must be there; the words are those of the base64 crate."""
+    """Decode standard base64 with padding; error texts are those of the base64 crate."""
     valid = _BASE64.match(text)
     end = valid.end() if valid else 0
     padding = text[end:]
@@ -79,12 +79,12 @@ def _decode(text: str) -> bytes:
         raise _refusal(f"base64 encoding is invalid: Invalid symbol {ord(text[offset])}, offset {offset}.")
     try:
         return base64.b64decode(text, validate=True)
-    except ValueError:  # it is no base64
+    except ValueError:
         raise _refusal("base64 encoding is invalid: Invalid padding") from None
 
 
-def _check_bytes(kind: str, data: bytes) -> None:
-    """The words of the image crate beyond the format's name are unverified."""
+def _validate_signature(kind: str, data: bytes) -> None:
+    """Raise if the signature is not the format's; the image crate's texts beyond its name are unverified."""
     known = _SIGNATURES.get(kind)
     if known is not None:
         name, signatures = known

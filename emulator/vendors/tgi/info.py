@@ -1,4 +1,4 @@
-"""What a server says of itself: its model, its limits, its health.
+"""Routes that report the model, the limits and the health of a server.
 
 Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
 """
@@ -13,7 +13,7 @@ from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 
 def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
-    """The one model a server holds until a scenario names others."""
+    """Return the single model a server has if the scenario names none."""
     return (
         Deployment(
             vendor="tgi",
@@ -37,14 +37,14 @@ def answer_models(request: Request, service: TgiService) -> Response:
 
 def answer_info(request: Request, service: TgiService) -> Response:
     check_ready(find_served(service))
-    described = _describe_old(service) if service.settings.old else _describe(service)
+    described = _build_old_info(service) if service.settings.old else _build_info(service)
     return Response(200, dump_json(described), JSON_HEADERS)
 
 
-def _describe(service: TgiService) -> JSON:
+def _build_info(service: TgiService) -> JSON:
     settings = service.settings
     deployment = find_served(service)
-    most, total = measure_input(settings, deployment)
+    limit, total = measure_input(settings, deployment)
     return {
         "model_id": deployment.name,
         "model_sha": settings.model_sha,
@@ -52,7 +52,7 @@ def _describe(service: TgiService) -> JSON:
         "max_concurrent_requests": settings.max_concurrent_requests,
         "max_best_of": settings.max_best_of,
         "max_stop_sequences": settings.max_stop_sequences,
-        "max_input_tokens": most,
+        "max_input_tokens": limit,
         "max_total_tokens": total,
         "validation_workers": settings.validation_workers,
         "max_client_batch_size": settings.max_client_batch_size,
@@ -63,10 +63,10 @@ def _describe(service: TgiService) -> JSON:
     }
 
 
-def _describe_old(service: TgiService) -> JSON:
+def _build_old_info(service: TgiService) -> JSON:
     settings = service.settings
     deployment = find_served(service)
-    most, total = measure_input(settings, deployment)
+    limit, total = measure_input(settings, deployment)
     return {
         "model_id": deployment.name,
         "model_sha": settings.model_sha,
@@ -76,7 +76,7 @@ def _describe_old(service: TgiService) -> JSON:
         "max_concurrent_requests": settings.max_concurrent_requests,
         "max_best_of": settings.max_best_of,
         "max_stop_sequences": settings.max_stop_sequences,
-        "max_input_length": most,
+        "max_input_length": limit,
         "max_total_tokens": total,
         "waiting_served_ratio": 1.2,
         "max_batch_total_tokens": 32000,

@@ -1,4 +1,4 @@
-"""What a body says beside its values: names that come twice, and where a value stands, as serde_json counts.
+"""Find repeated names and the positions of values in a body, counted as serde_json does.
 
 Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position).
 """
@@ -21,12 +21,12 @@ _BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"\s*")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 _WHOLE = re.compile(_SCALAR.pattern + rb'|".*"', re.DOTALL)
-_FAR = 2**16  # what is wrong after so many bytes is told without its field
+_FAR = 2**16  # bytes; for errors beyond, the message omits the field
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 
 
 class Repeating(dict[str, JSON]):
-    """An object with members of the same name; the last of each is the one to be looked up."""
+    """JSON object with repeated member names; a lookup returns the last value of a name."""
 
     def __init__(self, pairs: list[tuple[str, JSON]]) -> None:
         super().__init__(pairs)
@@ -34,10 +34,10 @@ class Repeating(dict[str, JSON]):
 
 
 def keep_repeated(body: JSON, raw: bytes) -> JSON:
-    """The body, its objects :class:`Repeating` where a name comes twice."""
-    with suppress(ValueError):  # it is nested deeper than can be written
+    """Return the body with its objects as :class:`Repeating` where a name occurs twice."""
+    with suppress(ValueError):  # nested too deep to encode
         if dump_json(body).translate(None, _BLANKS) == raw.translate(None, _BLANKS):
-            return body  # it comes out as it went in, as most do: cheaper to see than to read it again
+            return body  # nearly all bodies re-encode to themselves: cheaper to compare than to parse again
     repeats = False
 
     def keep(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
@@ -56,7 +56,7 @@ def keep_repeated(body: JSON, raw: bytes) -> JSON:
 
 
 def lead(path: Path) -> str:
-    """The path of a value as it goes before an error; the whole body has none."""
+    """Format a path as the prefix of an error message; empty for the whole body."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -64,12 +64,12 @@ def lead(path: Path) -> str:
 
 
 def place(body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = ()) -> str:
-    """``line 1 column 11``: how far the parser had read.
+    """Format how far the parser had read: ``line 1 column 11``.
 
     Args:
-        path: of the value.
-        inside: up to the end of the value; else to its start.
-        repeated: up to where the member of the value that has these names came a second time.
+        path: path of the value.
+        inside: up to the end of the value, else to its start.
+        repeated: names of one field; up to where the value has a second member of these names.
     """
     start, end = _locate(body, path)
     offset = end if inside else start
@@ -81,18 +81,18 @@ def place(body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = ()
 
 
 def end_first(body: bytes) -> int:
-    """Where the first document of several ends."""
+    """Return the offset at which the first of several documents ends."""
     return _skip(body, _next(body, 0))
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Begun:
-    """What the parser had read of a body when it met what is no JSON.
+    """State of the parser at a syntax error.
 
     Fields:
-        path: of the value it had begun.
-        whole: the values before that, every list and object closed that was still open; empty if there are none.
-        depth: how many were.
+        path: path of the value being read.
+        whole: complete values before it, with open lists and objects closed; empty if there are none.
+        depth: number of open lists and objects.
     """
 
     path: Path
@@ -100,12 +100,12 @@ class Begun:
     depth: int
 
     def is_open(self, path: Path) -> bool:
-        """The list or object there was still open."""
+        """Return whether the list or object at ``path`` was open."""
         return len(path) < self.depth and path == self.path[: len(path)]
 
 
 def find_begun(body: bytes, error: str) -> Begun:
-    """How far the parser had come, by the words of the error, or how far one cares to look."""
+    """Return how far the parser had come at ``error``, looking at the first 64 KiB only."""
     read = _find_error(body, error)
     path: list[str | int | None] = []  # a list's index; an object's key, None before its next one
     ends: list[int] = []  # of each that is open, where its last whole member ends
@@ -118,7 +118,7 @@ def find_begun(body: bytes, error: str) -> Begun:
             if not error.startswith("expected `,`") or not _WHOLE.fullmatch(text):
                 break
         if text[:1] == b'"' and before in (b"{", b",") and path and path[-1] is None:
-            path[-1] = _read_key(text)
+            path[-1] = _parse_key(text)
         elif text in (b"{", b"["):
             path.append(None if text == b"{" else 0)
             ends.append(end)
@@ -135,12 +135,12 @@ def find_begun(body: bytes, error: str) -> Begun:
 
 
 def is_far(body: bytes, error: str) -> bool:
-    """What is wrong is so far away that it is told without its field."""
+    """Return whether the error is beyond the first 64 KiB; its message then omits the field."""
     return _find_error(body, error) > _FAR
 
 
 def _find_error(body: bytes, error: str) -> int:
-    """How many bytes were read; more than are looked at, if it is not known."""
+    """Return the number of bytes read at ``error``; more than 64 KiB if unknown."""
     match = _AT.search(error)
     if match is None:
         return _FAR + 1
@@ -152,8 +152,8 @@ def _find_error(body: bytes, error: str) -> int:
     return read + (error.startswith("EOF") and "string" not in error)
 
 
-def _read_key(text: bytes) -> str | None:
-    """A key; ``None`` if it is what is wrong."""
+def _parse_key(text: bytes) -> str | None:
+    """Parse a key; ``None`` if it is invalid."""
     try:
         return str(json.loads(text))
     except ValueError:
@@ -161,7 +161,7 @@ def _read_key(text: bytes) -> str | None:
 
 
 def _ends_value(text: bytes, path: list[str | int | None]) -> bool:
-    """Whether this token, which opens nothing and is no key, ends a value; the path is then that of the next one."""
+    """Return whether the token ends a value, and move ``path`` to the next one. Keys and opening brackets end none."""
     if text in (b"}", b"]"):
         del path[-1:]
     elif not _WHOLE.fullmatch(text):
@@ -173,7 +173,7 @@ def _ends_value(text: bytes, path: list[str | int | None]) -> bool:
 
 
 def _find_second(body: bytes, start: int, names: Sequence[str]) -> int:
-    """Where the colon after the second member of these names stands, in the object that starts at ``start``."""
+    """Return the offset of the colon after the second member of these names in the object at ``start``."""
     position = _next(body, start + 1)
     seen = 0
     while position < len(body):
@@ -187,7 +187,7 @@ def _find_second(body: bytes, start: int, names: Sequence[str]) -> int:
 
 
 def _locate(body: bytes, path: Path) -> tuple[int, int]:
-    """Where a value of a valid document starts and ends."""
+    """Return the start and end offsets of a value in a valid document."""
     start = _next(body, 0)
     for step in path:
         position = _next(body, start + 1)
@@ -214,7 +214,7 @@ def _next(body: bytes, position: int) -> int:
 
 
 def _skip(body: bytes, position: int) -> int:
-    """The end of the value that starts at ``position``."""
+    """Return the end offset of the value that starts at ``position``."""
     opening = body[position : position + 1]
     if opening not in (b"{", b"["):
         match = (_STRING if opening == b'"' else _SCALAR).match(body, position)

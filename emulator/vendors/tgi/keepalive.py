@@ -1,6 +1,6 @@
-"""Comments that keep a silent stream alive.
+"""Add keep-alive comments to silent streams.
 
-Source: axum, ``axum/src/response/sse.rs`` (KeepAlive), with its defaults; its clock begins anew with every event.
+Source: axum, ``axum/src/response/sse.rs`` (KeepAlive), with its defaults; each event restarts its timer.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,11 +14,11 @@ _COMMENT = b":\n\n"
 
 
 def keep_alive(events: Iterable[Event], plan: Plan) -> Iterable[Event]:
-    """The events of a stream, and a comment wherever they leave the client waiting for long."""
-    return _comment(events) if plan.due > INTERVAL else events
+    """Return ``events`` with a comment after each 15 s without an event."""
+    return _add_comments(events) if plan.due > INTERVAL else events
 
 
-def _comment(events: Iterable[Event]) -> Iterator[Event]:
+def _add_comments(events: Iterable[Event]) -> Iterator[Event]:
     before = 0.0
     for event in events:
         due = event[0]

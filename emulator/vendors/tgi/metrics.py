@@ -1,8 +1,8 @@
-"""``GET /metrics``.
+"""Route ``GET /metrics``.
 
 Source: text-generation-inference, ``router/src/server.rs`` and ``backends/v3/src/backend.rs`` (names), and the
-buckets set up in ``router/src/server.rs``. Every request is a batch of its own: one prefill, which gives its first
-token, and a decode step for each further one.
+buckets set up in ``router/src/server.rs``. Each request counts as a batch of its own: one prefill for the first token
+and one decode step for each further token.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,27 +26,27 @@ _FAILURES = {
     "generation": ("timeout", "content_filter"),
     "incomplete": ("internal",),
 }
-_REFUSED = ("validation", "overloaded")  # before they reach a deployment, mostly
+_REFUSED = ("validation", "overloaded")  # usually before they reach a deployment
 
 
-def _split(most: int) -> Sequence[float]:
-    """Buckets up to so many tokens."""
-    return tuple(most / 100 * (step + 1) for step in range(100))
+def _split(limit: int) -> Sequence[float]:
+    """Return 100 histogram buckets up to ``limit`` tokens."""
+    return tuple(limit / 100 * (step + 1) for step in range(100))
 
 
 def answer_metrics(request: Request, service: TgiService) -> Response:
-    lines = "\n".join((*_write_requests(service), *_write_batches(service)))
+    lines = "\n".join((*_format_requests(service), *_format_batches(service)))
     return Response(200, f"{lines}\n".encode(), TEXT_HEADERS)
 
 
-def _write_requests(service: TgiService) -> Iterator[str]:
+def _format_requests(service: TgiService) -> Iterator[str]:
     metrics = service.metrics
     durations = metrics.samples("duration")
     failures = {name: sum(metrics.total("failed", error=kind) for kind in kinds) for name, kinds in _FAILURES.items()}
     refused = sum(failures[name] for name in _REFUSED) - count_calls(service, "4xx")
     yield from write_value("tgi_request_count", "counter", count_calls(service, "requests") + max(0.0, refused))
     yield from write_value("tgi_request_success", "counter", count_calls(service, "2xx"))
-    yield from _write_series("tgi_request_failure", "err", failures)
+    yield from _format_series("tgi_request_failure", "err", failures)
     for name in ("tgi_request_duration", "tgi_request_inference_duration"):
         yield from write_histogram(name, _SECONDS, durations)
     for name in _IDLE:
@@ -61,18 +61,18 @@ def _write_requests(service: TgiService) -> Iterator[str]:
         yield from write_histogram("tgi_request_skipped_tokens", total, [0.0] * len(durations))
 
 
-def _write_batches(service: TgiService) -> Iterator[str]:
-    """What passes between router and model server."""
+def _format_batches(service: TgiService) -> Iterator[str]:
+    """Yield the metrics of the model server behind the router."""
     metrics = service.metrics
     prefills = count_calls(service, "2xx")
     decodes = max(0.0, metrics.total("completion_tokens") - prefills)
     for name in ("tgi_batch_inference_count", "tgi_batch_inference_success"):
-        yield from _write_series(name, "method", {"prefill": prefills, "decode": decodes})
+        yield from _format_series(name, "method", {"prefill": prefills, "decode": decodes})
     failed = sum(metrics.total("failed", error=kind) for kind in _FAILED)
-    yield from _write_series("tgi_batch_inference_failure", "method", {"prefill": failed, "decode": 0.0})
+    yield from _format_series("tgi_batch_inference_failure", "method", {"prefill": failed, "decode": 0.0})
     joined = metrics.total("joined")
     reason = "wait_exceeded" if service.settings.old else "chunking"
-    yield from _write_series("tgi_batch_concat", "reason", {reason: joined})
+    yield from _format_series("tgi_batch_concat", "reason", {reason: joined})
     running = count_running(service)
     yield from write_value("tgi_queue_size", "gauge", count_waiting(service))
     yield from write_value("tgi_batch_current_size", "gauge", running)
@@ -80,24 +80,24 @@ def _write_batches(service: TgiService) -> Iterator[str]:
     answered = len(metrics.samples("duration"))
     yield from write_histogram("tgi_batch_next_size", _SIZES, [1.0] * answered)
     steps = {"prefill": metrics.samples("ttft"), "decode": metrics.samples("itl")}
-    yield from _write_steps("tgi_batch_inference_duration", steps)
+    yield from _format_steps("tgi_batch_inference_duration", steps)
     if not service.settings.old:
-        yield from _write_steps("tgi_batch_forward_duration", steps)
+        yield from _format_steps("tgi_batch_forward_duration", steps)
         yield from write_histogram("tgi_batch_concat_duration", _SECONDS, [0.0] * int(joined), {"method": "decode"})
         yield from write_value("tgi_batch_total_tokens", "gauge", running * service.settings.max_total_tokens)
         for name in _UNTIMED:
-            yield from _write_steps(name, {method: [0.0] * len(samples) for method, samples in steps.items()})
+            yield from _format_steps(name, {method: [0.0] * len(samples) for method, samples in steps.items()})
 
 
-def _write_series(name: str, label: str, values: Mapping[str, float]) -> Iterator[str]:
-    """A counter of several series."""
+def _format_series(name: str, label: str, values: Mapping[str, float]) -> Iterator[str]:
+    """Format a counter with several series."""
     yield f"# TYPE {name} counter"
     for value, count in values.items():
         yield f'{name}{{{label}="{value}"}} {write_number(count)}'
 
 
-def _write_steps(name: str, steps: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """A histogram by method; the decode steps of a call stand in it as their mean."""
+def _format_steps(name: str, steps: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """Format a histogram by method; the decode steps of one request count as their mean."""
     for number, (method, samples) in enumerate(steps.items()):
         lines = write_histogram(name, _SECONDS, samples, {"method": method})
         yield from islice(lines, 1 if number else 0, None)

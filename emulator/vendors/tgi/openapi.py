@@ -1,7 +1,7 @@
-"""``/docs`` and the OpenAPI document behind it: the routes of the release, and the fields their bodies may have.
+"""Routes ``/docs`` and the OpenAPI document: the routes of the release, and the fields of their bodies.
 
-Source: text-generation-inference, ``router/src/server.rs`` (ApiDoc, SwaggerUi) and ``docs/openapi.json``. The page is
-the emulator's own; of schemas only those of requests and errors are there.
+Source: text-generation-inference, ``router/src/server.rs`` (ApiDoc, SwaggerUi) and ``docs/openapi.json``. The page
+is the emulator's own; of the schemas, only those of requests and errors are included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _FAILURES: Mapping[str, tuple[str, str]] = {
     "429": ("Model is overloaded", "overloaded"),
     "500": ("Incomplete generation", "incomplete_generation"),
 }
-# Path, operation and schema of the body, as the document of each release lists them.
+# Path, operation and schema of the body, as in the document of each release.
 _OLD_POSTS: Mapping[str, tuple[str, str]] = {
     "/": ("compat_generate", "CompatGenerateRequest"),
     "/generate": ("generate", "GenerateRequest"),
@@ -47,7 +47,7 @@ def redirect_to_docs(request: Request, service: TgiService) -> Response:
 
 
 def answer_docs(request: Request, service: TgiService) -> Response:
-    """A page that lists the routes and links the document."""
+    """Return a page that lists the routes and links the document."""
     rows = "".join(
         f"<li><code>{method.upper()} {path}</code></li>"
         for path, methods in _list_paths(old=service.settings.old).items()
@@ -74,73 +74,73 @@ def answer_document(request: Request, service: TgiService) -> Response:
 
 def _list_paths(*, old: bool) -> Mapping[str, Mapping[str, JSON]]:
     posts, gets = (_OLD_POSTS, _OLD_GETS) if old else (_POSTS, _GETS)
-    paths: dict[str, Mapping[str, JSON]] = {path: {"post": _describe_post(*row)} for path, row in posts.items()}
+    paths: dict[str, Mapping[str, JSON]] = {path: {"post": _build_post(*row)} for path, row in posts.items()}
     paths.update(
-        {path: {"get": _describe(operation, {"200": {"description": "OK"}})} for path, operation in gets.items()}
+        {path: {"get": _build_operation(operation, {"200": {"description": "OK"}})} for path, operation in gets.items()}
     )
     return dict(sorted(paths.items()))
 
 
-def _describe(operation: str, responses: JSON) -> Object:
+def _build_operation(operation: str, responses: JSON) -> Object:
     return {"tags": [_TITLE], "operationId": operation, "responses": responses}
 
 
-def _describe_post(operation: str, schema: str) -> Object:
+def _build_post(operation: str, schema: str) -> Object:
     responses: dict[str, JSON] = {"200": {"description": "OK"}}
     if operation.endswith("tokenize"):
-        responses["404"] = _describe_failure("No tokenizer found", "no tokenizer")
+        responses["404"] = _build_failure("No tokenizer found", "no tokenizer")
     else:
-        responses |= {status: _describe_failure(*words) for status, words in _FAILURES.items()}
-    body: JSON = {"content": {"application/json": {"schema": _refer(schema)}}, "required": True}
-    return {**_describe(operation, responses), "requestBody": body}
+        responses |= {status: _build_failure(*words) for status, words in _FAILURES.items()}
+    body: JSON = {"content": {"application/json": {"schema": _build_ref(schema)}}, "required": True}
+    return {**_build_operation(operation, responses), "requestBody": body}
 
 
-def _describe_failure(text: str, kind: str) -> JSON:
+def _build_failure(text: str, kind: str) -> JSON:
     example = {"error": text, "error_type": kind}
     return {
         "description": text,
-        "content": {"application/json": {"schema": _refer("ErrorResponse"), "example": example}},
+        "content": {"application/json": {"schema": _build_ref("ErrorResponse"), "example": example}},
     }
 
 
-def _refer(schema: str) -> Object:
+def _build_ref(schema: str) -> Object:
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
 def _list_schemas(*, old: bool) -> Object:
     text: JSON = {"type": "string"}
-    members: Mapping[str, JSON] = {"inputs": text, "parameters": _refer("GenerateParameters")}
+    members: Mapping[str, JSON] = {"inputs": text, "parameters": _build_ref("GenerateParameters")}
     errors: Mapping[str, JSON] = {"error": text, "error_type": text}
     schemas: dict[str, JSON] = {
-        "CompatGenerateRequest": _shape({**members, "stream": {"type": "boolean"}}, "inputs"),
-        "ErrorResponse": _shape(errors, "error", "error_type"),
-        "GenerateParameters": _shape(_list_properties(Parameters, without=NEW if old else ())),
-        "GenerateRequest": _shape(members, "inputs"),
+        "CompatGenerateRequest": _build_schema({**members, "stream": {"type": "boolean"}}, "inputs"),
+        "ErrorResponse": _build_schema(errors, "error", "error_type"),
+        "GenerateParameters": _build_schema(_build_properties(Parameters, without=NEW if old else ())),
+        "GenerateRequest": _build_schema(members, "inputs"),
     }
     if not old:
         forms = ("CompatGenerateRequest", "ChatBody", "CompletionBody")
-        schemas["ChatBody"] = _shape(_list_properties(ChatBody), "messages")
-        schemas["CompletionBody"] = _shape(_list_properties(CompletionBody), "prompt")
-        schemas["SagemakerRequest"] = {"oneOf": [_refer(form) for form in forms]}
+        schemas["ChatBody"] = _build_schema(_build_properties(ChatBody), "messages")
+        schemas["CompletionBody"] = _build_schema(_build_properties(CompletionBody), "prompt")
+        schemas["SagemakerRequest"] = {"oneOf": [_build_ref(form) for form in forms]}
     return schemas
 
 
-def _shape(properties: Mapping[str, JSON], *required: str) -> Object:
-    shape: Object = {"type": "object", "properties": properties}
-    return {**shape, "required": list(required)} if required else shape
+def _build_schema(properties: Mapping[str, JSON], *required: str) -> Object:
+    schema: Object = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema
 
 
-def _list_properties(struct: type, without: Sequence[str] = ()) -> Mapping[str, JSON]:
-    """The fields of a request struct by name; those of no simple type may be anything."""
+def _build_properties(struct: type, without: Sequence[str] = ()) -> Mapping[str, JSON]:
+    """Build the properties of a request struct; fields of no simple type allow any value."""
     hints = get_type_hints(struct)
-    return {name: _describe_type(hint) for name, hint in hints.items() if name not in without}
+    return {name: _build_type(hint) for name, hint in hints.items() if name not in without}
 
 
-def _describe_type(hint: object) -> JSON:
+def _build_type(hint: object) -> JSON:
     inner = [part for part in get_args(hint) if part is not NoneType]
     if get_origin(hint) is Sequence:
-        return {"type": "array", "items": _describe_type(inner[0])}
+        return {"type": "array", "items": _build_type(inner[0])}
     if isinstance(hint, UnionType):
-        found = _describe_type(inner[0]) if len(inner) == 1 else {}
+        found = _build_type(inner[0]) if len(inner) == 1 else {}
         return {**found, "nullable": True} if found and isinstance(found, dict) else found
     return {"type": _TYPES[hint]} if hint in _TYPES else {}

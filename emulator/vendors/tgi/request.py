@@ -1,4 +1,4 @@
-"""What the router makes sure of before it generates, whatever the form of a request.
+"""Validate a prompt and its parameters before generation, for all routes.
 
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
@@ -13,18 +13,18 @@ from emulator.vendors.tgi.images import sees, take_pictures
 from emulator.vendors.tgi.sampling import check_best_of, check_sampling, samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
-_CHUNK = 1024  # tokens the router schedules at a time
-_OLD_LENGTH = 20  # max_new_tokens of 0.9.4 where the request sets none
+_CHUNK = 1024  # tokens per scheduling step of the router
+_OLD_LENGTH = 20  # default of max_new_tokens in 0.9.4
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt as the model reads it.
+    """Prompt as the model reads it.
 
     Fields:
-        count: its tokens.
-        ids: the tokens themselves, where the answer shows them.
-        media: pictures that came with it.
+        count: number of tokens.
+        ids: token ids, if the response shows them.
+        media: number of images.
     """
 
     text: str
@@ -35,11 +35,11 @@ class Prompt:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRequest:
-    """A request that passed every check.
+    """Validated request.
 
     Fields:
-        limit: most tokens of the answer.
-        sampled: the answer is not greedy.
+        limit: maximum tokens of the response.
+        sampled: decoding samples, else it is greedy.
     """
 
     prompt: Prompt
@@ -58,16 +58,16 @@ def validate(
     stream: bool,
     logprobs: bool,
 ) -> ParsedRequest:
-    """Every check of the router, in its order.
+    """Run all checks of the router, in its order.
 
     Args:
-        inputs: as sent, or a conversation in its template.
-        logprobs: the answer tells log-probabilities.
+        inputs: text as sent, or a conversation already counted.
+        logprobs: the response has log-probabilities.
     """
     settings = service.settings
     best_of = check_best_of(parameters, settings, stream=stream)
     check_sampling(parameters, best_of, settings)
-    prompt = _read_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
+    prompt = _parse_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
     limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
     sampled = samples(parameters)
     return ParsedRequest(
@@ -79,15 +79,15 @@ def validate(
     )
 
 
-def _read_prompt(service: TgiService, deployment: Deployment, inputs: str, parameters: Parameters) -> Prompt:
-    """The prompt, cut at its beginning if ``truncate`` says so."""
+def _parse_prompt(service: TgiService, deployment: Deployment, inputs: str, parameters: Parameters) -> Prompt:
+    """Parse the prompt; ``truncate`` removes tokens at its start."""
     settings = service.settings
     if not inputs:
         raise refusal("`inputs` cannot be empty", "inputs")
     truncate = parameters.truncate
     if truncate is not None and not 0 < truncate <= settings.max_input_tokens:
-        most = settings.max_input_tokens
-        raise refusal(f"`truncate` must be strictly positive and less than {most}. Given: {truncate}", "truncate")
+        limit = settings.max_input_tokens
+        raise refusal(f"`truncate` must be strictly positive and less than {limit}. Given: {truncate}", "truncate")
     inputs, media = take_pictures(inputs) if sees(deployment) else (inputs, 0)
     (count,) = service.count_prompt(CompletionRequest(prompts=(inputs,), media=media), deployment)
     shown = parameters.decoder_input_details and settings.enable_prefill_logprobs
@@ -99,18 +99,18 @@ def _read_prompt(service: TgiService, deployment: Deployment, inputs: str, param
 
 
 def measure_input(settings: TgiSettings, deployment: Deployment) -> tuple[int, int]:
-    """Most tokens of a prompt, and of prompt and answer together."""
+    """Return the maximum tokens of a prompt, and of prompt and response together."""
     total = deployment.context or settings.max_total_tokens
-    most = min(settings.max_input_tokens, total - 1) if total <= settings.max_total_tokens else total - 1
-    return most, total
+    limit = min(settings.max_input_tokens, total - 1) if total <= settings.max_total_tokens else total - 1
+    return limit, total
 
 
 def measure_limit(settings: TgiSettings, deployment: Deployment, count: int, asked: int | None) -> int:
-    """Refuse a prompt there is no room for, and say how long the answer may get.
+    """Raise if the prompt is too long; return the maximum tokens of the response.
 
-    From 2.0 on the router schedules 1024 tokens at a time, and only the first lot must fit.
+    From 2.0 on the router schedules 1024 tokens at a time, and only the first step has to fit.
     """
-    most, total = measure_input(settings, deployment)
+    prompt_limit, total = measure_input(settings, deployment)
     if asked is not None:
         wanted = asked
     elif settings.old:
@@ -124,7 +124,7 @@ def measure_limit(settings: TgiSettings, deployment: Deployment, count: int, ask
             f"Given: {count} `inputs` tokens and {first} `max_new_tokens`"
         )
         raise refusal(text, "max_new_tokens")
-    if count > most:
-        raise refusal(f"`inputs` must have less than {most} tokens. Given: {count}", "inputs")
+    if count > prompt_limit:
+        raise refusal(f"`inputs` must have less than {prompt_limit} tokens. Given: {count}", "inputs")
     bounds = [wanted, total - count, *([deployment.max_output] if deployment.max_output else [])]
     return max(1, min(bounds))

@@ -1,4 +1,4 @@
-"""Hugging Face text-generation-inference.
+"""Route table and vendor definition of Hugging Face text-generation-inference.
 
 Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
 """
@@ -38,22 +38,22 @@ _ANY_REQUEST: serde.Type[GenerateRequest | ChatBody | CompletionBody] = serde.un
 
 
 def admit(request: Request, service: TgiService) -> str:
-    """Who asks, if there is room for what is asked.
+    """Return the principal if the server has capacity.
 
     Raises:
-        EmulatedError: no credential that opens anything, or as many requests run as may.
+        EmulatedError: the credential is unknown, or ``max_concurrent_requests`` are running.
     """
     principal = authenticate(request, service)
-    most = service.settings.max_concurrent_requests
-    if request.path in _INFERENCE and request.method == "POST" and tgi.count_running(service) >= most:
-        raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": most, "queue": 0})
+    capacity = service.settings.max_concurrent_requests
+    if request.path in _INFERENCE and request.method == "POST" and tgi.count_running(service) >= capacity:
+        raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": capacity, "queue": 0})
     return principal
 
 
 def authenticate(request: Request, service: TgiService) -> str:
-    """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
+    """Return the principal; with configured keys, ``Authorization`` must be ``Bearer`` and one of them.
 
-    The whole header is compared without regard to case. 0.9.4 knows no keys.
+    The comparison ignores case. 0.9.4 has no keys.
     """
     if service.keys is None or service.settings.old or request.path not in _GUARDED:
         return "default"
@@ -66,7 +66,7 @@ def authenticate(request: Request, service: TgiService) -> str:
 
 
 def parse_invocations(request: Request, service: TgiService) -> InferenceCall:
-    """``POST /invocations``, as SageMaker sends it: the first of three forms that fits; in 0.9.4 as ``POST /``.
+    """Parse ``POST /invocations`` of SageMaker in the first of three forms that fits; in 0.9.4 as ``POST /``.
 
     Source: text-generation-inference, ``router/src/sagemaker.rs``.
     """
@@ -81,7 +81,7 @@ def parse_invocations(request: Request, service: TgiService) -> InferenceCall:
 
 
 def _since_1(parse: Parse) -> Parse:
-    """A route that 0.9.4 does not have."""
+    """Wrap the parser of a route that 0.9.4 does not have."""
 
     def parse_new(request: Request, service: TgiService) -> Parsed:
         if service.settings.old:
@@ -92,7 +92,7 @@ def _since_1(parse: Parse) -> Parse:
 
 
 def _get(path: str, parse: Parse) -> tuple[Endpoint[TgiSettings, None], ...]:
-    """A GET route also answers HEAD."""
+    """Return the endpoints of a GET route, which also answers HEAD."""
     return tuple(Endpoint(method=method, path=path, parse=parse, is_public=True) for method in ("GET", "HEAD"))
 
 

@@ -1,4 +1,4 @@
-"""How tokens are chosen: the router's checks of the fields that say so, in its order.
+"""Validate the sampling fields in the router's order, and build the sampling.
 
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
@@ -13,7 +13,7 @@ from emulator.vendors.tgi.settings import TgiSettings
 
 
 def check_best_of(parameters: Parameters, settings: TgiSettings, *, stream: bool) -> int:
-    """How many answers to make; a stream has but one."""
+    """Return the number of choices to generate; raise if it is invalid. A stream has exactly one."""
     best_of = 1 if parameters.best_of is None else parameters.best_of
     if stream:
         if best_of != 1:
@@ -30,12 +30,12 @@ def check_best_of(parameters: Parameters, settings: TgiSettings, *, stream: bool
     return max(1, best_of)
 
 
-def _asks_sampling(p: Parameters) -> bool:
+def _has_sampling(p: Parameters) -> bool:
     return p.do_sample or any([value is not None for value in (p.temperature, p.top_k, p.top_p, p.typical_p)])
 
 
 def samples(p: Parameters) -> bool:
-    """The model server samples only where a field differs from what means no sampling."""
+    """Return whether the model server samples: a field has a value other than that of greedy decoding."""
     unit = (None, 1.0)
     return (
         p.do_sample
@@ -46,7 +46,7 @@ def samples(p: Parameters) -> bool:
     )
 
 
-# Bounds of what rounds to 0, to 1 and to 2 in single precision, which is what the router compares.
+# Bounds of the values that round to 0, 1 and 2 in single precision, as the router compares them.
 _ZERO = 2.0**-150
 _ONE = 1.0 - 2.0**-25
 _TWO = 2.0 + 2.0**-23
@@ -62,12 +62,12 @@ _CHECKS: Sequence[tuple[str, Callable[[Parameters], float | None], Callable[[flo
 
 
 def check_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) -> None:
-    if best_of > 1 and not _asks_sampling(parameters):
+    if best_of > 1 and not _has_sampling(parameters):
         raise refusal("you must use sampling when `best_of` is > 1", "best_of")
-    for name, read, fits, words in _CHECKS:
-        value = read(parameters)
+    for name, get, fits, text in _CHECKS:
+        value = get(parameters)
         if value is not None and not fits(value):
-            raise refusal(f"`{name}` {words}", name)
+            raise refusal(f"`{name}` {text}", name)
     stops = len(parameters.stop)
     if stops > settings.max_stop_sequences:
         raise refusal(f"`stop` supports up to {settings.max_stop_sequences} stop sequences. Given: {stops}", "stop")
@@ -80,7 +80,7 @@ def check_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) 
 
 
 def shape_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled: bool, logprobs: bool) -> Sampling:
-    """The sampling of an answer of at most ``limit`` tokens; ``logprobs``: it tells log-probabilities."""
+    """Build the sampling of at most ``limit`` tokens; ``logprobs``: the response has log-probabilities."""
     return Sampling(
         max_tokens=limit,
         greedy=not sampled or parameters.top_k == 1,

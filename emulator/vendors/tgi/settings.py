@@ -1,4 +1,4 @@
-"""What a scenario may switch in TGI: its release, and the launcher's limits."""
+"""Scenario settings of TGI: its release, and the limits of the launcher."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -26,7 +26,7 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
 
 
 class TgiSettings(VendorSettings):
-    """``vendors.tgi``: a release, and switches that win over it; names and defaults are the launcher's."""
+    """Section ``vendors.tgi``: a release, and switches that override it; names and defaults are the launcher's."""
 
     profile: Literal["3", "0.9.4"] = Field(default="3", description="the release whose wire is spoken: 3 or 0.9.4")
     version: str = Field(default="3.3.7", description="version that /info and system_fingerprint tell")
@@ -53,7 +53,7 @@ class TgiSettings(VendorSettings):
     @model_validator(mode="before")
     @classmethod
     def _resolve(cls, values: JSON) -> JSON:
-        """Fill in what the release says and the scenario does not."""
+        """Fill in the release's values for absent switches."""
         if not isinstance(values, dict):
             return values
         profile = values.get("profile", "3")
@@ -61,12 +61,12 @@ class TgiSettings(VendorSettings):
 
     @property
     def old(self) -> bool:
-        """The wire of 0.9.4."""
+        """Return whether responses follow 0.9.4."""
         return self.profile == "0.9.4"
 
     @property
     def echoes(self) -> bool:
-        """``return_full_text`` of ``POST /`` where the request does not say.
+        """Return the default of ``return_full_text`` of ``POST /``.
 
         An unknown tag counts as text generation from 1.0 on, and did not before.
         """

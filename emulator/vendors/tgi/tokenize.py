@@ -1,4 +1,4 @@
-"""``POST /tokenize`` and ``POST /chat_tokenize``: texts as tokens, with their places.
+"""Routes ``POST /tokenize`` and ``POST /chat_tokenize``: tokens of a text, with their positions.
 
 Source: text-generation-inference, ``router/src/server.rs``.
 """
@@ -15,25 +15,25 @@ from emulator.vendors.tgi.settings import TgiService
 
 
 def answer_tokenize(request: Request, service: TgiService) -> Response:
-    """``POST /tokenize``: every token of ``inputs``."""
+    """Handle ``POST /tokenize``: return every token of ``inputs``."""
     body = serde.read(request, PLAIN)
-    return _answer(_list_tokens(service, body.inputs))
+    return _respond(_build_tokens(service, body.inputs))
 
 
 def answer_chat_tokenize(request: Request, service: TgiService) -> Response:
-    """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
+    """Handle ``POST /chat_tokenize``: return a conversation in the emulator's own template, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
-    tokens = _list_tokens(service, text)
-    return _answer({"tokenize_response": tokens, "templated_text": text})
+    tokens = _build_tokens(service, text)
+    return _respond({"tokenize_response": tokens, "templated_text": text})
 
 
-def _answer(value: JSON) -> Response:
+def _respond(value: JSON) -> Response:
     return Response(200, dump_json(value), JSON_HEADERS)
 
 
-def _list_tokens(service: TgiService, text: str) -> list[JSON]:
-    """Each token with where it starts and stops, in bytes; a begin-of-sequence token stands at 0.
+def _build_tokens(service: TgiService, text: str) -> list[JSON]:
+    """Return each token with its start and stop in bytes; a begin-of-sequence token is at 0.
 
     Source: text-generation-inference, ``router/src/server.rs``, encoding_to_tokens.
     """

@@ -1,4 +1,4 @@
-"""``tools`` and ``tool_choice``, and calls of tools in earlier turns.
+"""Declare ``tools``, ``tool_choice`` and the tool calls of earlier turns.
 
 Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/tool_grammar.rs``.
 """
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @fast_dataclass(frozen=True, slots=True)
 class NamedTool:
-    """``tool_choice`` as an object that names a tool."""
+    """``tool_choice`` object with the name of a tool."""
 
     name: str
 
@@ -28,7 +28,7 @@ def _take_function(function: T, **others: object) -> T:
     return function
 
 
-def _make_tool(name: str, arguments: JSON, description: str | None = None) -> Tool:
+def _build_tool(name: str, arguments: JSON, description: str | None = None) -> Tool:
     parameters = arguments if isinstance(arguments, dict) else None
     return Tool(name=name, description=description or "", parameters=parameters)
 
@@ -43,8 +43,8 @@ _FUNCTION = serde.struct(
 )
 
 
-def _function(value: JSON) -> serde.Members:
-    """``FunctionDefinition``: ``arguments``, which may be called ``parameters``."""
+def _parse_function(value: JSON) -> serde.Members:
+    """Parse ``FunctionDefinition``; ``parameters`` is an alias of ``arguments``."""
     if isinstance(value, dict) and "parameters" in value:
         if "arguments" in value:
             raise serde.Mismatch("duplicate field `arguments`", repeated=("arguments", "parameters"))
@@ -52,7 +52,7 @@ def _function(value: JSON) -> serde.Members:
     return _FUNCTION(value)
 
 
-_TOOL = serde.build(_make_tool, _function)
+_TOOL = serde.build(_build_tool, _parse_function)
 _NAME = serde.build(NamedTool, serde.struct("FunctionName", (Field("name", serde.string, required=True),)))
 TOOL: serde.Type[Tool] = serde.build(
     _take_function,
@@ -63,7 +63,7 @@ TOOL_CALL = serde.struct(
     (
         Field("id", serde.string, required=True),
         Field("type", serde.string, required=True),
-        Field("function", _function, required=True),
+        Field("function", _parse_function, required=True),
     ),
 )
 _TYPED_CHOICE: serde.Type[NamedTool] = serde.build(
@@ -75,7 +75,7 @@ TOOL_CHOICE: serde.Type[str | NamedTool | None] = serde.untagged(
 
 
 def read_tool_choice(choice: str | NamedTool | None, *, offered: bool) -> tuple[ToolChoice, str | None]:
-    """Any other string is the name of a tool."""
+    """Return the tool choice and the chosen tool; a string that is no keyword is the name of a tool."""
     if not offered or choice == "none":
         return "none", None
     if choice is None or choice == "auto":

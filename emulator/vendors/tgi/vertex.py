@@ -1,4 +1,4 @@
-"""``POST /vertex``, as Vertex AI sends it: several requests in one, and their texts.
+"""Parse ``POST /vertex`` of Vertex AI, several requests in one, and render their texts.
 
 Source: text-generation-inference, ``router/src/vertex.rs``.
 """
@@ -16,7 +16,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import check_ready, serves
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
-from emulator.vendors.tgi.chat.parse import constrain, read_ask, read_parameters
+from emulator.vendors.tgi.chat.parse import build_parameters, build_request, constrain
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
@@ -27,7 +27,7 @@ from emulator.vendors.tgi.settings import TgiService
 
 @fast_dataclass(frozen=True, slots=True)
 class VertexInstance:
-    """``GenerateVertexInstance``: of the parameters only length and seed have a say."""
+    """``GenerateVertexInstance``; of the parameters only length and seed take effect."""
 
     inputs: str
     parameters: Parameters | None = None
@@ -56,60 +56,61 @@ VERTEX_REQUEST = serde.build(
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """One instance, ready to be asked; ``prompt``: its text."""
+class _Instance:
+    """Validated instance; ``prompt``: its text."""
 
-    ask: InferenceRequest
+    request: InferenceRequest
     prompt: str
     valid: ParsedRequest
 
 
 def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
-    """One call for all instances; several are answered as so many prompts, a conversation as its text."""
+    """Build one call for all instances; of several, each counts as one prompt, a conversation as its text."""
     instances = serde.read(request, VERTEX_REQUEST).instances
     if not instances:
         text = "Input validation error"
         raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
     deployment = check_ready(serves(tuple(service.deployments.values())))
-    parts = [_read(instance, service, deployment) for instance in instances]
+    parts = [_validate_instance(instance, service, deployment) for instance in instances]
     limits = tuple([part.valid.limit for part in parts])
-    ask = parts[0].ask
+    generation = parts[0].request
     if len(parts) > 1:
         sampling = replace(parts[0].valid.sampling, max_tokens=max(limits))
-        ask = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
+        generation = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
     return InferenceCall(
         deployment=deployment,
-        request=ask,
+        request=generation,
         codec=VertexCodec(),
         prompt_tokens=tuple([part.valid.prompt.count for part in parts]),
         repeatable=True,
     )
 
 
-def _read(instance: VertexInstance | ChatBody, service: TgiService, deployment: Deployment) -> _Part:
-    """An instance whose request must be taken as a whole, but whose generation fails in the same words whatever it is.
+def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService, deployment: Deployment) -> _Instance:
+    """Validate an instance; each error of its generation has the same text.
 
     Raises:
-        EmulatedError: 500 for what the router would refuse.
+        EmulatedError: 500 for any error of the router's checks.
     """
     if isinstance(instance, VertexInstance):
-        given = instance.parameters or Parameters()
+        values = instance.parameters or Parameters()
         parameters = Parameters(
             do_sample=True,
-            max_new_tokens=given.max_new_tokens,
-            seed=given.seed,
+            max_new_tokens=values.max_new_tokens,
+            seed=values.seed,
             details=True,
             decoder_input_details=True,
         )
-        valid = _validate(service, deployment, instance.inputs, parameters)
-        return _Part(CompletionRequest(prompts=(valid.prompt.text,), sampling=valid.sampling), valid.prompt.text, valid)
-    ask = read_ask(instance, pictures=sees(deployment))
-    prompt = Prompt(text="", count=service.count_chat(ask.messages, ask.tools, deployment))
-    valid = _validate(service, deployment, prompt, read_parameters(instance))
-    return _Part(constrain(ask, valid), "\n".join(message.text for message in ask.messages), valid)
+        valid = _validate_parameters(service, deployment, instance.inputs, parameters)
+        request = CompletionRequest(prompts=(valid.prompt.text,), sampling=valid.sampling)
+        return _Instance(request, valid.prompt.text, valid)
+    chat = build_request(instance, pictures=sees(deployment))
+    prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment))
+    valid = _validate_parameters(service, deployment, prompt, build_parameters(instance))
+    return _Instance(constrain(chat, valid), "\n".join(message.text for message in chat.messages), valid)
 
 
-def _validate(
+def _validate_parameters(
     service: TgiService, deployment: Deployment, inputs: str | Prompt, parameters: Parameters
 ) -> ParsedRequest:
     try:
@@ -120,10 +121,10 @@ def _validate(
 
 @fast_dataclass(frozen=True, slots=True)
 class VertexCodec:
-    """Words the texts of all instances."""
+    """Codec of the texts of all instances."""
 
     def render(self, plan: Plan, request: Request) -> Response:
         return Response(200, dump_json({"predictions": [choice.text() for choice in plan.choices]}), JSON_HEADERS)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        raise AssertionError("nothing of it streams")
+        raise AssertionError("/vertex does not stream")

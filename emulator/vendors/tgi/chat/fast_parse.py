@@ -1,4 +1,4 @@
-"""The usual chat request: what is left to be read of it."""
+"""Fast parser of common chat requests."""
 
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
@@ -7,7 +7,7 @@ from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.fast_parse import Samplings, has_each_key_once, read_body, read_limit, read_texts
 from emulator.protocols.tgi import find_served, serves
 from emulator.vendors.tgi.chat.fields import ChatBody
-from emulator.vendors.tgi.chat.parse import read_parameters
+from emulator.vendors.tgi.chat.parse import build_parameters
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.images import sees
@@ -15,22 +15,22 @@ from emulator.vendors.tgi.request import measure_limit
 from emulator.vendors.tgi.sampling import samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService
 
-_USUAL = read_parameters(ChatBody(messages=()))
-_SAMPLINGS = Samplings(shape_sampling(_USUAL, 1, 1, sampled=samples(_USUAL), logprobs=False))
+_DEFAULTS = build_parameters(ChatBody(messages=()))
+_SAMPLINGS = Samplings(shape_sampling(_DEFAULTS, 1, 1, sampled=samples(_DEFAULTS), logprobs=False))
 
 
 def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
-    """The call that :func:`emulator.vendors.tgi.chat.parse.parse_chat` would make of a usual request."""
+    """Return the call :func:`~emulator.vendors.tgi.chat.parse.parse_chat` would build, or ``None`` to use that."""
     settings = service.settings
     body = None if settings.old or request.headers.get("Content-Type") != "application/json" else read_body(request)
-    said = () if body is None else read_texts(body)
-    if body is None or not said or not has_each_key_once(request.body, len(body) + 2 * len(said)):
+    messages = () if body is None else read_texts(body)
+    if body is None or not messages or not has_each_key_once(request.body, len(body) + 2 * len(messages)):
         return None
     wanted, stream, model = read_limit(body), body.get("stream", False), str(body.get("model", "tgi"))
     deployment = serves(tuple(service.deployments.values()), model)
     if wanted is None or type(stream) is not bool or deployment.state != "ready" or sees(deployment):
         return None
-    count, language = service.count_texts(said, deployment)
+    count, language = service.count_texts(messages, deployment)
     try:
         limit = measure_limit(settings, deployment, count, wanted or None)
     except EmulatedError:
@@ -40,12 +40,17 @@ def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
         model=find_served(service).name if model == "tgi" else model,
         prompt_tokens=count,
         limit=limit,
-        characters=sum([len(message.text) for message in said]),
+        characters=sum([len(message.text) for message in messages]),
         usage=False,
         logprobs=False,
         top=0,
         call_id="0",
     )
     return InferenceCall(
-        deployment, ChatRequest(said, _SAMPLINGS[limit], language=language), ChatCodec(options), stream, (count,), True
+        deployment,
+        ChatRequest(messages, _SAMPLINGS[limit], language=language),
+        ChatCodec(options),
+        stream,
+        (count,),
+        True,
     )

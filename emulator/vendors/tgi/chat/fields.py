@@ -1,4 +1,4 @@
-"""Bodies of ``POST /v1/chat/completions``: fields, types and defaults.
+"""Declare the body of ``POST /v1/chat/completions``: fields, types and defaults.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest).
 """
@@ -24,7 +24,7 @@ class StreamOptions:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatBody:
-    """``ChatBody``; ``messages`` are as they were sent."""
+    """Fields of ``ChatBody``; ``messages`` stay JSON."""
 
     model: str | None = None
     messages: Sequence[Object]
@@ -80,8 +80,8 @@ _MEMBERS = serde.build(
 )
 
 
-def _read_chat(value: JSON) -> ChatBody:
-    """``ChatBody``, whose field ``max_tokens`` has two names."""
+def _parse_chat(value: JSON) -> ChatBody:
+    """Parse ``ChatBody``; ``max_completion_tokens`` counts as a second ``max_tokens``."""
     if not isinstance(value, dict) or not value.keys() >= set(_NAMES):
         return _MEMBERS(value)
     before: Object = {}
@@ -93,4 +93,4 @@ def _read_chat(value: JSON) -> ChatBody:
     raise serde.Mismatch("duplicate field `max_tokens`", repeated=_NAMES)
 
 
-CHAT_REQUEST: serde.Type[ChatBody] = _read_chat
+CHAT_REQUEST: serde.Type[ChatBody] = _parse_chat

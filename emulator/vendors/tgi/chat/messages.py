@@ -1,4 +1,4 @@
-"""``messages`` of a chat: a role, and either content or tool calls.
+"""Validate ``messages`` of a chat: a role, and either content or tool calls.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (Message).
 """
@@ -16,14 +16,14 @@ _CHUNKS = {
 }
 
 
-def _chunk(value: JSON) -> serde.Members:
+def _parse_chunk(value: JSON) -> serde.Members:
     kind = value.get("type") if isinstance(value, dict) else None
     if kind not in ("text", "image_url"):
         raise serde.Mismatch("data did not match any variant of untagged enum MessageContent")
     return _CHUNKS[kind](value)
 
 
-_CONTENT: serde.Type[object] = serde.untagged("MessageContent", serde.string, serde.sequence(_chunk))
+_CONTENT: serde.Type[object] = serde.untagged("MessageContent", serde.string, serde.sequence(_parse_chunk))
 _MESSAGE = serde.struct(
     "Message", (Field("role", serde.string, required=True), Field("name", serde.option(serde.string)))
 )
@@ -35,7 +35,7 @@ _BODY = serde.untagged(
 
 
 def message(value: JSON) -> Object:
-    """``Message`` as it was sent; calls that stand beside content are not looked at, and left out."""
+    """Validate one message and return it; tool calls next to content are neither validated nor kept."""
     found = value if isinstance(value, dict) else {}
     plain = isinstance(found.get("role"), str) and isinstance(found.get("content"), str)
     if not plain or "name" in found or isinstance(found, Repeating):

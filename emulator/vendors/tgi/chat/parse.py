@@ -1,4 +1,4 @@
-"""``POST /v1/chat/completions``: from the wire to a call.
+"""Parse ``POST /v1/chat/completions`` requests.
 
 Source: text-generation-inference, ``router/src/server.rs`` and ``router/src/infer/tool_grammar.rs``.
 """
@@ -29,28 +29,28 @@ def parse_chat(request: Request, service: TgiService) -> InferenceCall:
 
 
 def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
-    """A read :data:`CHAT_REQUEST`."""
+    """Build the call of a parsed :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
-    ask = read_ask(body, pictures=sees(deployment))
-    count = service.count_chat(ask.messages, ask.tools, deployment)
+    chat = build_request(body, pictures=sees(deployment))
+    count = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
-    valid = validate(service, deployment, prompt, read_parameters(body), stream=body.stream, logprobs=logprobs)
+    valid = validate(service, deployment, prompt, build_parameters(body), stream=body.stream, logprobs=logprobs)
     options = ChatOptions(
         settings=service.settings,
         model=find_served(service).name if model is None or model == "tgi" else model,
         prompt_tokens=count,
         limit=valid.limit,
-        characters=sum([len(message.text) for message in ask.messages]),
+        characters=sum([len(message.text) for message in chat.messages]),
         usage=body.stream_options.include_usage,
         logprobs=logprobs,
         top=body.top_logprobs or 0,
-        call_id=_next_call_id(ask.messages),
+        call_id=_next_call_id(chat.messages),
     )
     return InferenceCall(
         deployment=deployment,
-        request=constrain(ask, valid),
+        request=constrain(chat, valid),
         codec=ChatCodec(options),
         stream=body.stream,
         prompt_tokens=(count,),
@@ -58,8 +58,8 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     )
 
 
-def read_ask(body: ChatBody, *, pictures: bool) -> ChatRequest:
-    """The conversation; ``pictures``: its model sees them."""
+def build_request(body: ChatBody, *, pictures: bool) -> ChatRequest:
+    """Build the conversation; ``pictures``: the model accepts images."""
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
     tools = tuple(body.tools or ())
@@ -67,15 +67,15 @@ def read_ask(body: ChatBody, *, pictures: bool) -> ChatRequest:
     if name is not None and all(tool.name != name for tool in tools):
         raise tool_refusal(f"Tool with name {name} not found")
     return ChatRequest(
-        messages=tuple([_read_message(message, pictures=pictures) for message in body.messages]),
+        messages=tuple([_parse_message(message, pictures=pictures) for message in body.messages]),
         tools=tools if choice != "none" else (),
         tool_choice=choice,
         tool_name=name,
     )
 
 
-def _read_message(message: Object, *, pictures: bool) -> Message:
-    """One turn as the template sees it; a model that does not see reads where its pictures are."""
+def _parse_message(message: Object, *, pictures: bool) -> Message:
+    """Parse one message; without ``pictures``, image parts become Markdown text."""
     content = message.get("content")
     if not isinstance(content, str):
         message = {**message, "content": join_chunks(content)}
@@ -86,8 +86,8 @@ def _read_message(message: Object, *, pictures: bool) -> Message:
     return replace(found, text=text, media=media)
 
 
-def read_parameters(body: ChatBody) -> Parameters:
-    """The parameters of generation that the request stands for; only temperature 0 is greedy."""
+def build_parameters(body: ChatBody) -> Parameters:
+    """Build the equivalent parameters of generation; only temperature 0 is greedy."""
     return Parameters(
         temperature=body.temperature or None,
         do_sample=body.temperature != 0.0,
@@ -102,27 +102,27 @@ def read_parameters(body: ChatBody) -> Parameters:
     )
 
 
-def constrain(ask: ChatRequest, valid: ParsedRequest) -> InferenceRequest:
-    """The ask with its sampling and the form its answer must have."""
+def constrain(chat: ChatRequest, valid: ParsedRequest) -> InferenceRequest:
+    """Return the request with its sampling and grammar."""
     grammar = valid.grammar
     if grammar is not None and grammar.bare:
-        prompt = "\n".join(message.text for message in ask.messages)
+        prompt = "\n".join(message.text for message in chat.messages)
         return CompletionRequest(
             prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True
         )
     return ChatRequest(
-        messages=ask.messages,
+        messages=chat.messages,
         sampling=valid.sampling,
-        tools=ask.tools,
-        tool_choice=ask.tool_choice,
-        tool_name=ask.tool_name,
+        tools=chat.tools,
+        tool_choice=chat.tool_choice,
+        tool_name=chat.tool_name,
         format="text" if grammar is None else "json_schema",
         schema=None if grammar is None else grammar.schema,
     )
 
 
 def _next_call_id(messages: Sequence[Message]) -> str | None:
-    """Call ids count up from 0 through a conversation; after an id of another kind comes a UUID: ``None``."""
+    """Return the next call id: one above the highest; ``None``, a UUID, if an earlier id is not a number."""
     ids = [call.id for message in messages for call in message.tool_calls]
     if not ids:
         return "0"

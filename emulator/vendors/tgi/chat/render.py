@@ -1,4 +1,4 @@
-"""Answers of ``/v1/chat/completions`` in one piece.
+"""Render non-streaming responses of ``/v1/chat/completions``.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion) and ``router/src/chat.rs``.
 """
@@ -20,12 +20,12 @@ _PLAIN = (
     b'"message":{"role":"assistant","content":%b},"logprobs":null,"finish_reason":"%b"}],'
     b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}'
 )
-CALL_ID = "0"  # of a call in an answer in one piece, whatever came before
+CALL_ID = "0"  # constant in non-streaming responses
 
 
 @fast_dataclass(frozen=True, slots=True)
 class ChatCodec:
-    """Words the answer to one chat request."""
+    """Codec of chat completions."""
 
     options: ChatOptions
 
@@ -34,10 +34,10 @@ class ChatCodec:
         choice = plan.choices[0]
         headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
         if is_plain_text(plan) and not options.logprobs:
-            return Response(200, _fill(plan, options), headers)
+            return Response(200, _encode_plain(plan, options), headers)
         row: JSON = {
             "index": 0,
-            "message": _shape_message(choice),
+            "message": _build_message(choice),
             "logprobs": shape_logprobs(choice.logprobs or (), options.top) if options.logprobs else None,
             "finish_reason": name_finish(choice, options.limit),
         }
@@ -50,8 +50,8 @@ class ChatCodec:
         return StreamingResponse(keep_alive(stream_chat(plan, self.options), plan), headers)
 
 
-def _fill(plan: Plan, options: ChatOptions) -> bytes:
-    """The answer of one text, and nothing else."""
+def _encode_plain(plan: Plan, options: ChatOptions) -> bytes:
+    """Encode a response with a single text choice from a template."""
     choice = plan.choices[0]
     prompt, completion = report_counts(plan, options.prompt_tokens, choice.count)
     return _PLAIN % (
@@ -66,17 +66,17 @@ def _fill(plan: Plan, options: ChatOptions) -> bytes:
     )
 
 
-def _shape_message(choice: Choice) -> JSON:
-    said = collect_message(choice)
-    if not said.calls:
-        return {"role": "assistant", "content": said.text + said.refusal}
-    call = said.calls[0]
+def _build_message(choice: Choice) -> JSON:
+    collected = collect_message(choice)
+    if not collected.calls:
+        return {"role": "assistant", "content": collected.text + collected.refusal}
+    call = collected.calls[0]
     function: JSON = {"description": None, "name": call.name, "arguments": _compact(call.arguments)}
     return {"role": "assistant", "tool_calls": [{"id": CALL_ID, "type": "function", "function": function}]}
 
 
 def _compact(arguments: str) -> str:
-    """Arguments as the router writes them again; what is no JSON stays."""
+    """Return the arguments as the router re-encodes them; invalid JSON is unchanged."""
     try:
         return dump_text(parse_json(arguments))
     except ValueError:

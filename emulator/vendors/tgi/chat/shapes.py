@@ -1,4 +1,4 @@
-"""What chat answers are made of, in one piece or chunk by chunk.
+"""JSON objects shared by streaming and non-streaming chat responses.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCompletionChunk).
 """
@@ -15,14 +15,14 @@ from emulator.vendors.tgi.settings import TgiSettings
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """How the answer to one chat request is worded.
+    """Render options of one chat request.
 
     Fields:
-        limit: most tokens of the answer; one that reaches it reports ``length``.
-        characters: of all messages.
-        usage: a stream ends with a chunk of token counts.
-        top: likeliest tokens listed beside each token.
-        call_id: of a streamed tool call; ``None``: one is drawn.
+        limit: maximum tokens of the response; one that reaches it reports ``length``.
+        characters: number of characters of all messages.
+        usage: the stream ends with a chunk of token counts.
+        top: number of alternatives listed for each token.
+        call_id: id of a streamed tool call; ``None``: draw one.
     """
 
     settings: TgiSettings
@@ -37,13 +37,13 @@ class ChatOptions:
 
 
 def name_finish(choice: Choice, limit: int) -> str:
-    """``finish_reason`` as OpenAI calls the end of a sequence; a stop string keeps TGI's word."""
+    """Return OpenAI's ``finish_reason``; ``stop_sequence`` of a stop string keeps TGI's name."""
     name = finish_reason(choice, limit)
     return "stop" if name == "eos_token" else name
 
 
 def shape_head(plan: Plan, options: ChatOptions, kind: str) -> Object:
-    """The members an answer and each of its chunks begin with."""
+    """Build the first members of each response and chunk."""
     return {
         "object": kind,
         "id": "",
@@ -66,5 +66,5 @@ def shape_logprobs(entries: Sequence[Logprob], top: int) -> JSON:
 
 
 def _shape_logprob(entry: Logprob, top: int) -> JSON:
-    tops: list[JSON] = [{"token": text, "logprob": weight} for text, weight in entry.top[:top]]
+    tops: list[JSON] = [{"token": text, "logprob": logprob} for text, logprob in entry.top[:top]]
     return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}

@@ -1,8 +1,8 @@
-"""Answers of ``/v1/chat/completions``, chunk by chunk.
+"""Render streaming responses of ``/v1/chat/completions``.
 
 Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletionChunk) and ``router/src/chat.rs``. The model
-writes a call as JSON and the router passes its arguments on as they come; where the finish reason of a streamed call
-stands is unverified.
+writes a call as JSON and the router forwards its arguments in chunks; the place of the finish reason of a streamed
+call is unverified.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_cha
 
 
 def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
-    """One chunk a token; of an answer with tool calls, the first call alone."""
+    """Yield one chunk per token; of a response with tool calls, only the first call."""
     choice = plan.choices[0]
     head = b"data: %b," % dump_json(shape_head(plan, options, "chat.completion.chunk"))[:-1]
     call = None if is_only(choice) else _find_call(choice)
@@ -38,10 +38,10 @@ def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
         counts = b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_chat_usage(plan, options)))
         ending.insert(0, (due, counts, 0, USAGE))
     if call is None:
-        weighed = options.logprobs and choice.logprobs
+        has_logprobs = options.logprobs and choice.logprobs
         return (
-            chain(_weigh_text(choice, head, options), ending)
-            if weighed
+            chain(_stream_logprobs(choice, head, options), ending)
+            if has_logprobs
             else _stream_text(choice, head, options, ending)
         )
     call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
@@ -72,8 +72,8 @@ def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequ
     )
 
 
-def _weigh_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
-    """The same with log-probabilities."""
+def _stream_logprobs(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
+    """Yield a text with log-probabilities."""
     total = choice.count
     for number, entry in enumerate(choice.logprobs or (), 1):
         finish, mark = (quote(name_finish(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
@@ -82,7 +82,7 @@ def _weigh_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[E
 
 
 def _find_call(choice: Choice) -> tuple[ToolCallStarted, TextRun] | None:
-    """The first tool call and its arguments."""
+    """Find the first tool call and its arguments."""
     for opened, run in pairwise(iterate_choice(choice)):
         if isinstance(opened, ToolCallStarted) and isinstance(run, TextRun):
             return opened, run
@@ -98,13 +98,13 @@ _CALL_CHUNK = (
 def _stream_call(
     choice: Choice, opened: ToolCallStarted, run: TextRun, head: bytes, call_id: bytes, limit: int
 ) -> Iterator[Event]:
-    """The tool's name comes with the opening brace, the rest of the arguments token by token."""
+    """Yield a tool call: the name with the opening brace, then the arguments by token."""
     start = run.start
     if start >= len(choice.tokens):
         return
     texts = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : run.end]]
     while len(texts) > 1 and not texts[-1]:
-        texts.pop()  # the end of the sequence
+        texts.pop()  # the end-of-sequence token has no text
     named = _CALL_CHUNK % (head, call_id, quote(opened.name), quote("{"), _NULL)
     yield opened.due, named, start if texts[0] else start + 1, PLAIN
     for position, text in enumerate(texts[:-1], start):

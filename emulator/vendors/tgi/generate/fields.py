@@ -1,4 +1,4 @@
-"""Bodies of ``POST /``, ``/generate`` and ``/generate_stream``: fields, types and defaults.
+"""Declare the bodies of ``POST /``, ``/generate`` and ``/generate_stream``: fields, types and defaults.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
@@ -14,7 +14,7 @@ from emulator.vendors.tgi.grammar import GrammarType, grammar_type
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """``GenerateParameters``: how to generate; requests in OpenAI's form come down to it."""
+    """Fields of ``GenerateParameters``; OpenAI-style requests are converted to it."""
 
     best_of: int | None = None
     temperature: float | None = None
@@ -39,7 +39,7 @@ class Parameters:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
-    """``GenerateRequest``, and with ``stream`` ``CompatGenerateRequest``."""
+    """Fields of ``GenerateRequest`` and, with ``stream``, of ``CompatGenerateRequest``."""
 
     inputs: str
     parameters: Parameters
@@ -67,27 +67,27 @@ _PARAMETERS: Sequence[Field] = (
     Field("grammar", serde.option(grammar_type)),
     Field("adapter_id", serde.option(serde.string)),
 )
-NEW = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields that came after 0.9.4
+NEW = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields added after 0.9.4
 _OLD_PARAMETERS = tuple(
     Field(f.name, serde.u32) if f.name == "max_new_tokens" else f for f in _PARAMETERS if f.name not in NEW
 )
 
 
-def _build(fields: Sequence[Field]) -> serde.Type[Parameters]:
+def _build_type(fields: Sequence[Field]) -> serde.Type[Parameters]:
     return serde.build(Parameters, serde.struct("GenerateParameters", fields, flat=True))
 
 
-def _request(name: str, parameters: Sequence[Field], *, stream: bool, sample: bool) -> serde.Type[GenerateRequest]:
-    """A request struct; ``sample``: ``do_sample`` where there are no parameters at all."""
-    fields = [Field("inputs", serde.string, required=True), Field("parameters", _build(parameters))]
+def _request_type(name: str, parameters: Sequence[Field], *, stream: bool, sample: bool) -> serde.Type[GenerateRequest]:
+    """Return the type of a request; ``sample``: ``do_sample`` if there are no parameters."""
+    fields = [Field("inputs", serde.string, required=True), Field("parameters", _build_type(parameters))]
     if stream:
         fields.append(Field("stream", serde.boolean))
     make = partial(GenerateRequest, parameters=Parameters(do_sample=sample))
     return serde.build(make, serde.struct(name, fields, flat=True))
 
 
-PARAMETERS = _build(_PARAMETERS)
-COMPAT = _request("CompatGenerateRequest", _PARAMETERS, stream=True, sample=True)
-PLAIN = _request("GenerateRequest", _PARAMETERS, stream=False, sample=True)
-OLD_COMPAT = _request("CompatGenerateRequest", _OLD_PARAMETERS, stream=True, sample=False)
-OLD_PLAIN = _request("GenerateRequest", _OLD_PARAMETERS, stream=False, sample=False)
+PARAMETERS = _build_type(_PARAMETERS)
+COMPAT = _request_type("CompatGenerateRequest", _PARAMETERS, stream=True, sample=True)
+PLAIN = _request_type("GenerateRequest", _PARAMETERS, stream=False, sample=True)
+OLD_COMPAT = _request_type("CompatGenerateRequest", _OLD_PARAMETERS, stream=True, sample=False)
+OLD_PLAIN = _request_type("GenerateRequest", _OLD_PARAMETERS, stream=False, sample=False)

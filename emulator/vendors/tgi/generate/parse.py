@@ -1,4 +1,4 @@
-"""``POST /``, ``/generate`` and ``/generate_stream``: from the wire to a call.
+"""Parse ``POST /``, ``/generate`` and ``/generate_stream`` requests.
 
 Source: text-generation-inference, ``router/src/server.rs``.
 """
@@ -16,31 +16,31 @@ from emulator.vendors.tgi.settings import TgiService
 
 
 def parse_root(request: Request, service: TgiService) -> InferenceCall:
-    """``POST /``: streams if the body says so, else answers with an array of one."""
+    """Parse ``POST /``: the response streams if the body requests it, else it is an array of one object."""
     return parse_compat(service, serde.read(request, OLD_COMPAT if service.settings.old else COMPAT))
 
 
 def parse_compat(service: TgiService, body: GenerateRequest) -> InferenceCall:
-    """A read :data:`COMPAT` request."""
-    return _parse(service, body, stream=body.stream, array=True, echoes=service.settings.echoes)
+    """Build the call of a parsed :data:`COMPAT` request."""
+    return _build_call(service, body, stream=body.stream, array=True, echoes=service.settings.echoes)
 
 
 def parse_generate(request: Request, service: TgiService) -> InferenceCall:
-    return _parse(service, _read_plain(request, service), stream=False)
+    return _build_call(service, _parse_plain(request, service), stream=False)
 
 
 def parse_generate_stream(request: Request, service: TgiService) -> InferenceCall:
-    return _parse(service, _read_plain(request, service), stream=True)
+    return _build_call(service, _parse_plain(request, service), stream=True)
 
 
-def _read_plain(request: Request, service: TgiService) -> GenerateRequest:
+def _parse_plain(request: Request, service: TgiService) -> GenerateRequest:
     return serde.read(request, OLD_PLAIN if service.settings.old else PLAIN)
 
 
-def _parse(
+def _build_call(
     service: TgiService, body: GenerateRequest, *, stream: bool, array: bool = False, echoes: bool = False
 ) -> InferenceCall:
-    """The call; ``echoes``: the prompt stands in front of the answer where the request does not say."""
+    """Build the call; ``echoes``: default of ``return_full_text``."""
     parameters, inputs = body.parameters, body.inputs
     deployment = check_ready(serves(tuple(service.deployments.values()), parameters.adapter_id or ""))
     detailed = parameters.details or parameters.decoder_input_details
@@ -63,7 +63,7 @@ def _parse(
     )
     return InferenceCall(
         deployment=deployment,
-        request=_shape_ask(valid),
+        request=_build_request(valid),
         codec=GenerateCodec(options),
         stream=stream,
         prompt_tokens=(valid.prompt.count,),
@@ -71,7 +71,7 @@ def _parse(
     )
 
 
-def _shape_ask(valid: ParsedRequest) -> CompletionRequest:
+def _build_request(valid: ParsedRequest) -> CompletionRequest:
     grammar = valid.grammar
     return CompletionRequest(
         prompts=(valid.prompt.text,),

@@ -1,4 +1,4 @@
-"""Answers of ``/``, ``/generate`` and ``/generate_stream`` in one piece.
+"""Render non-streaming responses of ``/``, ``/generate`` and ``/generate_stream``.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
@@ -25,7 +25,7 @@ from emulator.vendors.tgi.keepalive import keep_alive
 
 @fast_dataclass(frozen=True, slots=True)
 class GenerateCodec:
-    """Words the answer to one request."""
+    """Codec of TGI's own form."""
 
     options: GenerateOptions
 
@@ -33,7 +33,7 @@ class GenerateCodec:
         options = self.options
         choices = _rank(plan.choices)
         body = f'{{"generated_text":{dump_text(options.echo + choices[0].text())}'
-        body += f',"details":{_write_details(plan, choices, options)}}}' if options.details else "}"
+        body += f',"details":{_format_details(plan, choices, options)}}}' if options.details else "}"
         headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
         return Response(200, (f"[{body}]" if options.array else body).encode(), headers)
 
@@ -43,48 +43,48 @@ class GenerateCodec:
 
 
 def _rank(choices: Sequence[Choice]) -> list[Choice]:
-    """The answer of the highest mean log-probability first, the others as they came."""
+    """Return the choices with the highest mean log-probability first, the others in order."""
     if len(choices) == 1:
         return list(choices)
 
     def mean(choice: Choice) -> float:
-        weights = [entry.logprob for entry in choice.logprobs or ()]
-        return sum(weights) / max(1, len(weights))
+        logprobs = [entry.logprob for entry in choice.logprobs or ()]
+        return sum(logprobs) / max(1, len(logprobs))
 
     best = max(choices, key=mean)
     return [best, *(choice for choice in choices if choice is not best)]
 
 
-def _write_details(plan: Plan, choices: Sequence[Choice], options: GenerateOptions) -> str:
-    prefill = f'"prefill":{_write_prefill(plan, options)}'
+def _format_details(plan: Plan, choices: Sequence[Choice], options: GenerateOptions) -> str:
+    prefill = f'"prefill":{_format_prefill(plan, options)}'
     best, *others = choices
-    tokens, top = _write_tokens(best, options)
+    tokens, top = _format_tokens(best, options)
     parts = [write_summary(plan, best, options), prefill, tokens]
     if others:
-        sequences = (_write_sequence(plan, choice, options, n, prefill) for n, choice in enumerate(others, 1))
+        sequences = (_format_sequence(plan, choice, options, n, prefill) for n, choice in enumerate(others, 1))
         parts.append(f'"best_of_sequences":[{",".join(sequences)}]')
     return f"{{{','.join([*parts, *top])}}}"
 
 
-def _write_sequence(plan: Plan, choice: Choice, options: GenerateOptions, number: int, prefill: str) -> str:
+def _format_sequence(plan: Plan, choice: Choice, options: GenerateOptions, number: int, prefill: str) -> str:
     text = f'"generated_text":{dump_text(options.echo + choice.text())}'
-    tokens, top = _write_tokens(choice, options)
+    tokens, top = _format_tokens(choice, options)
     return f"{{{','.join([text, write_summary(plan, choice, options, number), prefill, tokens, *top])}}}"
 
 
-def _write_prefill(plan: Plan, options: GenerateOptions) -> str:
+def _format_prefill(plan: Plan, options: GenerateOptions) -> str:
     rows = []
     tokenizer, ids = options.tokenizer, options.prefill
     for position, (token, text) in enumerate(zip(ids, spell(tokenizer, ids), strict=True)):
         logprob = draw_prefill_logprob(plan.key, position)
-        shown = "null" if logprob is None else repr(logprob)
+        weight = "null" if logprob is None else repr(logprob)
         named = text or special_text(tokenizer, token)
-        rows.append(f'{{"id":{token},"text":{dump_text(named)},"logprob":{shown}}}')
+        rows.append(f'{{"id":{token},"text":{dump_text(named)},"logprob":{weight}}}')
     return f"[{','.join(rows)}]"
 
 
-def _write_tokens(choice: Choice, options: GenerateOptions) -> tuple[str, Sequence[str]]:
-    """``tokens`` and, if they are asked for, ``top_tokens``."""
+def _format_tokens(choice: Choice, options: GenerateOptions) -> tuple[str, Sequence[str]]:
+    """Format ``tokens`` and, if requested, ``top_tokens``."""
     columns = zip(*list_columns(choice, options.tokenizer), strict=True)
     tokens = f'"tokens":[{b",".join([TOKEN % row for row in columns]).decode()}]'
     if not options.top:

@@ -1,4 +1,4 @@
-"""What answers of ``/``, ``/generate`` and ``/generate_stream`` are made of, in one piece or event by event.
+"""JSON members shared by streaming and non-streaming responses of ``/``, ``/generate`` and ``/generate_stream``.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
@@ -14,24 +14,24 @@ from emulator.protocols.tgi import encode_first, pick_seed, reason, report_count
 from emulator.vendors.tgi.settings import TgiSettings
 
 TOKEN = b'{"id":%d,"text":%b,"logprob":%b,"special":%b}'
-# Names of the end of a sequence, by its id in the families' vocabularies.
+# Text of the end-of-sequence token, by its id in each model family.
 _ENDS = {128009: "<|eot_id|>", 151645: "<|im_end|>", 199999: "<|endoftext|>", 50277: "<|im_end|>"}
 _BEGINNINGS = {128000: "<|begin_of_text|>"}
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """How the answer to one request is worded.
+    """Render options of one request.
 
     Fields:
-        limit: most tokens of the answer; one that reaches it reports ``length``.
-        array: an answer in one piece is an array of one object.
-        prefill: ids of the prompt, if they are shown.
-        echo: goes in front of the answer.
-        characters: of the prompt as sent.
-        seed: as asked, or ``None``: one is drawn.
-        seeded: the answer tells its seed, which a greedy one does not.
-        top: likeliest tokens listed beside each token.
+        limit: maximum tokens of the response; one that reaches it reports ``length``.
+        array: a non-streaming response is an array of one object.
+        prefill: token ids of the prompt, if the response shows them.
+        echo: text in front of the response.
+        characters: number of characters of the prompt as sent.
+        seed: the request's seed; ``None``: draw one.
+        seeded: the response has a seed; a greedy one has ``null``.
+        top: number of alternatives listed for each token.
     """
 
     settings: TgiSettings
@@ -49,7 +49,7 @@ class GenerateOptions:
 
 
 def finish_reason(choice: Choice, limit: int) -> str:
-    """The limit is looked at first, so it hides an end that falls on it.
+    """Return ``finish_reason``; ``length`` takes precedence over any other end at the limit.
 
     Source: text-generation-inference, ``server/text_generation_server/utils/tokens.py``, StoppingCriteria.
     """
@@ -57,14 +57,14 @@ def finish_reason(choice: Choice, limit: int) -> str:
 
 
 def special_text(tokenizer: Tokenizer, token: int) -> str:
-    """How a special token is spelled; the text of any other is ``""`` here."""
+    """Return the text of a special token; ``""`` for any other."""
     if token == tokenizer.eos:
         return _ENDS.get(token, "</s>")
     return _BEGINNINGS.get(token, "<s>") if token == tokenizer.bos else ""
 
 
 def write_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: int = 0) -> str:
-    """The first members of ``details``; ``number`` counts the answers to one prompt."""
+    """Format the first members of ``details``; ``number``: index of the choice for one prompt."""
     key = plan.key if number == 0 else plan.key + bytes((number,))
     seed = pick_seed(key, options.seed) if options.seeded else "null"
     _, generated = report_counts(plan, 0, choice.count)
@@ -72,30 +72,30 @@ def write_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: 
 
 
 def list_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[object], ...]:
-    """What goes into :data:`TOKEN`, token by token; only the end of the sequence is special."""
+    """Return the columns that fill :data:`TOKEN`; only the end-of-sequence token is special."""
     texts = list(map(quote, choice.tokens))
     specials = [b"false"] * len(texts)
     if texts and choice.ids[-1] == tokenizer.eos and not choice.tokens[-1]:
         texts[-1] = quote(special_text(tokenizer, tokenizer.eos))
         specials[-1] = b"true"
-    weights = [b"0.0"] * len(texts)
+    logprobs = [b"0.0"] * len(texts)
     if choice.logprobs:
-        weights = dump_json([entry.logprob for entry in choice.logprobs])[1:-1].split(b",")
-    return choice.ids, texts, weights, specials
+        logprobs = dump_json([entry.logprob for entry in choice.logprobs])[1:-1].split(b",")
+    return choice.ids, texts, logprobs, specials
 
 
 def write_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
-    """The likeliest tokens in each token's place."""
+    """Yield the alternatives of each token as JSON."""
     columns = zip(*list_columns(choice, tokenizer), strict=True)
     for entry, (token, text, _, special) in zip(choice.logprobs or (), columns, strict=False):
         own = entry.token, token, text, special
-        yield b",".join([_write_top(own, alternative, tokenizer) for alternative in entry.top[:top]])
+        yield b",".join([_encode_top(own, alternative, tokenizer) for alternative in entry.top[:top]])
 
 
-def _write_top(own: tuple[str, object, object, object], alternative: tuple[str, float], tokenizer: Tokenizer) -> bytes:
-    """One of the likeliest; ``own``: the text of the sampled token, and its id, text and special as they are shown."""
-    said, token, text, special = own
-    other, weight = alternative
-    if other == said:
-        return TOKEN % (token, text, dump_json(weight), special)
-    return TOKEN % (encode_first(tokenizer, other), quote(other), dump_json(weight), b"false")
+def _encode_top(own: tuple[str, object, object, object], alternative: tuple[str, float], tokenizer: Tokenizer) -> bytes:
+    """Encode one alternative; ``own``: text of the sampled token, then its id, text and special as encoded."""
+    sampled, token, text, special = own
+    other, logprob = alternative
+    if other == sampled:
+        return TOKEN % (token, text, dump_json(logprob), special)
+    return TOKEN % (encode_first(tokenizer, other), quote(other), dump_json(logprob), b"false")

@@ -1,4 +1,4 @@
-"""Answers of ``/`` and ``/generate_stream``, event by event.
+"""Render streaming responses of ``/`` and ``/generate_stream``.
 
 Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
 """
@@ -15,7 +15,7 @@ from emulator.vendors.tgi.generate.shapes import TOKEN, GenerateOptions, list_co
 
 
 def stream_answer(plan: Plan, options: GenerateOptions) -> Iterator[Event]:
-    """One event a token; the last repeats the whole text."""
+    """Yield one event per token; the last one repeats the whole text."""
     choice = plan.choices[0]
     total = len(choice.tokens)
     if not total:
@@ -25,13 +25,13 @@ def stream_answer(plan: Plan, options: GenerateOptions) -> Iterator[Event]:
     for position, moment, row in zip(range(1, total), choice.due, rows, strict=False):
         yield moment, event % row, position, PLAIN
     text = dump_text(options.echo + choice.text()).encode()
-    details, mark = (_write_details(plan, options), FINISH | USAGE) if options.details else (b"null", FINISH)
+    details, mark = (_encode_details(plan, options), FINISH | USAGE) if options.details else (b"null", FINISH)
     last = (template + b',"generated_text":%b,"details":%b}\n\n') % (*next(rows), text, details)
     yield choice.due[-1], last, total, mark
 
 
 def _list_rows(choice: Choice, options: GenerateOptions) -> tuple[bytes, Iterator[tuple[object, ...]]]:
-    """How the event of a token begins, and what goes into it, token by token."""
+    """Return the template of an event, and the values of each token that fill it."""
     columns: list[Iterable[object]] = [*list_columns(choice, options.tokenizer)]
     template = b'data: {"index":%d,"token":' + TOKEN
     if options.settings.old:
@@ -44,7 +44,7 @@ def _list_rows(choice: Choice, options: GenerateOptions) -> tuple[bytes, Iterato
     return template, zip(*columns, strict=False)
 
 
-def _write_details(plan: Plan, options: GenerateOptions) -> bytes:
+def _encode_details(plan: Plan, options: GenerateOptions) -> bytes:
     prompt, _ = report_counts(plan, options.prompt_tokens, 0)
     length = "" if options.settings.old else f',"input_length":{prompt}'
     return f"{{{write_summary(plan, plan.choices[0], options)}{length}}}".encode()
