@@ -1,8 +1,8 @@
-"""OpenVINO Model Server, as the releases from 2024.2 to 2026.3 answer on their REST port."""
+"""Emulate the REST port of OpenVINO Model Server, releases 2024.2 to 2026.3."""
 
 from collections.abc import Mapping
 
 
 def environment(url: str) -> Mapping[str, str]:
-    """What the OpenAI client reads; the server asks for no key by default, the client for any."""
+    """Return the environment variables of the OpenAI client; the client requires a key, the server none by default."""
     return {"OPENAI_BASE_URL": f"{url}/v3", "OPENAI_API_KEY": "unused"}

@@ -1,4 +1,4 @@
-"""``/v3/completions``: what it takes, and its answers in one piece.
+"""Parse ``/v3/completions`` requests and render their responses.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, parseCompletionsPart and serializeUnaryResponse.
 """
@@ -18,15 +18,15 @@ from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, tak
 from emulator.vendors.openvino.decoder import is_int32, quote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
-from emulator.vendors.openvino.sampling import settle_sampling
+from emulator.vendors.openvino.sampling import build_sampling
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
-_QUICK = 8_192  # tokens of a prompt that is told; to word more takes some milliseconds
+_INLINE_TOKENS = 8_192  # echoed prompt tokens; rendering more takes some milliseconds
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionsCodec:
-    """``/v3/completions``: a text, opened by the prompt if that is to be echoed."""
+    """Codec of ``/v3/completions``; ``echo``: the text starts with the prompt."""
 
     settings: OpenVinoSettings
     model: str
@@ -46,12 +46,12 @@ class CompletionsCodec:
         if choice.logprobs is not None:
             prompt = plan.prompts[choice.prompt] if plan.prompts else None
             logprobs = _render_logprobs(choice.logprobs, prompt)
-        text = quote_long(self._echoed() + put_in_text(choice).tokens_said.text)
+        text = quote_long(self._find_echo() + put_in_text(choice).tokens_said.text)
         reason = finish_reason(choice, self.settings.release)
         return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        """``text_completion.chunk`` events: the name is the server's own."""
+        """Return ``text_completion.chunk`` events; the name is the server's own."""
         release = self.settings.release
         choice = put_in_text(plan.choices[0])
         handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
@@ -65,14 +65,14 @@ class CompletionsCodec:
             around=(b'"text":', b""),
             opening=b'"text":""' if handshake else b"",
         )
-        return StreamingResponse(TextStream(plan, choice, template, self._echoed()), self.settings.stream_headers)
+        return StreamingResponse(TextStream(plan, choice, template, self._find_echo()), self.settings.stream_headers)
 
-    def _echoed(self) -> str:
+    def _find_echo(self) -> str:
         return self.prompt if self.echo else ""
 
 
 def _render_logprobs(entries: Iterable[Logprob], prompt: PromptTokens | None) -> bytes:
-    """An echoed prompt's come first, and its first token has none. Offsets are bytes of the text before a token."""
+    """Encode log-probabilities, those of an echoed prompt first; its first token has none. Offsets are bytes."""
     echoed = list(prompt.logprobs) if prompt is not None else []
     tokens, values, tops, offsets = [], [], [], []
     offset = 0
@@ -89,10 +89,10 @@ def _render_logprobs(entries: Iterable[Logprob], prompt: PromptTokens | None) ->
 
 
 def parse_completions(accepted: ParsedRequest) -> InferenceCall:
-    """A text to go on with.
+    """Parse a completion request.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     if accepted.servable.kind == "vision" and accepted.release.since(2026, 3):
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
@@ -105,7 +105,7 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
     counted = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
     return InferenceCall(
         deployment=deployment,
-        request=CompletionRequest(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
+        request=CompletionRequest(prompts=(prompt,), sampling=build_sampling(read, counted[0])),
         codec=CompletionsCodec(
             settings=accepted.settings,
             model=deployment.name,
@@ -118,12 +118,12 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
         prompt_tokens=counted,
         served=accepted.method,
         repeatable=True,
-        is_cpu_heavy=read.echo and counted[0] > _QUICK,
+        is_cpu_heavy=read.echo and counted[0] > _INLINE_TOKENS,
     )
 
 
 def _read_all(accepted: ParsedRequest) -> tuple[Fields, str]:
-    """The fields and the prompt; 2024.2 alone reads the prompt first, and fewer fields."""
+    """Parse the fields and the prompt; only 2024.2 parses the prompt first, and fewer fields."""
     if not accepted.release.since(2025, 0):
         read = begin_fields(accepted)
         prompt = _read_prompt(read)

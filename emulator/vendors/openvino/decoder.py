@@ -1,4 +1,4 @@
-"""JSON as the server's C++ reader sees it, its classes of numbers, and JSON text as it is written."""
+"""Parse JSON and classify numbers as the server's C++ reader does, and encode strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emulator.protocols.openai.fast_parse import has_each_key_once
 from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
-_LONGEST_ODD = 8 * 1024**2  # bytes
+_MAX_SLOW_BYTES = 8 * 1024**2  # bytes; longer bodies skip the slow reader, which needs several times their size
 UINT32 = 2**32
 _UINT64 = 2**64
 _INT32 = 2**31
@@ -24,30 +24,30 @@ _CONTROL = re.compile(rb"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
 
 
 def body_refusal(reason: str) -> EmulatedError:
-    """The front door cannot read the body."""
+    """Return the error of a body that the HTTP layer cannot parse."""
     return EmulatedError(ErrorKind.INVALID_REQUEST, message=f"The file is not valid json - {reason}")
 
 
 def load_body(request: Request, limit: int = 0) -> JSON:
-    """The body, where of equal keys the first counts; ``limit``: of the levels, 0 for none.
+    """Parse the body; of equal keys the first counts. ``limit``: maximum nesting, 0 for none.
 
-    The common reader does it, and where it and the server's may differ, a slower one does it again; not where a body
-    is so long that it would take several times its room.
+    The fast reader is used first. Where its result may differ from the server's, a slower reader parses again,
+    unless the body is longer than 8 MiB.
 
     Raises:
-        EmulatedError: ``INVALID_REQUEST``, the body is not JSON, or nested too deeply.
+        EmulatedError: ``INVALID_REQUEST``: the body is not JSON, or nested too deeply.
     """
     text = request.body
     try:
         body = request.json()
-        odd = len(text) <= _LONGEST_ODD and type(body) is dict and _is_odd(text, dump_json(body))
+        slow = len(text) <= _MAX_SLOW_BYTES and type(body) is dict and _needs_slow_reader(text, dump_json(body))
     except TooMuch:
         raise body_refusal("Cannot parse JSON body") from None
     except (ValueError, RecursionError):
-        if len(text) > _LONGEST_ODD:
+        if len(text) > _MAX_SLOW_BYTES:
             raise body_refusal("Cannot parse JSON body") from None
-        odd = True
-    if not odd and not (limit and text.count(b"{") + text.count(b"[") > limit):
+        slow = True
+    if not slow and not (limit and text.count(b"{") + text.count(b"[") > limit):
         return body
     try:
         return read_json(text, limit)
@@ -57,49 +57,49 @@ def load_body(request: Request, limit: int = 0) -> JSON:
         raise body_refusal("Cannot parse JSON body") from None
 
 
-def _is_odd(text: bytes, written: bytes) -> bool:
-    """A key may have come twice, or a number may be too big: cheap to rule out, where a second parse is not.
+def _needs_slow_reader(text: bytes, written: bytes) -> bool:
+    """Return whether a key may be repeated or a number too big; cheaper than a second parse.
 
-    ``written`` is the body once more, from what was read: with fewer keys if one came twice.
+    ``written``: the parsed body re-encoded, with fewer keys if one was repeated.
     """
     return not has_each_key_once(text, written.count(b'":')) or b"\\u00" in text or has_big_numbers(text)
 
 
 def may_stream(path: str, release: Release) -> bool:
-    """The server looks at ``stream`` only where the path says so; 2024.2 everywhere."""
+    """Return whether the server parses ``stream`` on this path; 2024.2 does on all."""
     if not release.since(2025, 0):
         return True
     return "completions" in path or (release.responses_endpoint and "responses" in path)
 
 
 def is_uint32(value: JSON) -> TypeGuard[int]:
-    """An integer literal from 0 to 4294967295.
+    """Return whether ``value`` is an integer literal from 0 to 4294967295.
 
-    A literal with a fraction or an exponent is never an integer; a boolean is never a number. Source: rapidjson,
+    A literal with a fraction or exponent is no integer, and a boolean is no number. Source: rapidjson,
     include/rapidjson/document.h (IsUint, IsInt, IsDouble), and model_server's use of them.
     """
     return type(value) is int and 0 <= value < UINT32
 
 
 def is_uint64(value: JSON) -> TypeGuard[int]:
-    """An integer literal from 0 to 2**64 - 1."""
+    """Return whether ``value`` is an integer literal from 0 to 2**64 - 1."""
     return type(value) is int and 0 <= value < _UINT64
 
 
 def is_int32(value: JSON) -> TypeGuard[int]:
-    """An integer literal that fits 32 bits with a sign."""
+    """Return whether ``value`` is an integer literal of 32 signed bits."""
     return type(value) is int and -_INT32 <= value < _INT32
 
 
 def is_int64(value: JSON) -> TypeGuard[int]:
-    """An integer literal that 64 bits hold, with or without a sign."""
+    """Return whether ``value`` is an integer literal of 64 bits, signed or unsigned."""
     return type(value) is int and -_INT64 <= value < _UINT64
 
 
 def is_number(value: JSON) -> TypeGuard[float]:
-    """A literal with a fraction or exponent, an integer beyond 64 bits (read as a double), or an int32.
+    """Return whether ``value`` has a fraction or exponent, exceeds 64 bits (a double), or is an int32.
 
-    Integers between 32 and 64 bits are neither: the server asks for a double or an int.
+    Integers between 32 and 64 bits are excluded: the server asks for a double or an int.
     """
     if type(value) is float:
         return True
@@ -107,10 +107,10 @@ def is_number(value: JSON) -> TypeGuard[float]:
 
 
 def read_double(value: float) -> float:
-    """A number as a C++ double.
+    """Convert a number to a C++ double.
 
     Raises:
-        EmulatedError: a literal too big for one was never JSON to the server's reader.
+        EmulatedError: the literal exceeds the range of doubles, which makes the body invalid JSON.
     """
     try:
         number = float(value)
@@ -122,7 +122,7 @@ def read_double(value: float) -> float:
 
 
 def promote(value: float) -> float:
-    """A number the server keeps as a float, read back as a double."""
+    """Round a number to a float and return it as a double."""
     try:
         (promoted,) = unpack("<f", pack("<f", value))
     except OverflowError:
@@ -131,7 +131,7 @@ def promote(value: float) -> float:
 
 
 def quote_long(text: str) -> bytes:
-    r"""``text`` as a JSON string in UTF-8, control characters as ``\u001F``: upper-case, unlike most writers.
+    r"""Encode ``text`` as a JSON string in UTF-8, with control characters in upper-case hex (``\u001F``).
 
     Source: rapidjson, include/rapidjson/writer.h, WriteString.
     """
@@ -143,5 +143,5 @@ def quote_long(text: str) -> bytes:
 
 @lru(1 << 14)
 def quote(text: str) -> bytes:
-    """The same for what comes again, such as a token: remembering it pays."""
+    """Encode ``text`` as :func:`quote_long` does, cached for repeated texts such as tokens."""
     return quote_long(text)

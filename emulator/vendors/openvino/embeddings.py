@@ -1,4 +1,4 @@
-"""Requests to an embeddings graph.
+"""Parse embedding requests and render their responses.
 
 Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_parser.cpp.
 """
@@ -18,13 +18,13 @@ from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
-_LONGEST = 1024  # tokens of one input where the model does not say
+_MAX_TOKENS = 1024  # tokens of one input; default of models without a context length
 Inputs = tuple[str | tuple[int, ...], ...]
 
 
 @fast_dataclass(frozen=True, slots=True)
 class EmbeddingsCodec:
-    """A list of vectors, as numbers or in base64. It never streams."""
+    """Codec of a list of vectors, as numbers or in base64."""
 
     headers: Headers
     base64: bool
@@ -44,10 +44,10 @@ class EmbeddingsCodec:
 
 
 def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
-    """Texts or token ids, on whatever path they come.
+    """Parse texts or token ids, on any path.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     if tokenizes(accepted):
         return answer_tokenize(accepted)
@@ -59,15 +59,15 @@ def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
         raise _inference_refusal()
     if not inputs or any(i == () for i in inputs):
         raise _inference_refusal()
-    ask = EmbeddingRequest(inputs=inputs)
-    counted = accepted.service.count_prompt(ask, deployment)
-    longest = deployment.context or _LONGEST
+    embedding = EmbeddingRequest(inputs=inputs)
+    counted = accepted.service.count_prompt(embedding, deployment)
+    limit = deployment.context or _MAX_TOKENS
     for count in counted:
-        if count > longest:
-            raise refusal(f"Input length {count} longer than allowed {longest}")
+        if count > limit:
+            raise refusal(f"Input length {count} longer than allowed {limit}")
     return InferenceCall(
         deployment=deployment,
-        request=ask,
+        request=embedding,
         codec=EmbeddingsCodec(accepted.settings.json_headers, base64),
         prompt_tokens=counted,
         served=accepted.method,
@@ -76,7 +76,7 @@ def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
 
 
 def _inference_refusal() -> EmulatedError:
-    """The model was handed something it has no rows for; the text is unverified."""
+    """Return the error of input the model cannot process; the text is unverified."""
     return refusal("Exception during embeddings model inference", word="INTERNAL")
 
 
@@ -92,7 +92,7 @@ def _read_inputs(accepted: ParsedRequest) -> Inputs:
     strict = accepted.release.empty_input_checks
     if not value and strict:
         raise refusal("input array should not be empty")
-    kind = _check_alike(value)
+    kind = _find_common_kind(value)
     if kind == "int":
         return (tuple(value),)
     if kind != "ints":
@@ -102,17 +102,17 @@ def _read_inputs(accepted: ParsedRequest) -> Inputs:
     return tuple(tuple(element) for element in value)
 
 
-def _check_alike(elements: list[JSON]) -> str:
+def _find_common_kind(elements: list[JSON]) -> str:
     kind = ""
     for element in elements:
-        found = _kind_of(element)
+        found = _find_kind(element)
         if kind not in ("", found):
             raise refusal("input must be homogeneous")
         kind = found
     return kind
 
 
-def _kind_of(element: JSON) -> str:
+def _find_kind(element: JSON) -> str:
     if isinstance(element, list):
         if not all(is_int32(token) for token in element):
             raise refusal("input must be homogeneous")

@@ -1,7 +1,7 @@
-"""Every refusal in the server's words: one member, ``error``, a string.
+"""Render OpenVINO Model Server's error responses: an object with one string, ``error``.
 
-Source: model_server, src/status.cpp, src/http_server.cpp and src/http_rest_api_handler.cpp. Kinds of refusals that
-the server never makes by itself, and a scenario may, have the common status, in the usual envelope.
+Source: model_server, src/status.cpp, src/http_server.cpp and src/http_rest_api_handler.cpp. Error kinds that only a
+scenario causes use the common status in the usual envelope.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from emulator.core.http import Request, Response
 from emulator.core.json import dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService, name_node
+from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService, find_node
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.responses.shapes import render_failed
 
-_LENGTH = 1024  # tokens, of a graph that does not say
+_LENGTH = 1024  # tokens; context length of a graph that sets none
 MISSING_MODEL = "Model with requested name is not found"
 _FAILED = "Response generation failed"
 _UNSUPPORTED_METHOD = "Unsupported method"
@@ -29,7 +29,7 @@ _TFS_STATUS = re.compile(r"/v1/models(/[^/:]+(/versions/\d+|/labels/[^/]+)?(/met
 _TFS_PREDICT = re.compile(r"/v1/models/[^/:]+(/versions/\d+|/labels/[^/]+)?:(predict|classify|regress)")
 
 _GRAPH_KINDS = frozenset((ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH, ErrorKind.CONTENT_FILTER))
-_STREAM_KINDS = _GRAPH_KINDS | {ErrorKind.INTERNAL}  # inside an open stream they are part of it
+_STREAM_KINDS = _GRAPH_KINDS | {ErrorKind.INTERNAL}  # kinds that are part of a stream once it is open
 _WORDS: dict[ErrorKind, tuple[int, str]] = {
     ErrorKind.INVALID_REQUEST: (412, "The file is not valid json - Cannot parse JSON body"),
     ErrorKind.INVALID_PARAMETER: (400, _FAILED),
@@ -38,7 +38,7 @@ _WORDS: dict[ErrorKind, tuple[int, str]] = {
     ErrorKind.NOT_FOUND: (404, "Mediapipe graph definition with requested name is not found"),
     ErrorKind.METHOD_NOT_ALLOWED: (406, _UNSUPPORTED_METHOD),
     ErrorKind.PAYLOAD_TOO_LARGE: (413, "Request body is too large"),  # unverified
-    ErrorKind.CONTEXT_LENGTH: (400, _FAILED),  # with numbers, where they are known
+    ErrorKind.CONTEXT_LENGTH: (400, _FAILED),  # with numbers where they are available
     ErrorKind.CONTENT_FILTER: (400, _FAILED),
     ErrorKind.RATE_LIMITED: (429, "Too many requests"),
     ErrorKind.OVERLOADED: (503, "Server is overloaded"),
@@ -66,33 +66,33 @@ _FIELDS = {name: f"{name} {text}" for text, names in _WRONG_TYPE.items() for nam
 
 
 def refusal(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> EmulatedError:
-    """A graph's calculator refuses the request; ``word`` is the status word of its report.
+    """Return the error of a graph's calculator; ``word``: its status word.
 
-    ``node`` is named where the request's ``model`` does not tell.
+    ``node``: name of the graph's node, if the request's ``model`` does not determine it.
     """
     return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
 
 
 def name_asked(error: EmulatedError, deployment: Deployment, method: str, node: str = "") -> EmulatedError:
-    """The same refusal, which also says who makes it and how it was asked, for whoever counts or words it."""
+    """Return ``error`` with deployment, method and node in its details, for metrics and rendering."""
     node = str(error.details.get("node") or node)
     error.details = {**error.details, "deployment": deployment.name, "served": method, "node": node}
     return error
 
 
 def path_refusal(request: Request) -> EmulatedError:
-    """The release does not know this path, or not with this method."""
+    """Return the error of a path or method that the release does not have."""
     return EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
 
 
 def escapes(path: str) -> bool:
-    """The path climbs upward."""
+    """Return whether the path leads out of its directory."""
     return "/.." in path and (path.endswith("/..") or "/../" in path)
 
 
 @fast_dataclass(frozen=True, slots=True)
 class ErrorFields:
-    """A refusal in words; ``streamed``: it is part of an event stream."""
+    """Status and text of an error response; ``streamed``: it is part of an event stream."""
 
     status: int
     text: str
@@ -100,8 +100,8 @@ class ErrorFields:
 
 
 @fast_dataclass(frozen=True, slots=True)
-class _Asked:
-    """What can be made out of a request that is refused."""
+class _RequestSummary:
+    """Properties of a refused request, as far as they can be parsed."""
 
     model: str | None = None
     deployment: Deployment | None = None
@@ -109,13 +109,13 @@ class _Asked:
 
 
 def render_error(error: EmulatedError, request: Request, service: OvmsService) -> Response:
-    """Word a refusal; a calculator's, once a stream was asked for, is a bare object in an event stream."""
-    asked = _look_at(request, service)
-    streams = asked.stream or str(error.details.get("served", "")).startswith("Stream")
+    """Render an error; a calculator's error of a streaming request is a bare object in an event stream."""
+    summary = _parse_summary(request, service)
+    streams = summary.stream or str(error.details.get("served", "")).startswith("Stream")
     if streams and error.kind in _STREAM_KINDS:
-        envelope = _word_in_graph(error, asked, service)
+        envelope = _build_graph_error(error, summary, service)
     else:
-        envelope = _word(error, request, asked, service)
+        envelope = _build_error(error, request, summary, service)
     settings = service.settings
     headers = settings.stream_headers if envelope.streamed else settings.json_headers
     if error.retry_after is not None and not envelope.streamed:
@@ -125,50 +125,50 @@ def render_error(error: EmulatedError, request: Request, service: OvmsService) -
 
 
 def render_late_error(error: EmulatedError, request: Request, service: OvmsService) -> bytes:
-    """A failure after the first chunk: a bare object, without ``data:`` and without an end; Responses have an event.
+    """Encode an error after the first chunk: a bare object without ``data:`` or end; Responses have an event.
 
     Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
     """
-    asked = _look_at(request, service)
-    text = _word_in_graph(error, asked, service).text
+    summary = _parse_summary(request, service)
+    text = _build_graph_error(error, summary, service).text
     if request.path.endswith("/responses"):
-        return render_failed(text, asked.model, int(service.clock.now()))
+        return render_failed(text, summary.model, int(service.clock.now()))
     return _wrap(text)
 
 
-def _look_at(request: Request, service: OvmsService) -> _Asked:
+def _parse_summary(request: Request, service: OvmsService) -> _RequestSummary:
     try:
         body = load_body(request)
     except EmulatedError:
-        return _Asked()
+        return _RequestSummary()
     if not isinstance(body, dict):
-        return _Asked()
+        return _RequestSummary()
     model = body.get("model")
     stream = may_stream(request.path, service.settings.release) and body.get("stream") is True
     if not isinstance(model, str):
-        return _Asked(stream=stream)
-    return _Asked(model, service.deployments.get(model), stream)
+        return _RequestSummary(stream=stream)
+    return _RequestSummary(model, service.deployments.get(model), stream)
 
 
-def _word(error: EmulatedError, request: Request, asked: _Asked, service: OvmsService) -> ErrorFields:
-    """The refusal of a request that is no stream."""
+def _build_error(error: EmulatedError, request: Request, summary: _RequestSummary, service: OvmsService) -> ErrorFields:
+    """Build the error of a request without an event stream."""
     kind, settings = error.kind, service.settings
     if "path" in error.details:
-        envelope = word_path(request.method, request.path, settings.release)
+        envelope = build_path_error(request.method, request.path, settings.release)
     elif kind in _GRAPH_KINDS:
         status = 412 if error.details.get("word") == "FAILED_PRECONDITION" else 400
-        envelope = ErrorFields(status, _word_in_graph(error, asked, service).text)
+        envelope = ErrorFields(status, _build_graph_error(error, summary, service).text)
     elif kind is ErrorKind.NOT_FOUND and not settings.release.since(2025, 0):
         envelope = ErrorFields(404, MISSING_MODEL)
     else:
         status, text = _WORDS[kind]
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status
-        envelope = _word_probe(kind, request.path, settings.release) or ErrorFields(status, text)
+        envelope = _find_probe_error(kind, request.path, settings.release) or ErrorFields(status, text)
     return envelope if error.message is None else ErrorFields(envelope.status, error.message)
 
 
-def _word_probe(kind: ErrorKind, path: str, release: Release) -> ErrorFields | None:
-    """A refusal on routes that no graph answers, where its words differ."""
+def _find_probe_error(kind: ErrorKind, path: str, release: Release) -> ErrorFields | None:
+    """Return the error of routes without a graph, where it differs."""
     if kind is ErrorKind.NOT_READY and path == "/v2/health/ready":
         text = "Server is not ready" if release.since(2026, 2) else "Error while loading a model"
         return ErrorFields(release.not_ready_status, text)
@@ -181,24 +181,24 @@ def _word_probe(kind: ErrorKind, path: str, release: Release) -> ErrorFields | N
     return None
 
 
-def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) -> ErrorFields:
-    """The refusal as the report of the graph's calculator, as part of a stream."""
+def _build_graph_error(error: EmulatedError, summary: _RequestSummary, service: OvmsService) -> ErrorFields:
+    """Build the error as the graph's calculator reports it, for event streams."""
     status = service.settings.release.stream_error_status
     if error.message is not None:
         return ErrorFields(status, error.message, streamed=True)
     details = error.details
-    servable = service.profiles[asked.deployment.name] if asked.deployment is not None else None
-    reason = details.get("reason") or _word_reason(error, asked.deployment, servable)
+    servable = service.profiles[summary.deployment.name] if summary.deployment is not None else None
+    reason = details.get("reason") or _find_reason(error, summary.deployment, servable)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
-    node = details.get("node") or (servable.node if servable is not None else name_node("text", service.settings))
+    node = details.get("node") or (servable.node if servable is not None else find_node("text", service.settings))
     run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
     if word == "FAILED_PRECONDITION":
         return ErrorFields(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
     return ErrorFields(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
 
 
-def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: DeploymentProfile | None) -> str:
-    """Why a scenario's refusal has come, where it names a kind alone."""
+def _find_reason(error: EmulatedError, deployment: Deployment | None, servable: DeploymentProfile | None) -> str:
+    """Return the calculator's text of an error for which the scenario names only a kind."""
     if error.param:
         return _FIELDS.get(error.param, f"{error.param} is not valid")
     if error.kind is not ErrorKind.CONTEXT_LENGTH:
@@ -209,8 +209,8 @@ def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: 
     return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 
 
-def word_path(method: str, path: str, release: Release) -> ErrorFields:
-    """A path or method without a handler; 405 is never used.
+def build_path_error(method: str, path: str, release: Release) -> ErrorFields:
+    """Build the error of a path or method without a handler; 405 is never used.
 
     Source: model_server, src/http_rest_api_handler.cpp, parseRequestComponents.
     """

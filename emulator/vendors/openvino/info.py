@@ -1,4 +1,4 @@
-"""What is served, and what the server tells of it: KServe metadata, configuration status, model lists.
+"""Routes that report servables: KServe metadata, configuration status and model lists.
 
 Source: model_server, src/http_rest_api_handler.cpp, src/kfs_frontend/kfs_grpc_inference_service.cpp,
 src/model_service.cpp.
@@ -45,7 +45,7 @@ _STATUS = """{
 
 
 def list_deployments(settings: OpenVinoSettings) -> tuple[Deployment, ...]:
-    """A text graph and an embeddings graph, as the server's own quick starts have them."""
+    """Return the text, embeddings and rerank graphs that the server has if the scenario names none."""
     return (
         Deployment(vendor="openvino", name="llama3", task="chat", kind="text", context=8192, tokenizer="llama3"),
         Deployment(
@@ -61,12 +61,12 @@ def list_deployments(settings: OpenVinoSettings) -> tuple[Deployment, ...]:
     )
 
 
-def _answer(service: OvmsService, body: bytes = b"", status: int = 200) -> Response:
+def _respond(service: OvmsService, body: bytes = b"", status: int = 200) -> Response:
     return Response(status, body, service.settings.json_headers)
 
 
 def _find(request: Request, service: OvmsService) -> Deployment:
-    """The servable the path names.
+    """Find the servable of the path.
 
     Raises:
         EmulatedError: 404.
@@ -80,37 +80,37 @@ def _find(request: Request, service: OvmsService) -> Deployment:
 
 
 def show_server(request: Request, service: OvmsService) -> Response:
-    """``GET /v2``."""
+    """Handle ``GET /v2``."""
     release = service.settings.release.name
     version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
-    return _answer(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
+    return _respond(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
 
 
 def show_live(request: Request, service: OvmsService) -> Response:
-    """``GET /v2/health/live``: an empty body."""
-    return _answer(service)
+    """Handle ``GET /v2/health/live``: an empty body."""
+    return _respond(service)
 
 
 def show_ready(request: Request, service: OvmsService) -> Response:
-    """``GET /v2/health/ready``: an empty body once every servable is loaded.
+    """Handle ``GET /v2/health/ready``: an empty body once all servables are loaded.
 
     Raises:
-        EmulatedError: some servable is not.
+        EmulatedError: a servable is not loaded.
     """
     if any(d.state not in ("ready", "retired") for d in service.deployments.values()):
         raise EmulatedError(ErrorKind.NOT_READY)
-    return _answer(service)
+    return _respond(service)
 
 
 def show_model(request: Request, service: OvmsService) -> Response:
-    """``GET /v2/models/{name}``: a graph is always version 1, its tensors have no type of their own."""
+    """Handle ``GET /v2/models/{name}``; a graph always has version 1 and untyped tensors."""
     deployment = _find(request, service)
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
-    inputs, outputs = [dump_json(_describe_tensors(deployment, service, name)) for name in ("input", "output")]
-    return _answer(service, body % (quote(deployment.name), inputs, outputs))
+    inputs, outputs = [dump_json(_build_tensors(deployment, service, name)) for name in ("input", "output")]
+    return _respond(service, body % (quote(deployment.name), inputs, outputs))
 
 
-def _describe_tensors(deployment: Deployment, service: OvmsService, name: str) -> JSON:
+def _build_tensors(deployment: Deployment, service: OvmsService, name: str) -> JSON:
     if service.profiles[deployment.name].kind != "classic":
         return [{"name": name, "datatype": "INVALID", "shape": []}]
     tensors = list_tensors(deployment, f"{name}s")
@@ -118,18 +118,18 @@ def _describe_tensors(deployment: Deployment, service: OvmsService, name: str) -
 
 
 def show_model_ready(request: Request, service: OvmsService) -> Response:
-    """``GET /v2/models/{name}/ready``: an empty body.
+    """Handle ``GET /v2/models/{name}/ready``: an empty body.
 
     Raises:
         EmulatedError: 404, unknown or not available.
     """
     if _find(request, service).state != "ready":
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not loaded yet")
-    return _answer(service)
+    return _respond(service)
 
 
-def _list_status(deployment: Deployment) -> str:
-    """The status of one servable, as protobuf prints it with one blank a level."""
+def _format_status(deployment: Deployment) -> str:
+    """Format the status of one servable as protobuf does, indented by one blank per level."""
     state, code = {
         "ready": ("AVAILABLE", "OK"),
         "retired": ("END", "OK"),
@@ -139,22 +139,22 @@ def _list_status(deployment: Deployment) -> str:
 
 
 def show_config(request: Request, service: OvmsService) -> Response:
-    """``GET /v1/config``: the status of every servable, sorted by name."""
-    return _answer(service, _render_config(service))
+    """Handle ``GET /v1/config``: the status of every servable, sorted by name."""
+    return _respond(service, _encode_config(service))
 
 
-def _render_config(service: OvmsService) -> bytes:
+def _encode_config(service: OvmsService) -> bytes:
     if not service.deployments:
         return b"{}"
     rows = [
-        b"%b : \n%b" % (quote(name), _list_status(deployment).rstrip("\n").encode())
+        b"%b : \n%b" % (quote(name), _format_status(deployment).rstrip("\n").encode())
         for name, deployment in sorted(service.deployments.items())
     ]
     return b"{\n%b\n}" % b",\n".join(rows)
 
 
 def reload_config(request: Request, service: OvmsService) -> Response:
-    """``POST /v1/config/reload``: what the setting ``config_reload`` says it comes to.
+    """Handle ``POST /v1/config/reload``; the setting ``config_reload`` decides the result.
 
     Raises:
         EmulatedError: the reload failed; status unverified.
@@ -162,11 +162,11 @@ def reload_config(request: Request, service: OvmsService) -> Response:
     outcome = service.settings.config_reload
     if outcome in _RELOADS:
         raise EmulatedError(ErrorKind.INTERNAL, message=_RELOADS[outcome])
-    return _answer(service, _render_config(service), 201 if outcome == "reloaded" else 200)
+    return _respond(service, _encode_config(service), 201 if outcome == "reloaded" else 200)
 
 
 def show_status(request: Request, service: OvmsService) -> Response:
-    """``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
+    """Handle ``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
 
     Raises:
         EmulatedError: 404.
@@ -182,14 +182,14 @@ def show_status(request: Request, service: OvmsService) -> Response:
     if rest["version"] not in (None, "1") or rest["label"]:
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
     if rest["metadata"]:
-        return _answer(service, _write_metadata(deployment))
-    return _answer(service, _list_status(deployment).encode())
+        return _respond(service, _encode_metadata(deployment))
+    return _respond(service, _format_status(deployment).encode())
 
 
-def _write_metadata(deployment: Deployment) -> bytes:
-    """The signature of a classic model, as protobuf prints it with one blank a level."""
+def _encode_metadata(deployment: Deployment) -> bytes:
+    """Encode the signature of a classic model as protobuf does, indented by one blank per level."""
     signature: JSON = {
-        trait: {info.name: _shape_info(info) for info in list_tensors(deployment, trait)}
+        trait: {info.name: _build_info(info) for info in list_tensors(deployment, trait)}
         for trait in ("inputs", "outputs")
     } | {"methodName": "", "defaults": {}}
     definitions: JSON = {
@@ -203,46 +203,46 @@ def _write_metadata(deployment: Deployment) -> bytes:
     return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _shape_info(info: TensorInfo) -> JSON:
+def _build_info(info: TensorInfo) -> JSON:
     shape: JSON = {"dim": [{"size": str(size), "name": ""} for size in info.shape], "unknownRank": False}
     return {"dtype": info.tensorflow_type, "tensorShape": shape, "name": info.name}
 
 
 def list_models(request: Request, service: OvmsService) -> Response:
-    """``GET /v3/models``, since 2025.3; ``GET /v1/models`` since 2026.3.
+    """Handle ``GET /v3/models``, since 2025.3, and ``GET /v1/models``, since 2026.3.
 
     Raises:
         EmulatedError: the release has no such list.
     """
-    _check_list(request, service)
-    data = [_describe(d.name, service) for d in _list_available(service)]
-    return _answer(service, dump_json({"data": data, "object": "list"}))
+    _validate_list(request, service)
+    data = [_build_model(d.name, service) for d in _list_available(service)]
+    return _respond(service, dump_json({"data": data, "object": "list"}))
 
 
 def show_listed(request: Request, service: OvmsService) -> Response:
-    """``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
+    """Handle ``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
 
     Raises:
         EmulatedError: 500, or the release has no such list.
     """
-    _check_list(request, service)
+    _validate_list(request, service)
     name = request.path.partition("/models/")[2]
     if name not in {d.name for d in _list_available(service)}:
         raise EmulatedError(ErrorKind.INTERNAL, message="Model not found")
-    return _answer(service, dump_json(_describe(name, service)))
+    return _respond(service, dump_json(_build_model(name, service)))
 
 
-def _check_list(request: Request, service: OvmsService) -> None:
+def _validate_list(request: Request, service: OvmsService) -> None:
     if not service.settings.release.models_list:
         raise path_refusal(request)
 
 
 def _list_available(service: OvmsService) -> Iterator[Deployment]:
-    """Classic models, then graphs."""
+    """Yield classic models, then graphs."""
     available = [d for d in service.deployments.values() if d.state == "ready"]
     yield from (d for d in available if service.profiles[d.name].kind == "classic")
     yield from (d for d in available if service.profiles[d.name].kind != "classic")
 
 
-def _describe(name: str, service: OvmsService) -> JSON:
+def _build_model(name: str, service: OvmsService) -> JSON:
     return {"id": name, "object": "model", "created": int(service.clock.now()), "owned_by": "OVMS"}

@@ -1,7 +1,7 @@
-"""``GET /metrics``: the families of graphs and of models, in Prometheus text.
+"""Route ``GET /metrics``: metrics of graphs and of classic models, in Prometheus text.
 
 Source: model_server, docs/metrics.md, src/metrics/metric_config.cpp, src/model_metric_reporter.cpp and
-src/mediapipe_internal/mediapipegraphexecutor.hpp, which say what is counted where.
+src/mediapipe_internal/mediapipegraphexecutor.hpp.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _OF_MODELS: Mapping[str, str] = {
     "ovms_requests_success": "Number of successful requests to a model or a DAG.",
     "ovms_requests_fail": "Number of failed requests to a model or a DAG.",
 }
-_WAYS = (("TensorFlowServing", "Predict"), ("KServe", "ModelInfer"))
+_APIS = (("TensorFlowServing", "Predict"), ("KServe", "ModelInfer"))
 Rows = Sequence[tuple[Mapping[str, str], int]]
 Series = Sequence[tuple[Mapping[str, str], str, str]]
 
 
 def show_metrics(request: Request, service: OvmsService) -> Response:
-    """The metrics page, where it is switched on: of every servable by its name, of graphs by the kind of answer.
+    """Return the metrics of all servables if ``metrics_enable`` is set.
 
     Raises:
-        EmulatedError: it is not.
+        EmulatedError: it is not set.
     """
     settings = service.settings
     if not settings.metrics_enable:
@@ -48,31 +48,31 @@ def show_metrics(request: Request, service: OvmsService) -> Response:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers[1:])
     graphs = [name for name, servable in service.profiles.items() if servable.kind != "classic"]
     models = [name for name, servable in service.profiles.items() if servable.kind == "classic"]
-    lines = [*_list_graphs(service, graphs), *_list_models(service, models)]
+    lines = [*_format_graphs(service, graphs), *_format_models(service, models)]
     return Response(200, ("\n".join(lines) + "\n").encode(), headers)
 
 
-def _list_graphs(service: OvmsService, names: list[str]) -> Iterator[str]:
+def _format_graphs(service: OvmsService, names: list[str]) -> Iterator[str]:
     text = "Number of MediaPipe graphs in process."
     rows: Rows = [({"name": name}, service.metrics.working(name)) for name in names]
-    yield from _write("ovms_current_graphs", "gauge", text, rows)
+    yield from _format_series("ovms_current_graphs", "gauge", text, rows)
     for family, text in _OF_GRAPHS.items():
         rows = []
         for name in names:
             for method in _METHODS:
                 labels = {"api": "V3", "interface": "REST", "method": method, "name": name}
                 rows.append((labels, int(_count(service, family, name, method))))
-        yield from _write(family, "counter", text, rows)
+        yield from _format_series(family, "counter", text, rows)
     text = "Time packet spent in the MediaPipe graph."
     series = [({"method": method, "name": name}, name, method) for name in names for method in _METHODS]
-    yield from _write_times(service, "ovms_graph_processing_time_us", text, series)
+    yield from _format_times(service, "ovms_graph_processing_time_us", text, series)
 
 
 def _count(service: OvmsService, family: str, name: str, method: str) -> float:
-    """One series: a packet that no graph takes is rejected, and an error; what a calculator refuses was accepted.
+    """Return one value. A packet no graph takes counts as rejected and as error, a calculator's error as accepted.
 
-    A stream has as many responses as packets; its end goes out with the last of them, and so would its usage, which
-    counts as a response here.
+    A stream has as many responses as packets. Its end is sent with the last packet; so is usage in the server, which
+    counts as a response of its own here.
     """
     total = service.metrics.total
     answered = total("requests", deployment=name, served=method)
@@ -89,8 +89,8 @@ def _count(service: OvmsService, family: str, name: str, method: str) -> float:
     }[family]
 
 
-def _list_models(service: OvmsService, names: list[str]) -> Iterator[str]:
-    """Classic models: their inferences, what is running, and the queue of inference requests."""
+def _format_models(service: OvmsService, names: list[str]) -> Iterator[str]:
+    """Format the metrics of classic models: inferences, running requests and the inference request queue."""
     working = {name: service.metrics.working(name) for name in names}
     for family, text, values in (
         ("ovms_streams", "Number of OpenVINO execution streams.", dict.fromkeys(names, 1)),
@@ -106,24 +106,26 @@ def _list_models(service: OvmsService, names: list[str]) -> Iterator[str]:
             working,
         ),
     ):
-        yield from _write(family, "gauge", text, [({"name": n, "version": "1"}, value) for n, value in values.items()])
+        yield from _format_series(
+            family, "gauge", text, [({"name": n, "version": "1"}, value) for n, value in values.items()]
+        )
     for family, text in _OF_MODELS.items():
-        yield from _write(family, "counter", text, list(_list_asked(service, names, family)))
+        yield from _format_series(family, "counter", text, list(_count_inferences(service, names, family)))
     of_rest: Series = [({"interface": "REST", "name": name, "version": "1"}, name, "") for name in names]
     of_model: Series = [({"name": name, "version": "1"}, name, "") for name in names]
     text = "Processing time of requests to a model or a DAG."
-    yield from _write_times(service, "ovms_request_time_us", text, of_rest)
+    yield from _format_times(service, "ovms_request_time_us", text, of_rest)
     text = "Inference execution time in the OpenVINO backend."
-    yield from _write_times(service, "ovms_inference_time_us", text, of_model)
-    text = "Request waiting time in the scheduling queue."  # none: who waits, waits for the answer's due time
-    yield from _write_times(service, "ovms_wait_for_infer_req_time_us", text, of_model, unit=0.0)
+    yield from _format_times(service, "ovms_inference_time_us", text, of_model)
+    text = "Request waiting time in the scheduling queue."  # 0: queueing is part of the response's due time
+    yield from _format_times(service, "ovms_wait_for_infer_req_time_us", text, of_model, unit=0.0)
 
 
-def _list_asked(service: OvmsService, names: list[str], family: str) -> Iterator[tuple[Mapping[str, str], int]]:
-    """Inferences by the way they were asked for, those that failed apart."""
+def _count_inferences(service: OvmsService, names: list[str], family: str) -> Iterator[tuple[Mapping[str, str], int]]:
+    """Yield the number of inferences by API, successful or failed."""
     total = service.metrics.total
     for name in names:
-        for api, method in _WAYS:
+        for api, method in _APIS:
             if method == "Predict" and not service.settings.release.tf_serving:
                 continue
             labels = {"api": api, "interface": "REST", "method": method, "name": name, "version": "1"}
@@ -133,19 +135,19 @@ def _list_asked(service: OvmsService, names: list[str], family: str) -> Iterator
             yield labels, int(failed + refused if family == "ovms_requests_fail" else asked - failed)
 
 
-def _write(family: str, kind: str, text: str, rows: Rows) -> Iterator[str]:
+def _format_series(family: str, kind: str, text: str, rows: Rows) -> Iterator[str]:
     yield f"# HELP {family} {text}"
     yield f"# TYPE {family} {kind}"
     for labels, value in rows:
         yield f"{family}{write_labels(labels)} {value}"
 
 
-def _write_times(service: OvmsService, family: str, text: str, series: Series, *, unit: float = 1e6) -> Iterator[str]:
-    """A histogram of the latest calls that ended well, in so many parts of a second."""
+def _format_times(service: OvmsService, family: str, text: str, series: Series, *, unit: float = 1e6) -> Iterator[str]:
+    """Format a histogram of the latest successful calls; ``unit``: parts of a second."""
     yield f"# HELP {family} {text}"
     yield f"# TYPE {family} histogram"
     for labels, name, method in series:
-        methods = [method] if method else [way for _, way in _WAYS]
+        methods = [method] if method else [method for _, method in _APIS]
         found = [service.metrics.samples("duration", deployment=name, served=each) for each in methods]
         times = [seconds * unit for each in found for seconds in each]
         _, *lines = write_histogram(family, _BUCKETS, times, labels)

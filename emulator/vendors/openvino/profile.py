@@ -1,4 +1,4 @@
-"""What no request changes of a servable: its kind, its name in error texts, and what its graph file sets."""
+"""Per-deployment profile: kind of a servable, its node name in error texts, and its graph file's settings."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from emulator.core.vendor import Service
 from emulator.vendors.openvino.decoder import is_uint32
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
-# Behind the method of a call that a graph refused, or could not take: so they are counted apart.
+# Suffixes of the method of a refused and of a rejected call, which count separately.
 REFUSED, REJECTED = "refused", "rejected"
-# How models write a call: before and behind its arguments, with the name as JSON text.
+# Format of a tool call in the text: before and after its arguments, with the name as JSON text.
 MARKUPS: Mapping[str, tuple[str, str]] = {
     "llama3": ('{"name": %s, "parameters": ', "}"),
     "hermes3": ('<tool_call>\n{"name": %s, "arguments": ', "}\n</tool_call>"),
     "phi4": ('functools[{"name": %s, "arguments": ', "}]"),
     "mistral": ('[TOOL_CALLS][{"name": %s, "arguments": ', "}]"),
 }
-# Names of the same in configuration files and export tools.
-_SAME = {
+# Aliases of kinds in configuration files and export tools.
+_ALIASES = {
     "llm": "text", "vlm": "vision", "image_generation": "image", "speech2text": "stt", "text2speech": "tts",
 }  # fmt: skip
 _EXECUTORS = {"image": "ImageGenExecutor", "stt": "S2tExecutor", "tts": "T2sExecutor"}
@@ -29,18 +29,18 @@ _EXECUTORS = {"image": "ImageGenExecutor", "stt": "S2tExecutor", "tts": "T2sExec
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeploymentProfile:
-    """A model or graph as its files have it; bounds are 0 where there is none.
+    """Configuration of a model or graph; a bound of 0 means no bound.
 
     Fields:
         kind: ``text``, ``speculative``, ``vision``, ``omni``, ``classic``, ``embeddings``, ``rerank``, ``image``,
             ``stt``, ``tts`` or ``other``.
-        node: the graph's node as error texts show it.
-        stock_template: it has no chat template of its own.
-        thinks: its model thinks aloud.
-        stateful: it is served without continuous batching.
-        tool_parser: calls are read out of the text; ``reasoning_parser``: thoughts are.
-        markup: how its model writes a call, by the name of the parser that would read it.
-        nireq: inference requests of a classic model at once.
+        node: name of the graph's node in error texts.
+        stock_template: the servable has no chat template of its own.
+        thinks: the model reasons.
+        stateful: served without continuous batching.
+        tool_parser: tool calls are parsed out of the text; ``reasoning_parser``: reasoning is.
+        markup: format of a tool call in the text, by the name of its parser.
+        nireq: parallel inference requests of a classic model.
     """
 
     kind: str
@@ -63,13 +63,13 @@ OvmsService = Service[OpenVinoSettings, DeploymentProfile]
 
 
 def profile_deployment(deployment: Deployment, settings: OpenVinoSettings) -> DeploymentProfile:
-    """Read a servable's traits; what they leave out is as the settings say."""
+    """Build the profile from a servable's traits, with defaults from the settings."""
     traits = deployment.traits
-    kind = kind_of(deployment)
+    kind = find_kind(deployment)
     node = traits.get("node_name")
     return DeploymentProfile(
         kind=kind,
-        node=node if isinstance(node, str) else name_node(kind, settings),
+        node=node if isinstance(node, str) else find_node(kind, settings),
         max_tokens_limit=_read_bound(traits.get("max_tokens_limit"), settings.release.max_tokens_limit),
         max_prompt_len=_read_bound(traits.get("max_prompt_len")),
         max_num_batched_tokens=_read_bound(traits.get("max_num_batched_tokens")),
@@ -86,28 +86,28 @@ def profile_deployment(deployment: Deployment, settings: OpenVinoSettings) -> De
 
 
 def _has_parser(traits: Mapping[str, JSON], name: str) -> bool:
-    """A graph has its parsers unless it says ``none`` (or null, or false)."""
+    """Return whether the graph has a parser: it does unless its trait is ``none``, null or false."""
     return name not in traits or traits[name] not in (None, False, "", "none")
 
 
 def _find_markup(deployment: Deployment) -> str:
-    """A parser the graph names tells the model's way; without one its tokenizer does."""
+    """Return the format of tool calls: that of the graph's parser, else the tokenizer's."""
     named = deployment.traits.get("tool_parser")
     if isinstance(named, str) and named in MARKUPS:
         return named
     return next((name for name in MARKUPS if deployment.tokenizer.startswith(name)), "hermes3")
 
 
-def kind_of(deployment: Deployment) -> str:
-    """One of the kinds; a servable that has none is what its task says."""
+def find_kind(deployment: Deployment) -> str:
+    """Return the kind of a servable; without one, the kind of its task."""
     kind = deployment.kind
     if not kind:
         return deployment.task if deployment.task in ("embeddings", "rerank") else "text"
-    return _SAME.get(kind, kind)
+    return _ALIASES.get(kind, kind)
 
 
-def name_node(kind: str, settings: OpenVinoSettings) -> str:
-    """The node of a graph that names none: the stock names of the export tool, or the calculator's class."""
+def find_node(kind: str, settings: OpenVinoSettings) -> str:
+    """Return the node name of a graph that sets none: the export tool's default or the calculator's class."""
     if settings.node_name is not None:
         return settings.node_name
     if kind in ("embeddings", "rerank"):

@@ -1,7 +1,7 @@
-"""JSON as RapidJSON reads it, as the server sets it up: what the strict reader takes otherwise.
+"""Parse JSON as RapidJSON does where it differs from the strict reader.
 
-It stops at a NUL; it takes bytes that are no UTF-8 and any nesting (or so many levels); of equal keys the first counts;
-a number beyond the range of doubles is no JSON, whoever uses it. Source: Tencent/rapidjson at 973dc9c,
+Parsing stops at a NUL. Invalid UTF-8 and deep nesting are accepted; of equal keys the first counts; a number beyond
+the range of doubles makes the document invalid. Source: Tencent/rapidjson at 973dc9c,
 include/rapidjson/reader.h (ParseNumber, ParseStringToStream) and document.h (FindMember); model_server,
 src/utils/rapidjson_utils.cpp (parseJsonWithDepthLimit).
 """
@@ -23,49 +23,49 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
 _BLANKS = frozenset(" \t\r\n")
-_TOO_BIG = "Error: Number too big to be stored in double. Offset: 0"  # where it stands: unverified
+_TOO_BIG = "Error: Number too big to be stored in double. Offset: 0"  # the offset is unverified
 _EXPONENT = "Miss exponent in number."
 _WORDS: dict[str, JSON] = {"true": True, "false": False, "null": None}
-_EXACT = 0x1FFFFF_FFFFFFFF  # up to there digits of a fraction count one by one
-_SIGNIFICANT = 17  # digits
-_LONG = 300  # digits: from there on a whole number may be too big
+_EXACT = 0x1FFFFF_FFFFFFFF  # digits of a fraction count one by one up to this value
+_SIGNIFICANT = 17  # digits of a double
+_LONG = 300  # digits; a longer whole number may exceed doubles
 DEEPEST = 20_000
-"""Levels of a body where the server's release knows no limit: its stack is one."""
+"""Nesting limit for releases without one, limited by their stack."""
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _MANY = b"0" * _LONG
 
 
 class TooDeepError(ValueError):
-    """More levels than are allowed, however the text goes on; its text is unverified."""
+    """Nesting beyond the limit, even if the rest is invalid; its text is unverified."""
 
     def __init__(self) -> None:
         super().__init__("Error: Terminate parsing due to Handler error. Offset: 0")
 
 
 def has_big_numbers(text: bytes) -> bool:
-    """A number may be too big: an exponent of three digits, or so many digits. Cheap to rule out."""
+    """Return whether a number may be too big: an exponent of three digits, or 300 digits; a cheap check."""
     digits = text.translate(_DIGITS, b"+")
     return b"e000" in digits or _MANY in digits
 
 
 def read_json(body: bytes, limit: int = 0) -> JSON:
-    """One document; ``limit``: of the levels, 0 for :data:`DEEPEST`.
+    """Parse one document; ``limit``: maximum nesting, 0 for :data:`DEEPEST`.
 
     Raises:
-        ValueError: it is none; :class:`TooDeepError` where the levels are too many.
+        ValueError: the document is invalid; :class:`TooDeepError`: it is nested too deeply.
     """
     text = body.partition(b"\0")[0].decode("utf-8", "replace")
     if text.startswith("\ufeff"):
         raise ValueError("Error: Invalid value. Offset: 0")
-    return _Reader(limit or DEEPEST).read(text)
+    return _Reader(limit or DEEPEST).parse(text)
 
 
 class _Reader:
-    """One reading; a container is where it belongs as soon as it opens.
+    """State of one parse; a container is attached to its parent when it opens.
 
     Fields:
-        expected: what may come: ``value``, ``key``, ``colon``, or the ``after`` of a value.
-        empty: the innermost container has just opened, so that it may close.
+        expected: next token: ``value``, ``key``, ``colon``, or ``after`` a value.
+        empty: the innermost container has just opened and may close.
     """
 
     def __init__(self, limit: int) -> None:
@@ -76,7 +76,7 @@ class _Reader:
         self._expected = "value"
         self._empty = False
 
-    def read(self, text: str) -> JSON:
+    def parse(self, text: str) -> JSON:
         position = 0
         while True:
             position = _skip_blanks(text, position)
@@ -85,21 +85,21 @@ class _Reader:
             found = token[kind] if token and kind else ""
             if self._expected == "after" and not self._open and kind == "end":
                 return self._root[0]
-            if not self._take(kind, found):
-                raise self._refuse(text, position)
+            if not self._accept(kind, found):
+                raise self._build_error(text, position)
             position = token.end() if token else position
 
-    def _take(self, kind: str, found: str) -> bool:
-        """One token; false where it may not stand."""
+    def _accept(self, kind: str, found: str) -> bool:
+        """Process one token; return whether it is valid here."""
         if self._expected == "after":
-            return bool(self._open) and kind == "sign" and self._go_on(found)
+            return bool(self._open) and kind == "sign" and self._accept_separator(found)
         if self._empty and kind == "sign" and found == self._closing():
             return self._close()
         if self._expected == "key":
-            return kind == "text" and self._take_key(found)
+            return kind == "text" and self._accept_key(found)
         if self._expected == "colon":
-            return found == ":" and self._go_over(kind)
-        return self._take_value(kind, found)
+            return found == ":" and self._accept_colon(kind)
+        return self._accept_value(kind, found)
 
     def _closing(self) -> str:
         return "}" if isinstance(self._open[-1], dict) else "]"
@@ -109,34 +109,34 @@ class _Reader:
         self._expected, self._empty = "after", False
         return True
 
-    def _go_over(self, kind: str) -> bool:
+    def _accept_colon(self, kind: str) -> bool:
         self._expected = "value"
         return kind == "sign"
 
-    def _go_on(self, sign: str) -> bool:
+    def _accept_separator(self, sign: str) -> bool:
         if sign == self._closing():
             return self._close()
         if sign == ",":
             self._expected = "key" if isinstance(self._open[-1], dict) else "value"
         return sign == ","
 
-    def _take_key(self, found: str) -> bool:
-        self._key = _read_text(found)
+    def _accept_key(self, found: str) -> bool:
+        self._key = _parse_text(found)
         self._expected, self._empty = "colon", False
         return True
 
-    def _take_value(self, kind: str, found: str) -> bool:
+    def _accept_value(self, kind: str, found: str) -> bool:
         opened: Object | list[JSON] | None = None
         if kind in ("", "end") or (kind == "sign" and found not in "{["):
             return False
         if kind == "sign":
             opened = {} if found == "{" else []
-        value: JSON = _read_plain(kind, found) if opened is None else opened
-        place = self._open[-1] if self._open else self._root
-        if isinstance(place, dict):
-            place.setdefault(self._key, value)
+        value: JSON = _parse_scalar(kind, found) if opened is None else opened
+        parent = self._open[-1] if self._open else self._root
+        if isinstance(parent, dict):
+            parent.setdefault(self._key, value)
         else:
-            place.append(value)
+            parent.append(value)
         self._expected, self._empty = "after", False
         if opened is not None:
             self._open.append(opened)
@@ -145,14 +145,14 @@ class _Reader:
             self._expected, self._empty = "key" if found == "{" else "value", True
         return True
 
-    def _refuse(self, text: str, position: int) -> ValueError:
-        """What the reader says of the place where it stopped; where exactly is unverified within strings."""
+    def _build_error(self, text: str, position: int) -> ValueError:
+        """Return the reader's error at the offset where parsing stopped; within strings the offset is unverified."""
         reason = "Invalid value."
         if self._expected == "after":
             reason = "The document root must not be followed by other values."
             if self._open:
                 of = "} after an object member" if isinstance(self._open[-1], dict) else "] after an array element"
-                reason = _unfinished(text, position) or f"Missing a comma or {of}."
+                reason = _find_number_error(text, position) or f"Missing a comma or {of}."
         elif text[position : position + 1] == '"':
             reason = "Missing a closing quotation mark in string."
         elif self._expected in ("key", "colon"):
@@ -163,8 +163,8 @@ class _Reader:
         return ValueError(f"Error: {reason} Offset: {len(text[:position].encode())}")
 
 
-def _unfinished(text: str, position: int) -> str:
-    """A number that ends too early stands before a letter that makes it go on."""
+def _find_number_error(text: str, position: int) -> str:
+    """Return the error of a number cut before a fraction or exponent; empty if there is none."""
     if position and text[position - 1].isdigit():
         return {".": "Miss fraction part in number.", "e": _EXPONENT, "E": _EXPONENT}.get(
             text[position : position + 1], ""
@@ -178,17 +178,17 @@ def _skip_blanks(text: str, position: int) -> int:
     return position
 
 
-def _read_plain(kind: str, found: str) -> JSON:
+def _parse_scalar(kind: str, found: str) -> JSON:
     if kind == "text":
-        return _read_text(found)
+        return _parse_text(found)
     return read_number(found) if kind == "number" else _WORDS[found]
 
 
-def _read_text(found: str) -> str:
-    """A string without its quotation marks.
+def _parse_text(found: str) -> str:
+    """Parse a string without its quotation marks.
 
     Raises:
-        ValueError: an escape that is none, or half of a surrogate pair.
+        ValueError: an escape is invalid, or half of a surrogate pair.
     """
     if "\\" not in found:
         return found
@@ -201,10 +201,10 @@ def _read_text(found: str) -> str:
 
 
 def read_number(found: str) -> int | float:
-    """A number as its literal has it: whole without a fraction or an exponent.
+    """Parse a number literal; without fraction or exponent it is an integer.
 
     Raises:
-        ValueError: it is beyond the range of doubles, or its exponent is, whatever stands before it.
+        ValueError: the number or its exponent is beyond the range of doubles, even if the mantissa is 0.
     """
     parts = _NUMBER.fullmatch(found)
     assert parts is not None
@@ -221,7 +221,7 @@ def read_number(found: str) -> int | float:
 
 
 def _count_digits(whole: str, fraction: str) -> int:
-    """How many digits of a fraction the reader looks at."""
+    """Return how many digits of a fraction the reader evaluates."""
     value, significant, count = int(whole[:_SIGNIFICANT]), 0, 0
     for digit in fraction:
         if significant >= _SIGNIFICANT or (value > _EXACT and significant + len(whole) >= _SIGNIFICANT):

@@ -1,4 +1,4 @@
-"""What tells one release of OpenVINO Model Server from another: a table of switches.
+"""Switches by which the releases of OpenVINO Model Server differ.
 
 Source: openvinotoolkit/model_server, the tagged source trees ``v2024.2`` to ``v2026.3``.
 """
@@ -19,9 +19,9 @@ Tokenize = Literal["none", "embeddings", "all"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One release, by default 2025.0; what each switch means stands beside its key in the settings.
+    """Switches of one release, by default 2025.0; :class:`OpenVinoSettings` describes each.
 
-    Limits are 0 where there is none. What has no switch of its own is asked of the release itself: :meth:`since`.
+    A limit of 0 means no limit. Differences without a switch are decided by :meth:`since`.
     """
 
     version: tuple[int, int] = (2025, 0)
@@ -79,7 +79,7 @@ class Release:
         return f"{year}.{number}"
 
     def since(self, year: int, number: int) -> bool:
-        """It is this release or a later one, whatever its switches."""
+        """Return whether this is the given release or a later one, independent of its switches."""
         return self.version >= (year, number)
 
 

@@ -1,4 +1,4 @@
-"""The front door: which graph a generative request is for, and its members for that graph's checks.
+"""Route a generative request to its graph.
 
 Source: model_server, src/http_rest_api_handler.cpp, processV3.
 """
@@ -24,14 +24,14 @@ ADD_PACKET = (
     'Packet type mismatch on a calculator receiving from stream "input"'  # the detail is unverified
 )
 
-_PARTICULAR = frozenset(("classic", "embeddings", "rerank", "other", "image", "stt", "tts"))
-_MEDIA: Mapping[str, tuple[int, int]] = {"image": (2025, 2), "stt": (2025, 4), "tts": (2025, 4)}  # and since when
+_CHECKED_KINDS = frozenset(("classic", "embeddings", "rerank", "other", "image", "stt", "tts"))
+_MEDIA_SINCE: Mapping[str, tuple[int, int]] = {"image": (2025, 2), "stt": (2025, 4), "tts": (2025, 4)}  # first release
 _CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
 
 
 @dataclass(slots=True, eq=False)
 class ParsedRequest:
-    """A request at its graph; ``form``: it came as one, and then its body has no members."""
+    """Generative request with its graph; a multipart ``form`` has no JSON members."""
 
     request: Request
     service: OvmsService
@@ -45,23 +45,23 @@ class ParsedRequest:
 
     @property
     def method(self) -> str:
-        """How the server counts it."""
+        """Return the method in the server's metrics."""
         return "Stream" if self.stream else "Unary"
 
 
 @dataclass(slots=True, eq=False)
 class Fields:
-    """What a request to a text graph says, as far as it has been checked.
+    """Fields of a request to a text graph that have been validated so far.
 
     Fields:
-        body: the request's members, without those that are null where that means absent.
-        numbers: the float fields that were given.
+        body: members of the request, without those that null makes absent.
+        numbers: float fields in the request.
         max_tokens: ``None``: until the end of the sequence.
-        plain: special tokens are shown, so nothing is read out of the text.
-        pictures: addresses of those that came with the messages.
-        sounds: those that came with the messages.
-        speaks: a sound is asked for; ``writes``: a text is. ``pcm``: the sound without a head.
-        chunk_frames: of the codec, in one piece of a streamed sound.
+        plain: special tokens are shown, so nothing is parsed out of the text.
+        pictures: URLs of images in the messages.
+        sounds: ``input_audio`` objects in the messages.
+        speaks: audio is requested; ``writes``: text is. ``pcm``: audio without a header.
+        chunk_frames: codec frames per piece of streamed audio.
     """
 
     accepted: ParsedRequest
@@ -92,7 +92,7 @@ def accept(request: Request, service: OvmsService) -> ParsedRequest:
     """Find the graph of a generative request.
 
     Raises:
-        EmulatedError: 412 for a bad body, 404 or 500 for a graph that is not there or not ready.
+        EmulatedError: 412 for an invalid body, 404 or 500 for a graph that is unknown or not ready.
     """
     settings = service.settings
     release = settings.release
@@ -102,36 +102,36 @@ def accept(request: Request, service: OvmsService) -> ParsedRequest:
     streams = may_stream(path, release)
     body: Object | None = None
     form: Form | None = None
-    if release.content_type_routing and "application/json" not in (found := request.headers.get("Content-Type", "")):
-        form = read_form(found, request.body) if "multipart/form-data" in found else None
-        name = (form.text("model") if form is not None else "") or _name_by_path(path)
+    if release.content_type_routing and "application/json" not in (kind := request.headers.get("Content-Type", "")):
+        form = read_form(kind, request.body) if "multipart/form-data" in kind else None
+        name = (form.text("model") if form is not None else "") or _find_name(path)
     else:
         body = _read_body(request, release, streams)
-        name = as_text(body["model"]).partition("\0")[0]  # the server goes on with it as C does
+        name = as_text(body["model"]).partition("\0")[0]  # the server uses it as a C string
         if not name and release.since(2025, 2):
-            name = _name_by_path(path)
+            name = _find_name(path)
     deployment = service.deployments.get(name)
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
     servable = service.profiles[name]
-    if deployment.state != "ready" or servable.kind in _PARTICULAR:
+    if deployment.state != "ready" or servable.kind in _CHECKED_KINDS:
         _check_graph(deployment, servable.kind, release)
     stream = streams and body is not None and body.get("stream") is True
-    if body is None and servable.kind not in _MEDIA:
-        what = _CALCULATORS.get(servable.kind, "text generation")
-        raise refusal(f"Non-json request received in {what} calculator", node=servable.node)
+    if body is None and servable.kind not in _MEDIA_SINCE:
+        calculator = _CALCULATORS.get(servable.kind, "text generation")
+        raise refusal(f"Non-json request received in {calculator} calculator", node=servable.node)
     if form is not None and release.since(2026, 2):
         stream = form.text("stream") == "true"
     return ParsedRequest(request, service, deployment, servable, body or {}, form, stream, settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:
-    """Whatever is posted there is for a graph."""
+    """Return whether a POST to this path is for a graph."""
     return path.startswith("/v3/") or (release.v1_alias and path.startswith("/v1/"))
 
 
-def _name_by_path(path: str) -> str:
-    """The graph of a request that names none: the rest of the path does."""
+def _find_name(path: str) -> str:
+    """Return the graph's name from the path, for a request without one."""
     if len(path) <= len("/v3/"):
         raise EmulatedError(ErrorKind.INTERNAL, message="Failed to deduce model name from all possible ways")
     return path[len("/v3/") :]
@@ -142,26 +142,26 @@ def _read_body(request: Request, release: Release, streams: bool) -> Object:
     if not isinstance(body, dict):
         raise body_refusal("JSON body must be an object")
     if "model" not in body:
-        raise body_refusal(f"{_quote('model', release)} field is missing in JSON body")
+        raise body_refusal(f"{_format_field('model', release)} field is missing in JSON body")
     if not isinstance(body["model"], str):
-        raise body_refusal(f"{_quote('model', release)} field is not a string")
+        raise body_refusal(f"{_format_field('model', release)} field is not a string")
     if streams and not isinstance(body.get("stream", False), bool):
-        raise body_refusal(f"{_quote('stream', release)} field is not a boolean")
+        raise body_refusal(f"{_format_field('stream', release)} field is not a boolean")
     return body
 
 
-def _quote(name: str, release: Release) -> str:
+def _format_field(name: str, release: Release) -> str:
     return name if release.since(2025, 0) else f'"{name}"'
 
 
 def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
-    """Refuse a servable that generates nothing, or not now.
+    """Raise unless the servable is a generative graph that is ready.
 
     Raises:
-        EmulatedError: 404 a classic model or retired; 500 not loaded yet; 412 not generative.
+        EmulatedError: 404 for a classic or retired model; 500 if not loaded yet; 412 if not generative.
     """
     unknown = kind in ("embeddings", "rerank") and not release.embeddings
-    if kind == "classic" or unknown or (kind in _MEDIA and not release.since(*_MEDIA[kind])):
+    if kind == "classic" or unknown or (kind in _MEDIA_SINCE and not release.since(*_MEDIA_SINCE[kind])):
         raise EmulatedError(ErrorKind.NOT_FOUND)
     if deployment.state == "retired":
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Mediapipe is retired")
@@ -174,7 +174,7 @@ def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
 
 
 def read_flag(read: Fields, name: str) -> bool:
-    """A boolean, false if absent."""
+    """Parse a boolean; false if absent."""
     value = read.body.get(name, False)
     if not isinstance(value, bool):
         raise refusal(f"{name} accepts values true or false")

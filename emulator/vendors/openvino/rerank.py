@@ -1,4 +1,4 @@
-"""Requests to a rerank graph: documents in the order of how well they fit a query.
+"""Parse rerank requests and render documents in order of relevance.
 
 Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 """
@@ -20,7 +20,7 @@ from emulator.vendors.openvino.request import ParsedRequest
 
 @fast_dataclass(frozen=True, slots=True)
 class RerankCodec:
-    """The best ``top`` documents by falling score, with their texts or not. It never streams."""
+    """Codec of the ``top`` most relevant documents, by descending score, optionally with their texts."""
 
     headers: Headers
     query: str
@@ -29,7 +29,7 @@ class RerankCodec:
     with_documents: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        scores = self._score(plan)
+        scores = self._compute_scores(plan)
         order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         results = [
             b'{"index":%d,"relevance_score":%b%b}'
@@ -42,8 +42,8 @@ class RerankCodec:
         ]
         return Response(200, b'{"results":[%b]}' % b",".join(results), self.headers)
 
-    def _score(self, plan: Plan) -> list[float]:
-        """A float32 in 0…1 per document."""
+    def _compute_scores(self, plan: Plan) -> list[float]:
+        """Return a score per document: float32, 0 to 1."""
         return [promote(score) for score in score_documents(plan, self.query, self.documents)]
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -52,10 +52,10 @@ class RerankCodec:
 
 
 def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
-    """A query and documents, on whatever path they come.
+    """Parse a query and documents, on any path.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     body = accepted.body
     if "query" not in body:
@@ -76,14 +76,14 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
     limit = accepted.servable.max_allowed_chunks
     if len(documents) > limit:
         raise refusal("Number of documents exceeds max_allowed_chunks", word="INTERNAL")
-    ask = EmbeddingRequest(inputs=(*documents, query), dimensions=DIMENSIONS)
-    counted = accepted.service.count_prompt(ask, accepted.deployment)
+    embedding = EmbeddingRequest(inputs=(*documents, query), dimensions=DIMENSIONS)
+    counted = accepted.service.count_prompt(embedding, accepted.deployment)
     _check_chunks(accepted, counted, limit)
-    shown = len(documents) if top is None else max(0, top)
+    top_n = len(documents) if top is None else max(0, top)
     return InferenceCall(
         deployment=accepted.deployment,
-        request=ask,
-        codec=RerankCodec(accepted.settings.json_headers, query, documents, shown, with_documents),
+        request=embedding,
+        codec=RerankCodec(accepted.settings.json_headers, query, documents, top_n, with_documents),
         prompt_tokens=counted,
         served=accepted.method,
         repeatable=True,
@@ -91,19 +91,19 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
 
 
 def _check_chunks(accepted: ParsedRequest, counted: tuple[int, ...], limit: int) -> None:
-    """Documents longer than the model's length beside the query are read in chunks of it."""
+    """Raise for too many chunks; a document is split at the model's length less the query's."""
     length = accepted.deployment.context
     if length is None:
         return
-    room = max(1, length - counted[-1])
-    chunks = sum(-(-count // room) for count in counted[:-1])
+    chunk_size = max(1, length - counted[-1])
+    chunks = sum(-(-count // chunk_size) for count in counted[:-1])
     if chunks > limit:
         reason = f"Chunking failed: exceeding max_allowed_chunks after chunking limit: {limit}; actual: {chunks}"
         raise refusal(reason, word="INTERNAL")
 
 
 def _read_documents(body: Object) -> tuple[tuple[str, ...], bool]:
-    """The documents' texts, and whether they came as objects."""
+    """Return the texts of the documents, and whether they are objects."""
     if "documents" not in body:
         raise refusal("documents field is missing in request")
     documents = body["documents"]
@@ -138,7 +138,7 @@ def _read_flag(body: Object) -> bool:
 
 
 def _check_fields(body: Object) -> None:
-    """Checked, and then without effect."""
+    """Raise if ``rank_fields`` is invalid; the value has no effect."""
     fields = body.get("rank_fields", [])
     if not isinstance(fields, list):
         raise refusal("rank_fields is not an array")

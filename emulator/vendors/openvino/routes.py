@@ -1,4 +1,4 @@
-"""OpenVINO Model Server: its table of endpoints.
+"""Route table and vendor definition of OpenVINO Model Server.
 
 Source: model_server, src/http_rest_api_handler.cpp.
 """
@@ -52,10 +52,10 @@ _TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "
 
 
 def parse_generative(request: Request, service: OvmsService) -> InferenceCall | Response:
-    """``POST /v3/<anything>``: the graph named by ``model`` decides what the request is.
+    """Parse ``POST /v3/<anything>`` by the kind of the graph named by ``model``.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     accepted = accept(request, service)
     try:
@@ -65,24 +65,24 @@ def parse_generative(request: Request, service: OvmsService) -> InferenceCall | 
 
 
 def _parse_text(accepted: ParsedRequest) -> InferenceCall | Response:
-    """A request to a text graph, by its exact path."""
-    name = _name_endpoint(accepted.request.path, accepted.release)
+    """Parse a request to a text graph by its exact path."""
+    name = _find_endpoint(accepted.request.path, accepted.release)
     if name:
         return _TEXT_PARSERS[name](accepted)
     if tokenizes(accepted):
         return answer_tokenize(accepted)
-    raise refusal(_word_endpoints(accepted.release))
+    raise refusal(_format_endpoints(accepted.release))
 
 
-def _name_endpoint(path: str, release: Release) -> str:
-    """One of three names, or nothing for a path the graph does not know."""
+def _find_endpoint(path: str, release: Release) -> str:
+    """Return the name of the endpoint; empty for a path the graph does not have."""
     prefix, name = _TEXT_PATHS.get(path, ("", ""))
     if prefix != "/v3/" and not (release.v3_v1_alias if prefix == "/v3/v1/" else release.v1_alias):
         return ""
     return name if name != "responses" or release.responses_endpoint else ""
 
 
-def _word_endpoints(release: Release) -> str:
+def _format_endpoints(release: Release) -> str:
     root = "/v[13]/" if release.v1_alias else "/v3/"
     names = ["chat/completions", "completions"]
     if release.responses_endpoint:
@@ -102,28 +102,28 @@ _PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall | Response]] = {
 
 
 def answer_options(request: Request, service: OvmsService) -> Response:
-    """``OPTIONS``: empty, with the CORS headers; refused before 2025.3."""
+    """Handle ``OPTIONS``: an empty response with the CORS headers; raise before 2025.3."""
     if not service.settings.release.cors:
         raise path_refusal(request)
     return Response(200, b"", service.settings.json_headers)
 
 
 def show_v1_models(request: Request, service: OvmsService) -> Response:
-    """``GET /v1/models``: no servable's status, and the list of all since 2026.3."""
+    """Handle ``GET /v1/models``: list the servables since 2026.3; raise before."""
     if service.settings.release.since(2026, 3):
         return info.list_models(request, service)
     raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
 def show_v1_model(request: Request, service: OvmsService) -> Response:
-    """``GET /v1/models/{name}``: a servable's status, and an entry of the list since 2026.3."""
+    """Handle ``GET /v1/models/{name}``: a servable's status, or its list entry since 2026.3."""
     if service.settings.release.since(2026, 3):
         return info.show_listed(request, service)
     return info.show_status(request, service)
 
 
 def post_v1(request: Request, service: OvmsService) -> InferenceCall | Response:
-    """``POST /v1/…``: TensorFlow Serving's predictions, and generation since 2026.3."""
+    """Parse ``POST /v1/…``: TensorFlow Serving predictions, or generation since 2026.3."""
     release = service.settings.release
     if request.path == "/v1/config":
         raise path_refusal(request)
@@ -133,29 +133,29 @@ def post_v1(request: Request, service: OvmsService) -> InferenceCall | Response:
 
 
 def authenticate(request: Request, service: OvmsService) -> str:
-    """Who asks: the bearer token's principal where the scenario has keys, asked for since 2025.4.
+    """Return the principal; with keys in the scenario, releases since 2025.4 require a bearer token.
 
     Raises:
-        EmulatedError: ``UNAUTHENTICATED``; generation only, and 500 on the wire.
+        EmulatedError: ``UNAUTHENTICATED``, which has status 500; on generative routes only.
     """
     if service.keys is None:
         return service.principal(bearer_token(request)) or "default"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     principal = service.principal(token) if scheme == "Bearer" else None
-    if principal is None and _asks_key(request, service.settings.release):
+    if principal is None and _is_guarded(request, service.settings.release):
         raise EmulatedError(ErrorKind.UNAUTHENTICATED)
     return principal or "default"
 
 
-def _asks_key(request: Request, release: Release) -> bool:
-    """Generation does, once the path is known to be good."""
+def _is_guarded(request: Request, release: Release) -> bool:
+    """Return whether the route requires a key: generative routes do, once the path is valid."""
     if not release.api_keys or request.method != "POST" or not is_generative(request.path, release):
         return False
     return request.path not in ("/v1/config", "/v1/config/reload") and not escapes(request.path)
 
 
 def _guard(parse: Parse) -> Parse:
-    """The same, but for a path that climbs upward."""
+    """Wrap a parser to refuse paths that lead out of their directory."""
 
     def parse_guarded(request: Request, service: OvmsService) -> InferenceCall | Response:
         if escapes(request.path):

@@ -1,4 +1,4 @@
-"""How tokens are chosen and where they end: the checks of its fields, the engine's own look at them, what it comes to.
+"""Validate the sampling fields, apply the engine's own checks, and build the sampling.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart, and openai_completions.hpp,
 createGenerationConfig; openvino.genai, src/cpp/src/generation_config.cpp, validate.
@@ -18,7 +18,7 @@ from emulator.vendors.openvino.profile import DeploymentProfile
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields
 
-_ENDLESS = 4000  # tokens of an answer that ignores its end and has no other bound
+_MAX_ENDLESS_TOKENS = 4000  # tokens of a response with ignore_eos and no other bound
 _ANY = (-inf, inf, "")
 _NUMBERS: dict[str, tuple[float, float, str]] = {
     "frequency_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
@@ -31,12 +31,12 @@ _NUMBERS: dict[str, tuple[float, float, str]] = {
     "min_p": _ANY,
 }
 _PENALTIES = {"frequency_penalty": 0.0, "presence_penalty": 0.0, "repetition_penalty": 1.0}
-_OF_BEAMS = _PENALTIES | {"diversity_penalty": 1.0, "length_penalty": 1.0}
-_OF_DRAWS = _PENALTIES | {"top_p": 1.0, "min_p": 0.0}
+_BEAM_DEFAULTS = _PENALTIES | {"diversity_penalty": 1.0, "length_penalty": 1.0}
+_SAMPLING_DEFAULTS = _PENALTIES | {"top_p": 1.0, "min_p": 0.0}
 
 
 def _read_number(read: Fields, name: str) -> None:
-    """One that the release does not know is passed over."""
+    """Parse a float field; one that the release does not have is ignored."""
     release = read.release
     if name == "min_p":
         if release.full_checks:
@@ -46,13 +46,13 @@ def _read_number(read: Fields, name: str) -> None:
         return
     value = read.body[name]
     read.numbers[name] = number = value if type(value) is float else _check_number(read, name)
-    low, high, words = _NUMBERS[name]
+    low, high, bounds = _NUMBERS[name]
     if not low <= number <= high and not low <= promote(number) <= high:
-        raise refusal(f"{name} out of range{words}")
+        raise refusal(f"{name} out of range{bounds}")
 
 
 def _check_number(read: Fields, name: str) -> float:
-    """A float, or a whole number where the release takes one for it."""
+    """Parse a float, or a whole number where the release accepts one."""
     value = read.body[name]
     if type(value) is float:
         return value
@@ -91,21 +91,21 @@ CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
     ("top_k", _read_top_k),
     ("seed", _read_seed),
 )
-"""Each field of sampling and what checks it, in the server's order."""
+"""Sampling fields and their parsers, in the server's order."""
 
 
-def settle_sampling(read: Fields, prompt_tokens: int) -> Sampling:
-    """Check lengths, then the configuration as a whole; what is asked of the sampler.
+def build_sampling(read: Fields, prompt_tokens: int) -> Sampling:
+    """Validate the lengths, then the configuration as a whole, and build the sampling.
 
-    Beams are not sampled: temperature, ``top_p``, ``top_k`` and ``seed`` change nothing then. Penalties
-    change a text that is not sampled, too.
+    Beam search ignores temperature, ``top_p``, ``top_k`` and ``seed``. Penalties
+    also affect text that is not sampled.
 
     Raises:
-        EmulatedError: worded as the calculator or the engine does.
+        EmulatedError: with the calculator's or the engine's text.
     """
     check_length(read.accepted.servable, read.accepted.deployment, read.release, read.max_tokens, prompt_tokens)
     _check_engine(read)
-    draws = _draws(read) and read.top_k != 1
+    draws = _is_sampled(read) and read.top_k != 1
     knobs = _list_knobs(read, draws)
     return Sampling(
         max_tokens=bound_tokens(read.accepted.deployment, read.max_tokens, prompt_tokens, endless=read.ignore_eos),
@@ -121,21 +121,21 @@ def settle_sampling(read: Fields, prompt_tokens: int) -> Sampling:
     )
 
 
-def _draws(read: Fields) -> bool:
-    """Multinomial sampling; more beams than one, or temperature 0, are not."""
+def _is_sampled(read: Fields) -> bool:
+    """Return whether sampling is multinomial: a single beam and a temperature above 0."""
     return read.best_of == 1 and read.numbers.get("temperature", read.release.temperature) > 0
 
 
 def _list_knobs(read: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
-    """What the text depends on beside prompt and seed; a field at its default is as one left out."""
+    """Return the parameters that affect the text besides prompt and seed; defaults count as absent."""
     numbers = read.numbers
     knobs: list[tuple[str, JSON]] = []
     defaults = _PENALTIES
     if read.best_of > 1:
-        defaults = _OF_BEAMS
+        defaults = _BEAM_DEFAULTS
         knobs.append(("best_of", read.best_of))
     elif draws:
-        defaults = _OF_DRAWS
+        defaults = _SAMPLING_DEFAULTS
         knobs.append(("temperature", numbers.get("temperature", read.release.temperature)))
         if read.top_k not in (None, 40 if read.release.since(2026, 2) else -1):
             knobs.append(("top_k", read.top_k))
@@ -146,20 +146,20 @@ def _list_knobs(read: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
 
 
 def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endless: bool = False) -> int | None:
-    """The tightest of the request's, the deployment's and the model's own bounds, for a prompt of so many tokens."""
+    """Return the lowest token limit of request, deployment and context, for a prompt of ``prompt`` tokens."""
     bound = deployment.default_max_tokens if asked is None else asked
     if deployment.max_output is not None and (bound is None or bound > deployment.max_output):
         bound = deployment.max_output
     if deployment.context is not None:
-        room = max(1, deployment.context - prompt)
-        bound = room if bound is None or room < bound else bound
-    return _ENDLESS if bound is None and endless else bound
+        rest = max(1, deployment.context - prompt)
+        bound = rest if bound is None or rest < bound else bound
+    return _MAX_ENDLESS_TOKENS if bound is None and endless else bound
 
 
 def check_length(
     servable: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
 ) -> None:
-    """Prompt and answer against the model's length, and the bounds of a graph's own pipeline, if the release does.
+    """Raise if prompt or response exceed the model's length or the pipeline's bounds, if the release checks them.
 
     Raises:
         EmulatedError: ``CONTEXT_LENGTH``.
@@ -186,12 +186,12 @@ def _length_refusal(reason: str) -> EmulatedError:
 
 
 def _check_engine(read: Fields) -> None:
-    """The engine's look at the whole configuration, after everything else; the text around a reason is unverified."""
+    """Apply the engine's checks of the whole configuration; the text around a reason is unverified."""
     numbers = read.numbers
-    if read.top_k == 0 and _draws(read):
+    if read.top_k == 0 and _is_sampled(read):
         raise _engine_refusal("top_k > 0", "top_k must be a strictly positive, but got 0")
     if numbers:
-        if numbers.get("top_p") == 0 and _draws(read):
+        if numbers.get("top_p") == 0 and _is_sampled(read):
             reason = "top_p must be a positive float > 0 and < 1, but got 0"
             raise _engine_refusal("top_p > 0 && top_p <= 1.0f", reason)
         penalty = numbers.get("repetition_penalty", 1.0)

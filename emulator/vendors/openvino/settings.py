@@ -1,4 +1,4 @@
-"""What a scenario may set: the release to be, each of its switches, and the options of the graph files."""
+"""Scenario settings of OpenVINO Model Server: release, its switches, and options of the graph files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Reload = Literal[
 
 
 class OpenVinoSettings(VendorSettings):
-    """The section ``vendors.openvino`` of a scenario."""
+    """Section ``vendors.openvino`` of a scenario."""
 
     profile: Profile = Field(
         default="2025.0", description="Release to stand in for; seed is 2025.0 and latest is 2026.3."
@@ -143,13 +143,13 @@ class OpenVinoSettings(VendorSettings):
 
     @field_validator("profile", mode="before")
     @classmethod
-    def _read_number(cls, value: JSON) -> JSON:
-        """2025.0 without quotation marks is a number in YAML."""
+    def _parse_profile(cls, value: JSON) -> JSON:
+        """Convert an unquoted 2025.0, which YAML parses as a number."""
         return str(value) if isinstance(value, float) else value
 
     @cached_property
     def release(self) -> Release:
-        """The profile's release with this scenario's switches."""
+        """Return the profile's release with the scenario's switches applied."""
         release = RELEASES[self.profile]
         names = [field.name for field in fields(Release) if field.name != "version"]
         chosen = {name: getattr(self, name) for name in names}
@@ -157,7 +157,7 @@ class OpenVinoSettings(VendorSettings):
 
     @cached_property
     def cors_headers(self) -> Headers:
-        """What every answer carries where the release knows CORS."""
+        """Return the CORS headers of every response; empty if the release has none."""
         if not self.release.cors:
             return ()
         headers = (
@@ -169,12 +169,12 @@ class OpenVinoSettings(VendorSettings):
 
     @cached_property
     def json_headers(self) -> Headers:
-        """Head of an answer in one piece."""
+        """Return the headers of a non-streaming response."""
         return (("content-type", "application/json; charset=utf-8"), *self.cors_headers)
 
     @cached_property
     def stream_headers(self) -> Headers:
-        """Head of an event stream."""
+        """Return the headers of an event stream."""
         return (
             ("content-type", "text/event-stream"),
             ("cache-control", "no-cache"),

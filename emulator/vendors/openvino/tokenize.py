@@ -1,4 +1,4 @@
-"""``/v3/tokenize``: the ids of a text.
+"""Route ``/v3/tokenize``: token ids of a text.
 
 Source: model_server, src/tokenize/tokenize_parser.cpp.
 """
@@ -12,35 +12,35 @@ from emulator.vendors.openvino.decoder import is_uint32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
 
-_PAD = 0  # the id that fills a row up: unverified
+_PAD = 0  # padding id: unverified
 
 
 def tokenizes(accepted: ParsedRequest) -> bool:
-    """The path asks for ids, and the release gives them for this kind of graph."""
-    known = accepted.release.tokenize
+    """Return whether the path requests tokenization and the release supports it for this kind of graph."""
+    support = accepted.release.tokenize
     return accepted.request.path.endswith("tokenize") and (
-        known == "all" or (known == "embeddings" and accepted.servable.kind == "embeddings")
+        support == "all" or (support == "embeddings" and accepted.servable.kind == "embeddings")
     )
 
 
 def answer_tokenize(accepted: ParsedRequest) -> Response:
-    """Ids of one text, or a row for each of several.
+    """Return the ids of one text, or a row for each of several.
 
     Raises:
-        EmulatedError: the first check that fails, in the parser's order.
+        EmulatedError: the first failed check, in the parser's order.
     """
     body = accepted.body
     texts = _read_texts(body)
-    longest = _read_length(body)
+    max_length = _read_length(body)
     pad = _read_flag(body, "pad_to_max_length", default=False)
     special = _read_flag(body, "add_special_tokens", default=True)
     left = _read_side(body) == "left"
     tokenizer = accepted.service.tokenizer(accepted.deployment)
     accepted.service.bounds.check_texts(texts, tokenizer.count, "text")
-    rows = [_encode(text, tokenizer, special)[:longest] for text in texts]
-    if pad and longest is not None:
-        accepted.service.bounds.check_tokens(len(rows) * longest, "max_length")
-        fills = [[_PAD] * (longest - len(row)) for row in rows]
+    rows = [_encode(text, tokenizer, special)[:max_length] for text in texts]
+    if pad and max_length is not None:
+        accepted.service.bounds.check_tokens(len(rows) * max_length, "max_length")
+        fills = [[_PAD] * (max_length - len(row)) for row in rows]
         rows = [fill + row if left else row + fill for row, fill in zip(rows, fills, strict=True)]
     tokens = dump_json(rows[0] if len(rows) == 1 else rows)
     return Response(200, b'{"tokens":%b}' % tokens, accepted.settings.json_headers)

@@ -1,4 +1,4 @@
-"""``tools`` and ``tool_choice`` of the releases that know them.
+"""Parse ``tools`` and ``tool_choice`` for the releases that have them.
 
 Source: model_server, src/llm/apis/openai_completions.cpp (2025.2 to 2026.1) and openai_api_handler.cpp, parseTools.
 """
@@ -15,23 +15,23 @@ from emulator.vendors.openvino.chat.checks import checks_of
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
 
-_KEPT = ("auto", "required")
+_KEEP_ALL = ("auto", "required")
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools the model may call.
+    """Tools the model may call.
 
     Fields:
-        tools: those that are shown to it.
-        said: ``tool_choice`` as the server keeps it: a word, or the name of a tool.
-        parsed: calls are read out of the answer; since 2025.3 a tool without parameters does not make them.
+        tools: tools in the prompt.
+        selected: ``tool_choice`` as the server stores it: a keyword, or the name of a tool.
+        parsed: tool calls are parsed out of the text; since 2025.3 only if a tool has parameters.
     """
 
     tools: tuple[Tool, ...] = ()
     choice: Literal["none", "auto", "required"] = "none"
     name: str | None = None
-    said: str = "none"
+    selected: str = "none"
     parsed: bool = False
 
 
@@ -39,47 +39,47 @@ NO_OFFER = Offer()
 
 
 def read_tools(read: Fields) -> Offer:
-    """Check ``tool_choice``, then ``tools``; one that names a tool keeps only that tool.
+    """Parse ``tool_choice``, then ``tools``; a choice that names a tool keeps only that tool.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     body = read.body
     if read.release.tools == "ignored":
         return NO_OFFER
-    said = _read_choice(read, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
-    if body.get("tools") is None or said == "none":
+    selected = _read_choice(read, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
+    if body.get("tools") is None or selected == "none":
         return NO_OFFER
     checks = checks_of(read.release.version)
-    if checks.tools == "named" and said == "auto":
+    if checks.tools == "named" and selected == "auto":
         tools = body["tools"]
         offered = [tool for tool in tools if _is_tool(tool)] if isinstance(tools, list) else []
     else:
-        offered = _read_all(read, body["tools"], said)
-    return _make_offer(read, [read_tool(as_object(tool)) for tool in offered], said)
+        offered = _read_all(read, body["tools"], selected)
+    return _build_offer(read, [read_tool(as_object(tool)) for tool in offered], selected)
 
 
-def _make_offer(read: Fields, tools: list[Tool], said: str) -> Offer:
+def _build_offer(read: Fields, tools: list[Tool], selected: str) -> Offer:
     parsed = bool(tools) and (not read.release.since(2025, 3) or any(tool.parameters is not None for tool in tools))
     if not tools:
-        return Offer(said=said)
-    if said == "auto":
-        return Offer(tuple(tools), "auto", None, said, parsed)
-    return Offer(tuple(tools), "required", None if said == "required" else said, said, parsed)
+        return Offer(selected=selected)
+    if selected == "auto":
+        return Offer(tuple(tools), "auto", None, selected, parsed)
+    return Offer(tuple(tools), "required", None if selected == "required" else selected, selected, parsed)
 
 
 def _is_tool(tool: JSON) -> bool:
-    """One that a template can show."""
+    """Return whether a template can render the tool."""
     function = tool.get("function") if isinstance(tool, dict) else None
     return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
 def _read_choice(read: Fields, choice: JSON) -> str:
-    """A word, or the name of a tool: the server does not tell one from the other."""
+    """Parse a keyword or the name of a tool; the server does not distinguish them afterwards."""
     if isinstance(choice, str):
-        words = ("none", "auto", "required") if read.release.tool_choice_required else ("none", "auto")
-        if choice not in words:
-            raise refusal(f"tool_choice should be either {' or '.join(repr(word) for word in words)}")
+        keywords = ("none", "auto", "required") if read.release.tool_choice_required else ("none", "auto")
+        if choice not in keywords:
+            raise refusal(f"tool_choice should be either {' or '.join(repr(keyword) for keyword in keywords)}")
         return choice
     if not isinstance(choice, dict):
         raise refusal("tool_choice is not a valid JSON object or string")
@@ -97,8 +97,8 @@ def _check_name(name: JSON, where: str) -> str:
     return name
 
 
-def _read_all(read: Fields, tools: JSON, said: str) -> list[JSON]:
-    """The tools that stay; the parameters of one that does not are not looked at."""
+def _read_all(read: Fields, tools: JSON, selected: str) -> list[JSON]:
+    """Return the tools that are kept; parameters of other tools are not validated."""
     if not isinstance(tools, list):
         raise refusal("Tools are not an array")
     kept: list[JSON] = []
@@ -106,7 +106,7 @@ def _read_all(read: Fields, tools: JSON, said: str) -> list[JSON]:
         if not isinstance(tool, dict):
             raise refusal("Tool is not a JSON object")
         function = _find_function(read, tool)
-        if said in _KEPT or said == function["name"]:
+        if selected in _KEEP_ALL or selected == function["name"]:
             if read.release.flat_tools and not isinstance(function.get("parameters", {}), dict):
                 raise refusal("Function parameters are not a valid JSON object")
             kept.append(tool)
@@ -114,7 +114,7 @@ def _read_all(read: Fields, tools: JSON, said: str) -> list[JSON]:
 
 
 def _find_function(read: Fields, tool: Object) -> Object:
-    """What a tool says of its function; the type of one that is nested is never looked at."""
+    """Return the function of a tool; the type of a nested one is not validated."""
     flat = read.release.flat_tools and "function" not in tool
     if flat and not isinstance(tool.get("type"), str):
         raise refusal("Tool type is missing or invalid")

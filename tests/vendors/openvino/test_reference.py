@@ -43,11 +43,11 @@ def unread(reason: str) -> Mapping[str, object]:
 
 def knobs(*pairs: tuple[str, float]) -> Mapping[str, object]:
     """What is seen of a request that samples with these at the default temperature."""
-    return {"call.ask.sampling.knobs": (("temperature", 1.0), *pairs)}
+    return {"call.request.sampling.knobs": (("temperature", 1.0), *pairs)}
 
 
 def beams(*pairs: tuple[str, float]) -> Mapping[str, object]:
-    return {"call.ask.sampling.knobs": (("best_of", 3), *pairs)}
+    return {"call.request.sampling.knobs": (("best_of", 3), *pairs)}
 
 
 DRAFT: JSON = {"model": "draft"}
@@ -61,8 +61,11 @@ REQUEST: dict[str, Cases] = {
         ({"model": "none"}, {"status": 404, "error": "Mediapipe graph definition with requested name is not found"}),
     ],
     "chat request.stop": [
-        ({"stop": "."}, {"call.ask.sampling.stop": (".",), "call.ask.sampling.keep_stop": False}),
-        ({"stop": ["."], "stream": True}, {"call.ask.sampling.stop": (".",), "call.ask.sampling.keep_stop": True}),
+        ({"stop": "."}, {"call.request.sampling.stop": (".",), "call.request.sampling.keep_stop": False}),
+        (
+            {"stop": ["."], "stream": True},
+            {"call.request.sampling.stop": (".",), "call.request.sampling.keep_stop": True},
+        ),
         ({"stop": {}}, refused("stop is not a string or array of strings")),
         ({"stop": [*"abcde"]}, refused("stop array must have no more than 4 strings")),
     ],
@@ -91,18 +94,18 @@ REQUEST: dict[str, Cases] = {
     "chat request.messages": [
         (
             {"messages": [{"role": "user", "content": "hello"}]},
-            {"call.ask.messages": (Message(role="user", text="hello"),)},
+            {"call.request.messages": (Message(role="user", text="hello"),)},
         ),
         ({"messages": "text"}, refused("Messages are not an array")),
         ({"messages": []}, refused("Messages array cannot be empty")),
     ],
     "chat request.max_tokens": [
-        ({"max_tokens": 7}, {"call.ask.sampling.max_tokens": 7}),
+        ({"max_tokens": 7}, {"call.request.sampling.max_tokens": 7}),
         ({"max_tokens": 0}, refused("max_tokens value should be greater than 0")),
         ({"max_tokens": 4096}, refused("max_tokens exceeds limit provided in graph config: 4096")),
     ],
     "chat request.ignore_eos": [
-        ({"ignore_eos": True}, {"call.ask.sampling.ignore_eos": True}),
+        ({"ignore_eos": True}, {"call.request.sampling.ignore_eos": True}),
         (
             {"ignore_eos": True, "max_tokens": 4001},
             refused("when ignore_eos is true max_tokens can not be greater than 4000"),
@@ -110,7 +113,7 @@ REQUEST: dict[str, Cases] = {
         ({"ignore_eos": 1}, refused("ignore_eos accepts values true or false")),
     ],
     "chat request.include_stop_str_in_output": [
-        ({"stop": ".", "include_stop_str_in_output": True}, {"call.ask.sampling.keep_stop": True}),
+        ({"stop": ".", "include_stop_str_in_output": True}, {"call.request.sampling.keep_stop": True}),
         (
             {"stream": True, "include_stop_str_in_output": False},
             refused("include_stop_str_in_output cannot be set to false if streaming is used", 200),
@@ -118,15 +121,15 @@ REQUEST: dict[str, Cases] = {
         ({"include_stop_str_in_output": "yes"}, refused("include_stop_str_in_output accepts values true or false")),
     ],
     "chat request.logprobs": [
-        ({}, {"call.ask.sampling.logprobs": None, "answer.choices.0.logprobs": None}),
+        ({}, {"call.request.sampling.logprobs": None, "answer.choices.0.logprobs": None}),
         (
             {"plan": WEIGHED, "logprobs": True},
-            {"call.ask.sampling.logprobs": 0, "answer.choices.0.logprobs.content.0.logprob": -0.25},
+            {"call.request.sampling.logprobs": 0, "answer.choices.0.logprobs.content.0.logprob": -0.25},
         ),
         ({"stream": True, "logprobs": True}, refused("logprobs are not supported in streaming mode.", 200)),
     ],
     "chat request.n": [
-        ({"n": 2, "best_of": 3}, {"call.ask.sampling.n": 2}),
+        ({"n": 2, "best_of": 3}, {"call.request.sampling.n": 2}),
         ({"n": 2}, refused("n value cannot be greater than best_of")),
         ({"n": 0}, refused("n value should be greater than 0")),
     ],
@@ -144,8 +147,8 @@ REQUEST: dict[str, Cases] = {
         ({"length_penalty": "x"}, refused("length_penalty is not a valid number")),
     ],
     "chat request.temperature": [
-        ({"temperature": 0.5}, {"call.ask.sampling.knobs": (("temperature", 0.5),)}),
-        ({"temperature": 0}, {"call.ask.sampling.greedy": True}),
+        ({"temperature": 0.5}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0}, {"call.request.sampling.greedy": True}),
         ({"temperature": 2.1}, refused("temperature out of range(0.0, 2.0)")),
     ],
     "chat request.top_p": [
@@ -170,8 +173,8 @@ REQUEST: dict[str, Cases] = {
         ({"presence_penalty": -3}, refused("presence_penalty out of range(-2.0, 2.0)")),
     ],
     "chat request.seed": [
-        ({}, {"call.ask.sampling.seed": 0}),
-        ({"seed": 3}, {"call.ask.sampling.seed": 3}),
+        ({}, {"call.request.sampling.seed": 0}),
+        ({"seed": 3}, {"call.request.sampling.seed": 3}),
         ({"seed": -1}, refused("seed is not an unsigned integer")),
     ],
     "chat request.num_assistant_tokens": [

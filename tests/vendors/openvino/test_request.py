@@ -5,7 +5,7 @@ import pytest
 from emulator.core.http import Response
 from emulator.core.requests import Deployment
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.openvino.profile import kind_of
+from emulator.vendors.openvino.profile import find_kind
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
 from tests.untyped_json import JSON
@@ -413,11 +413,11 @@ def test_cors_headers() -> None:
     ],
 )
 def test_kinds_have_other_names(kind: str, same: str) -> None:
-    assert kind_of(Deployment(vendor="openvino", name="x", kind=kind)) == same
+    assert find_kind(Deployment(vendor="openvino", name="x", kind=kind)) == same
 
 
 def test_a_graph_without_a_kind_is_what_its_task_says() -> None:
-    assert kind_of(Deployment(vendor="openvino", name="x", task="rerank")) == "rerank"
+    assert find_kind(Deployment(vendor="openvino", name="x", task="rerank")) == "rerank"
 
 
 @pytest.mark.covers("openvino/routes", "POST v3/anything")

@@ -1,4 +1,4 @@
-"""What each release asks of a message, a picture and a tool: a table, a row for each tag that changed something.
+"""Table of message, image and tool checks, with a row for each release that changed one.
 
 Source: model_server, src/llm/http_llm_calculator.cc (v2024.2), src/llm/apis/openai_completions.cpp, parseMessages and
 parseTools (v2025.0 to v2026.3), src/llm/servable.cpp, prepareInputs, and src/llm/io_processing (v2026.3).
@@ -14,19 +14,19 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """One release.
+    """Checks of one release.
 
     Fields:
-        texts: of several text parts the last counts, or all are joined with line breaks.
-        pictures: they may come as base64 only, or from a host or folder too; ``held``: they are looked at when
-            the model takes them, and not while the message is read.
-        domains: hosts have to be allowed; before, every picture of the web was fetched.
-        failure: of a picture that none of the server's formats fits.
-        media: a text graph has no use for pictures, or refuses them with this status word.
-        content: what the template sees of a content that is neither text nor array.
-        tool_calls: those of a message are looked at.
-        tools: all that are offered are looked at, or only where ``tool_choice`` names one.
-        flat: a tool may come without ``function``; then its type counts, and in any case its parameters.
+        texts: of several text parts, keep the last one or join all with line breaks.
+        pictures: accept base64 only, or hosts and folders too; ``held``: validate them when the model takes
+            them, not while the message is parsed.
+        domains: hosts must be allowed; earlier releases fetch images from any host.
+        failure: error text of an image in no supported format.
+        media: status word with which a text graph refuses images; empty: it ignores them.
+        content: handling of a content that is neither text nor array: refuse, show or hide it in the template.
+        tool_calls: validate ``tool_calls`` of messages.
+        tools: validate all offered tools, or only if ``tool_choice`` names one.
+        flat: a tool may omit ``function``; its type is then validated, and parameters always are.
         sounds: parts of a message may be ``input_audio``.
     """
 
@@ -65,5 +65,5 @@ _ROWS: Mapping[tuple[int, int], Checks] = {
 
 @cache
 def checks_of(version: tuple[int, int]) -> Checks:
-    """The row that holds for a release."""
+    """Return the checks of a release."""
     return next((row for since, row in _ROWS.items() if version >= since), _2025_0)

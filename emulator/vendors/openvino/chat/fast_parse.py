@@ -1,4 +1,4 @@
-"""The usual chat request: found out once per servable, what is left to be read of each."""
+"""Fast parser of common chat requests, prepared once per servable."""
 
 from __future__ import annotations
 
@@ -24,71 +24,73 @@ from emulator.vendors.openvino.chat.fields import read_fields
 from emulator.vendors.openvino.chat.parse import make_codec, thinks_aloud
 from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
 from emulator.vendors.openvino.request import ParsedRequest
-from emulator.vendors.openvino.sampling import bound_tokens, check_length, settle_sampling
+from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, check_length
 from emulator.vendors.openvino.tools import NO_OFFER
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class FastChatParser:
-    """What all usual chats with a servable have in common, as streams or as answers in one piece.
+    """Parts shared by all common chat calls of one servable, streaming or not.
 
     Fields:
-        most: tokens that a request may ask for; ``default``: what one asks for that does not say.
+        most: maximum of ``max_tokens``; ``default``: its default.
     """
 
     codec: Codec
     samplings: Samplings
-    most: int | None
+    max_tokens: int | None
     default: int | None
     served: str
 
 
-_KEPT: FastParserCache[tuple[DeploymentProfile, bool], FastChatParser | None] = FastParserCache()
-clear_with_scenario(_KEPT.clear)
+_PARSERS: FastParserCache[tuple[DeploymentProfile, bool], FastChatParser | None] = FastParserCache()
+clear_with_scenario(_PARSERS.clear)
 
 
 def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
-    """The call that :func:`emulator.vendors.openvino.chat.parse.parse_chat` would make of a usual request."""
+    """Return the call :func:`~emulator.vendors.openvino.chat.parse.parse_chat` would build, or ``None`` to use that."""
     routed = service.settings.release.content_type_routing
     if routed and "application/json" not in request.headers.get("Content-Type", ""):
         return None
     body = read_body(request)
-    said = () if body is None else read_texts(body)
-    if body is None or not said or b"\\u00" in request.body:
+    messages = () if body is None else read_texts(body)
+    if body is None or not messages or b"\\u00" in request.body:
         return None
-    if not has_each_key_once(request.body, len(body) + 2 * len(said)):
+    if not has_each_key_once(request.body, len(body) + 2 * len(messages)):
         return None
     name = body.get("model")
     deployment = service.deployments.get(name) if type(name) is str else None
     if deployment is None or deployment.state != "ready":
         return None
-    return _read(body, said, request, service, deployment)
+    return _parse(body, messages, request, service, deployment)
 
 
-def _read(
-    body: Object, said: Texts, request: Request, service: OvmsService, deployment: Deployment
+def _parse(
+    body: Object, messages: Texts, request: Request, service: OvmsService, deployment: Deployment
 ) -> InferenceCall | None:
     servable, stream = service.profiles[deployment.name], body.get("stream", False)
     if type(stream) is not bool:
         return None
     key = (servable, stream)
-    usual = _KEPT[key] if key in _KEPT else _KEPT.keep(key, _prepare(request, service, deployment, stream=stream))
-    wanted = None if usual is None else read_limit(body, usual.most)
-    if usual is None or wanted is None:
+    parser = (
+        _PARSERS[key] if key in _PARSERS else _PARSERS.keep(key, _prepare(request, service, deployment, stream=stream))
+    )
+    wanted = None if parser is None else read_limit(body, parser.max_tokens)
+    if parser is None or wanted is None:
         return None
-    count, language = service.count_texts(said, deployment)
-    asked = wanted or usual.default
+    count, language = service.count_texts(messages, deployment)
+    asked = wanted or parser.default
     try:
         check_length(servable, deployment, service.settings.release, asked, count)
     except EmulatedError:
         return None
-    sampling = usual.samplings[bound_tokens(deployment, asked, count)]
-    ask = ChatRequest(said, sampling, parallel=True, language=language)
-    return InferenceCall(deployment, ask, usual.codec, stream, (count,), True, (), usual.served)
+    sampling = parser.samplings[bound_tokens(deployment, asked, count)]
+    chat = ChatRequest(messages, sampling, parallel=True, language=language)
+    return InferenceCall(deployment, chat, parser.codec, stream, (count,), True, (), parser.served)
 
 
 def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, stream: bool) -> FastChatParser | None:
-    """``None``: the servable has more to say to its chats."""
+    """Build the shared parts; ``None`` if the servable's responses vary by more than text and usage."""
     servable, settings = service.profiles[deployment.name], service.settings
     release = settings.release
     if servable.kind != "text" or servable.stock_template or settings.verbose_response:
@@ -104,8 +106,8 @@ def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, 
     codec = make_codec(read, NO_OFFER, "")
     return FastChatParser(
         codec=replace(codec, template=codec.make_template()),
-        samplings=Samplings(settle_sampling(read, 1)),
-        most=limit - 1 if limit else None,
+        samplings=Samplings(build_sampling(read, 1)),
+        max_tokens=limit - 1 if limit else None,
         default=(limit or None) if release.max_tokens_limit_is_default else None,
         served=accepted.method,
     )

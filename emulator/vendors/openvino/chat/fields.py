@@ -1,4 +1,4 @@
-"""The fields that chat, completions and Responses share: their checks, in the server's order.
+"""Parse and validate the fields that chat, completions and Responses share, in the server's order.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart; 2026.x: openai_api_handler.cpp.
 """
@@ -13,17 +13,17 @@ from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
 from emulator.vendors.openvino.sampling import CHECKS
 
-# Their null is a wrong type in every release.
+# Fields that may be null in no release.
 _NEVER_NULL = frozenset(("model", "messages", "max_tokens", "prompt", "input"))
 _SPEECH = frozenset(("modalities", "audio", "chunk_frames"))
 _SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
 
 
 def read_fields(accepted: ParsedRequest) -> Fields:
-    """Check the common fields; the first failure wins.
+    """Parse the common fields; the first invalid one is reported.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     read = begin_fields(accepted)
     release, body = read.release, read.body
@@ -43,7 +43,7 @@ def read_fields(accepted: ParsedRequest) -> Fields:
 
 
 def begin_fields(accepted: ParsedRequest) -> Fields:
-    """The fields before any is checked, without those whose null means absent."""
+    """Return the unvalidated fields, without those that null makes absent."""
     release, body = accepted.release, accepted.body
     if release.null_is_absent and None in body.values():
         body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
@@ -51,10 +51,10 @@ def begin_fields(accepted: ParsedRequest) -> Fields:
 
 
 def read_first_fields(read: Fields) -> None:
-    """The fields of 2024.2, which had fewer and another order.
+    """Parse the fields of 2024.2, which has fewer in another order.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     body = read.body
     if "ignore_eos" in body:
@@ -85,7 +85,7 @@ def _read_stream_options(read: Fields) -> None:
 
 
 def _read_max_tokens(read: Fields) -> None:
-    """``ignore_eos`` and ``max_tokens``: each has a say in the other."""
+    """Parse ``ignore_eos`` and ``max_tokens``; the bound of each depends on the other."""
     body = read.body
     if "ignore_eos" in body:
         read.ignore_eos = read_flag(read, "ignore_eos")
@@ -97,7 +97,7 @@ def _read_max_tokens(read: Fields) -> None:
 
 
 def _cap_tokens(read: Fields, asked: int | None) -> None:
-    """An answer that ignores its end has a bound of its own before 2025.1."""
+    """Cap the tokens of a response that ignores end-of-sequence, as releases before 2025.1 do."""
     cap = read.release.ignore_eos_limit
     if read.ignore_eos and cap:
         if asked is not None and asked > cap:
@@ -107,10 +107,10 @@ def _cap_tokens(read: Fields, asked: int | None) -> None:
 
 
 def read_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | None:
-    """A number of tokens, below the graph's limit (or, ``inclusive``, not above it).
+    """Parse a number of tokens, below the graph's limit or, with ``inclusive``, at most equal to it.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     if name not in read.body:
         return None
@@ -126,10 +126,10 @@ def read_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | Non
 
 
 def read_max_completion_tokens(read: Fields) -> None:
-    """Wins over ``max_tokens``.
+    """Parse ``max_completion_tokens``, which overrides ``max_tokens``.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     release = read.release
     if not release.max_completion_tokens:
@@ -191,16 +191,16 @@ def _read_count(read: Fields, name: str) -> int:
 
 
 def _check_speculative(read: Fields) -> None:
-    """The two fields of speculative decoding: needed on its graphs, refused on others."""
-    given = [name for name in _SPECULATIVE if name in read.body]
+    """Validate the fields of speculative decoding: required on its graphs, refused on others."""
+    present = [name for name in _SPECULATIVE if name in read.body]
     if read.accepted.servable.kind != "speculative":
-        if given:
+        if present:
             raise refusal(f"{' and '.join(_SPECULATIVE)} are only supported when speculative decoding is enabled.")
-    elif not given:
+    elif not present:
         raise refusal(f"Speculative decoding requires either {' or '.join(_SPECULATIVE)} to be set.")
-    elif len(given) == 2:
+    elif len(present) == 2:
         raise refusal(f"{' and '.join(_SPECULATIVE)} are mutually exclusive and cannot both be set.")
-    elif given == ["num_assistant_tokens"]:
+    elif present == ["num_assistant_tokens"]:
         tokens = read.body["num_assistant_tokens"]
         if not is_uint32(tokens) or tokens == 0:
             raise refusal("num_assistant_tokens must be an unsigned integer greater than 0")
@@ -223,7 +223,7 @@ def _read_special_tokens(read: Fields) -> None:
 
 
 def read_speech(read: Fields) -> None:
-    """``modalities``, ``audio`` and ``chunk_frames``; a graph that does not speak has no use for them."""
+    """Parse ``modalities``, ``audio`` and ``chunk_frames``; they take effect on omni graphs only."""
     modalities = read.body.get("modalities", [])
     if not isinstance(modalities, list):
         raise refusal("modalities is not an array")

@@ -1,6 +1,6 @@
-"""``response_format``: a schema in 2025.3, and since 2025.4 whatever XGrammar takes as the format of a structural tag.
+"""Parse ``response_format``: a schema in 2025.3, any structural tag of XGrammar since 2025.4.
 
-What the engine cannot read is not enforced, and nothing is said of it. Source: model_server,
+The engine silently ignores formats it cannot parse. Source: model_server,
 src/llm/apis/openai_completions.cpp (2025.3) and openai_api_handler.cpp,
 convertOpenAIResponseFormatToStructuralTagStringFormat; XGrammar, docs/tutorials/structural_tag.md.
 """
@@ -16,16 +16,16 @@ from emulator.protocols.openai.messages import Format
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
 
-_WORDS = "[A-Z][a-z]{2,8}( [a-z]{2,8}){3,8}"  # where any text will do
+_ANY_TEXT = "[A-Z][a-z]{2,8}( [a-z]{2,8}){3,8}"  # pattern for formats that accept any text
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Form:
-    """What an answer has to look like.
+    """Constraint on the response.
 
     Fields:
-        schema: of the JSON, or of a string that stands ``bare``, without quotation marks.
-        opening: what stands before it; ``closing``: what stands behind it.
+        schema: schema of the JSON, or of a ``bare`` string without quotation marks.
+        opening: fixed text before it; ``closing``: fixed text after it.
     """
 
     kind: Format = "text"
@@ -35,7 +35,7 @@ class Form:
     closing: str = ""
 
     def wrap(self, opening: str, closing: str) -> Form:
-        """The same between two texts."""
+        """Return the form enclosed in two texts."""
         return Form(self.kind, self.schema, self.bare, opening + self.opening, self.closing + closing)
 
 
@@ -43,14 +43,14 @@ PLAIN_TEXT = Form()
 
 
 class _UnknownError(Exception):
-    """A format that is not enforced."""
+    """Format that the engine does not enforce."""
 
 
 def read_response_format(read: Fields) -> Form:
-    """Check ``response_format``; what the engine cannot use is not enforced.
+    """Parse ``response_format``; a format that the engine cannot enforce counts as absent.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     rule = read.release.response_format
     value = read.body.get("response_format")
@@ -69,7 +69,7 @@ def read_response_format(read: Fields) -> Form:
 
 
 def _check_schema(value: Object) -> None:
-    """2025.3 alone took nothing but a schema."""
+    """Raise unless the format is a schema, as 2025.3 requires."""
     where = "response_format.type"
     if "type" not in value:
         raise refusal(f"{where} is missing")
@@ -89,7 +89,7 @@ def _check_schema(value: Object) -> None:
 
 
 def _read_form(value: JSON) -> Form:
-    """One format; one without a type may still be a tag."""
+    """Parse one format; one without a type may be a tag."""
     if not isinstance(value, dict):
         raise _UnknownError
     kind = value.get("type", "tag")
@@ -102,43 +102,43 @@ def _read_form(value: JSON) -> Form:
 
 
 def _read_schema(value: Object) -> Form:
-    """A schema below ``schema``, whose members the server moves up, or a flat one."""
+    """Parse a schema under ``schema``, which the server moves up, or a flat one."""
     outer = as_object(value["json_schema"])
     inner = outer.get("schema")
     return Form("json_schema", inner if isinstance(inner, dict) else outer)
 
 
 def _match(pattern: str) -> Form:
-    """Text that fits a regular expression from its beginning to its end."""
+    """Return a form of texts that match a regular expression as a whole."""
     re.compile(pattern)
     return Form("json_schema", {"type": "string", "pattern": f"^(?:{pattern})$"}, bare=True)
 
 
-def _say(text: str) -> Form:
+def _fixed_text(text: str) -> Form:
     return Form("json_schema", {"const": text}, bare=True)
 
 
 def _read_tag(value: Object) -> Form:
-    """A format between two texts; of several that may end it, the first."""
+    """Parse a format between two texts; of several end texts, use the first."""
     end = value["end"]
     closing = as_text(as_array(end)[0] if isinstance(end, list) else end)
     return _read_form(value["content"]).wrap(as_text(value["begin"]), closing)
 
 
 def _read_triggered(value: Object) -> Form:
-    """Free text, in which a trigger opens a tag; where there has to be one, the first."""
+    """Parse free text with triggered tags; use the first tag if at least one is required."""
     first = _read_tag(as_object(as_array(value["tags"])[0]))
     return first if as_array(value["triggers"]) and value.get("at_least_one") is True else PLAIN_TEXT
 
 
 def _read_separated(value: Object) -> Form:
-    """Tags with a text between them: one is enough."""
+    """Parse tags with a separator; use one tag."""
     as_text(value["separator"])
     return _read_tag(as_object(as_array(value["tags"])[0]))
 
 
 def _read_sequence(value: Object) -> Form:
-    """Formats one after the other."""
+    """Parse formats in sequence."""
     first, *others = [_read_form(element) for element in as_array(value["elements"])]
     for other in others:
         first = _join(first, other)
@@ -146,7 +146,7 @@ def _read_sequence(value: Object) -> Form:
 
 
 def _join(first: Form, second: Form) -> Form:
-    """A fixed text beside anything, or two texts; more than that is not read."""
+    """Join a fixed text and any form, or two patterns; raise for any other pair."""
     if (text := _fixed(first)) is not None:
         return second.wrap(text, "")
     if (text := _fixed(second)) is not None:
@@ -155,7 +155,7 @@ def _join(first: Form, second: Form) -> Form:
 
 
 def _fixed(form: Form) -> str | None:
-    """The one text that fits."""
+    """Return the only text that fits; ``None`` if there are several."""
     if not form.bare or not isinstance(form.schema, dict) or "const" not in form.schema:
         return None
     return form.opening + as_text(form.schema["const"]) + form.closing
@@ -173,16 +173,16 @@ def _escape(text: str) -> str:
 
 
 def _read_choice(value: Object) -> Form:
-    """One of several: the first."""
+    """Parse alternatives; use the first."""
     return _read_form(as_array(value["elements"])[0])
 
 
 _FORMS: Mapping[str, Callable[[Object], Form]] = {
     "json_schema": _read_schema,
-    "json_object": lambda value: Form("json_object"),  # not enforced: it is the model that does as it is asked
-    "const_string": lambda value: _say(as_text(value["value"])),
+    "json_object": lambda value: Form("json_object"),  # not enforced: the model decides
+    "const_string": lambda value: _fixed_text(as_text(value["value"])),
     "regex": lambda value: _match(as_text(value["pattern"])),
-    "any_text": lambda value: _match(_WORDS),
+    "any_text": lambda value: _match(_ANY_TEXT),
     "tag": _read_tag,
     "triggered_tags": _read_triggered,
     "tags_with_separator": _read_separated,

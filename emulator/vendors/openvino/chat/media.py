@@ -1,4 +1,4 @@
-"""Pictures and sounds in a message.
+"""Validate images and sounds in a message.
 
 Source: model_server, src/llm/apis/openai_completions.cpp (2025.0 to 2026.1), openai_api_handler.cpp (2026.2) and
 src/llm/io_processing/image_utils.cpp and input_processors/audio_decoding_processor.cpp (2026.3).
@@ -19,16 +19,16 @@ from emulator.vendors.openvino.media.audio_files import measure_sound
 from emulator.vendors.openvino.request import Fields
 
 _STRUCTURE = "Invalid message structure"
-_MAGIC = (b"\x89PNG", b"\xff\xd8", b"BM", b"GIF8", b"8BPS", b"#?RADIANCE", b"P5", b"P6")  # of what stb_image reads
+_MAGIC = (b"\x89PNG", b"\xff\xd8", b"BM", b"GIF8", b"8BPS", b"#?RADIANCE", b"P5", b"P6")  # formats of stb_image
 _OPENCV = (*_MAGIC, b"RIFF", b"II*\x00", b"MM\x00*")
-_ADDRESS = re.compile(r"(http|https|ftp|sftp|)://[^\n\r\u2028\u2029]*")  # whose first word may be missing
+_ADDRESS = re.compile(r"(http|https|ftp|sftp|)://[^\n\r\u2028\u2029]*")  # the scheme may be empty
 
 
 def check_picture(read: Fields, part: Object) -> str:
-    """An ``image_url`` part, and its address; the picture itself is looked at at once, or where the model takes it.
+    """Validate an ``image_url`` part and return its URL; the image itself may be validated later.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     image = part.get("image_url")
     if not isinstance(image, dict):
@@ -42,10 +42,10 @@ def check_picture(read: Fields, part: Object) -> str:
 
 
 def load_picture(read: Fields, url: str) -> None:
-    """A picture's own bytes are looked at no further than their kind; one elsewhere is never fetched.
+    """Validate an image: the signature of embedded bytes, the location of any other; nothing is fetched.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     checks = checks_of(read.release.version)
     _, found, encoded = url.partition("base64,")
@@ -67,12 +67,12 @@ def load_picture(read: Fields, url: str) -> None:
 
 
 def is_picture(data: bytes) -> bool:
-    """A format that the server reads."""
+    """Return whether the server decodes the format."""
     return data.startswith(_MAGIC)
 
 
 def decode_base64(encoded: str) -> bytes | None:
-    """Base64 with or without padding, as absl's reader takes it: blanks are passed over, other letters are not."""
+    """Decode base64 as absl does: padding is optional and white space ignored; ``None`` if it is invalid."""
     text = re.sub(r"[ \t\n\v\f\r]", "", encoded)
     bare = text.rstrip("=.")
     if len(text) - len(bare) not in (0, -len(bare) % 4) or len(bare) % 4 == 1:
@@ -84,7 +84,7 @@ def decode_base64(encoded: str) -> bytes | None:
 
 
 def _check_location(read: Fields, url: str, *, domains: bool) -> None:
-    """A picture elsewhere: the host or folder has to be allowed."""
+    """Raise unless the host or folder of an image is allowed."""
     settings = read.accepted.settings
     if _ADDRESS.fullmatch(url):
         if domains and not _is_allowed(url, settings.allowed_media_domains):
@@ -109,15 +109,15 @@ def _is_allowed(url: str, domains: tuple[str, ...]) -> bool:
 
 
 def _is_inside(url: str, folder: str, *, strictly: bool) -> bool:
-    """Before 2026.2 only the letters of the two are compared."""
+    """Return whether ``url`` is in ``folder``; without ``strictly``, compare prefixes, as before 2026.2."""
     return PurePosixPath(url).is_relative_to(PurePosixPath(folder)) if strictly else url.startswith(folder)
 
 
 def check_sound(part: Object) -> Object:
-    """An ``input_audio`` part, and what it has of a sound.
+    """Validate an ``input_audio`` part and return its content.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     audio = part.get("input_audio")
     if not isinstance(audio, dict):
@@ -128,10 +128,10 @@ def check_sound(part: Object) -> Object:
 
 
 def load_sound(audio: Object) -> None:
-    """The sound itself, where the model takes one; a format that is not named is WAV.
+    """Validate the sound for models that take one; without a format it is WAV.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     data, form = as_text(audio["data"]), audio.get("format")
     if not data:

@@ -1,4 +1,4 @@
-"""The conversation: what the server accepts as a message, and what the chat template makes of it.
+"""Parse and validate messages, and apply the chat template.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, parseMessages; src/llm/text_processor.cpp
 and src/llm/servable.cpp.
@@ -19,10 +19,10 @@ _EMPTY_PROMPT = "Final prompt after applying chat template is empty"
 
 
 def read_messages(read: Fields) -> tuple[Message, ...]:
-    """Check ``messages``, members in document order; the first failure wins.
+    """Parse ``messages``, members in document order; the first invalid one is reported.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     if "messages" not in read.body:
         raise refusal("Messages missing in request")
@@ -42,7 +42,7 @@ def read_messages(read: Fields) -> tuple[Message, ...]:
 
 
 def _is_simple(message: JSON) -> bool:
-    """A role and a text, as nearly all have."""
+    """Return whether a message is only a role and a text, as nearly all are."""
     return (
         type(message) is dict
         and len(message) == 2
@@ -85,26 +85,26 @@ def _check_required(message: Object, rule: str) -> None:
 
 
 def _read_calls(read: Fields, calls: JSON) -> tuple[ToolCall, ...]:
-    """``tool_calls`` of a message; a release that does not look at them takes what it can use."""
+    """Parse ``tool_calls``; releases that do not validate them skip invalid ones."""
     if not isinstance(calls, list):
         return ()
     checked = checks_of(read.release.version).tool_calls
     found = []
     for call in calls:
         if isinstance(call, dict) and isinstance(call.get("function"), dict):
-            found.append(_default_arguments(read_tool_call(call)))
+            found.append(_fill_arguments(read_tool_call(call)))
         elif checked:
-            what = "have a 'function' object" if isinstance(call, dict) else "be an object"
-            raise refusal(f"Each tool_call must {what}")
+            problem = "have a 'function' object" if isinstance(call, dict) else "be an object"
+            raise refusal(f"Each tool_call must {problem}")
     return tuple(found)
 
 
-def _default_arguments(call: ToolCall) -> ToolCall:
+def _fill_arguments(call: ToolCall) -> ToolCall:
     return call if call.arguments else ToolCall(call.id, call.name, "{}")
 
 
 def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
-    """The text of a content array, and how many media came with it."""
+    """Return the text of a content array and the number of its media."""
     if not parts and not read.release.empty_content:
         raise refusal(f"{_STRUCTURE} - content array is empty")
     checks = checks_of(read.release.version)
@@ -129,7 +129,7 @@ def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
 
 
 def join_texts(texts: list[str], checks: Checks) -> str:
-    """Several text parts as one text; an empty one leaves no line."""
+    """Join text parts with line breaks, or keep the last; leading empty parts add no line."""
     if checks.texts == "last":
         return texts[-1] if texts else ""
     joined = ""
@@ -139,7 +139,7 @@ def join_texts(texts: list[str], checks: Checks) -> str:
 
 
 def _check_part(part: JSON) -> tuple[Object, str]:
-    """A part and its type."""
+    """Return a part and its type; raise if it has none."""
     if not isinstance(part, dict):
         raise refusal(f"{_STRUCTURE} - content array should contain objects")
     kind = part.get("type")
@@ -149,10 +149,10 @@ def _check_part(part: JSON) -> tuple[Object, str]:
 
 
 def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """What the model is given of pictures and sounds: all of a model that sees, else nothing.
+    """Return the messages with the media the model takes: all for a vision or omni graph, else none.
 
     Raises:
-        EmulatedError: a text graph refuses pictures since 2025.1, a vision graph tags of its own in a text.
+        EmulatedError: a text graph refuses images since 2025.1, a vision graph restricted tags in a text.
     """
     checks = checks_of(read.release.version)
     if read.accepted.servable.kind in ("vision", "omni"):
@@ -172,7 +172,7 @@ def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ..
 
 
 def _check_tags(read: Fields, messages: tuple[Message, ...]) -> None:
-    """In 2025.1 every string of a message is looked at, later its content."""
+    """Raise if a text has a restricted tag: in 2025.1 in any string of a message, later in its content."""
     texts = [message.text for message in messages]
     if not read.release.since(2025, 2):
         texts += [text for m in as_array(read.body["messages"]) for text in as_object(m).values() if type(text) is str]
@@ -181,27 +181,27 @@ def _check_tags(read: Fields, messages: tuple[Message, ...]) -> None:
 
 
 def _without_media(message: Message) -> Message:
-    """Pictures are decoded, and then a text model has no use for them."""
+    """Return the message without media, which a text model ignores."""
     return Message(
         role=message.role, text=message.text, tool_calls=message.tool_calls, tool_call_id=message.tool_call_id
     )
 
 
 def apply_template(read: Fields, messages: tuple[Message, ...]) -> None:
-    """What the template lets through; a graph's ``chat_template: stock`` is the one used without a template file.
+    """Raise if the template renders no prompt; ``chat_template: stock`` is the one used without a template file.
 
     Raises:
-        EmulatedError: the template's own error, or an empty prompt.
+        EmulatedError: with the template's text, or for an empty prompt.
     """
     if read.accepted.servable.stock_template:
         if len(messages) != 1:
             raise refusal("This servable accepts only single message requests")
         if not messages[0].text:
             raise refusal(_EMPTY_PROMPT)
-    if not read.release.since(2025, 2) and _have_no_content(as_array(read.body["messages"])):
+    if not read.release.since(2025, 2) and _lack_content(as_array(read.body["messages"])):
         raise refusal(_EMPTY_PROMPT if messages else "There are no messages to apply for chat")
 
 
-def _have_no_content(messages: list[JSON]) -> bool:
-    """Nothing to fill a template with; since 2025.2 what is missing is empty text."""
+def _lack_content(messages: list[JSON]) -> bool:
+    """Return whether no message has ``content``; since 2025.2 absent content is empty text."""
     return not any("content" in as_object(message) for message in messages)

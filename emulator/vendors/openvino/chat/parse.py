@@ -1,4 +1,4 @@
-"""Requests to chat.
+"""Parse chat requests.
 
 Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_completions.cpp.
 """
@@ -21,17 +21,17 @@ from emulator.vendors.openvino.chat.render import ChatCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
-from emulator.vendors.openvino.sampling import settle_sampling
+from emulator.vendors.openvino.sampling import build_sampling
 from emulator.vendors.openvino.tools import NO_OFFER, Offer, read_tools
 
 _NO_OPTIONS: dict[str, JSON] = {}
 
 
 def parse_chat(accepted: ParsedRequest) -> InferenceCall:
-    """A conversation to go on with.
+    """Parse a chat request.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     release = accepted.release
     read, messages = _read_all(accepted)
@@ -44,14 +44,14 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
     if read.max_tokens == 0:
         raise refusal("max_tokens value should be greater than 0")
     form = read_response_format(read) if "response_format" in body else PLAIN_TEXT
-    messages, thinks = settle_template(read, messages)
+    messages, thinks = apply_chat_template(read, messages)
     if accepted.stream and release.tools == "unary":
         offer = NO_OFFER
-    ask, counted = ask_chat(read, messages, offer, form, "medium" if thinks else None)
+    chat, counted = build_chat(read, messages, offer, form, "medium" if thinks else None)
     return InferenceCall(
         deployment=accepted.deployment,
-        request=ask,
-        codec=make_codec(read, offer, ask.prompt or ""),
+        request=chat,
+        codec=make_codec(read, offer, chat.prompt or ""),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,
@@ -60,7 +60,7 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
 
 
 def _read_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
-    """The common fields and the messages; 2024.2 alone reads the messages first."""
+    """Parse the common fields and the messages; only 2024.2 parses the messages first."""
     if accepted.release.since(2025, 0):
         read = read_fields(accepted)
         return read, read_messages(read)
@@ -70,11 +70,11 @@ def _read_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
     return read, messages
 
 
-def settle_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], bool]:
-    """What the template makes of the messages, and whether the model thinks aloud; 2026.3 reads its options first.
+def apply_chat_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], bool]:
+    """Return the templated messages and whether the model reasons; 2026.3 parses the template options first.
 
     Raises:
-        EmulatedError: worded as the calculator does.
+        EmulatedError: with the calculator's text.
     """
     first = read.release.since(2026, 3)
     thinks = first and thinks_aloud(read)
@@ -85,7 +85,7 @@ def settle_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tuple[
 
 
 def make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
-    """What words the answer; ``prompt``: of the last turn."""
+    """Build the codec; ``prompt``: text of the last turn."""
     accepted, servable = read.accepted, read.accepted.servable
     return ChatCodec(
         settings=accepted.settings,
@@ -101,16 +101,16 @@ def make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
 
 
 def find_voice(read: Fields) -> Voice | None:
-    """How an omni graph says its answer beside writing it, if it is asked to."""
+    """Return the voice of an omni graph if audio output is requested."""
     if read.accepted.servable.kind != "omni" or not (read.speaks or not read.writes):
         return None
     return Voice(read.pcm, read.writes)
 
 
 def find_apart(read: Fields, offer: Offer) -> frozenset[SegmentKind]:
-    """What is read out of the text: thoughts since 2025.2, in streams since 2025.3, and calls where they may be.
+    """Return the segments parsed out of the text: reasoning since 2025.2, in streams since 2025.3, and tool calls.
 
-    A graph without the parser, and a request that wants to see special tokens, leaves them in it.
+    Segments stay in the text if the graph has no parser for them or the request shows special tokens.
     """
     release, servable = read.release, read.accepted.servable
     apart: set[SegmentKind] = set()
@@ -131,12 +131,12 @@ def _read_logprobs(read: Fields) -> None:
 
 
 def thinks_aloud(read: Fields) -> bool:
-    """Whether the model does: it has the trait ``reasoning``, and the template is not told otherwise.
+    """Return whether the response has reasoning: the trait ``reasoning``, unless the template options disable it.
 
-    A release that does not read thoughts is not shown any, unless its graph has no parser for them.
+    A release that does not parse reasoning produces none, unless its graph has no parser for it.
 
     Raises:
-        EmulatedError: the options of the template are no object.
+        EmulatedError: the template options are not an object.
     """
     options = _NO_OPTIONS
     if "chat_template_kwargs" in read.body and read.release.chat_template_kwargs:
@@ -149,21 +149,21 @@ def thinks_aloud(read: Fields) -> bool:
     return servable.thinks and options.get("enable_thinking") is not False and (reads or not servable.reasoning_parser)
 
 
-def ask_chat(
+def build_chat(
     read: Fields, messages: tuple[Message, ...], offer: Offer, form: Form, reasoning: str | None
 ) -> tuple[ChatRequest, tuple[int, ...]]:
-    """A conversation with its tools and form, and the tokens of its prompt; a ``plain`` text shows no thoughts.
+    """Build the chat request and count the tokens of its prompt; a ``plain`` response has no reasoning.
 
     Raises:
-        EmulatedError: the prompt is too long, or the engine takes offence.
+        EmulatedError: the prompt is too long, or the engine refuses the configuration.
     """
     accepted = read.accepted
     if read.plain:
         offer, reasoning = NO_OFFER, None
     count = accepted.service.count_chat(messages, offer.tools, accepted.deployment)
-    ask = ChatRequest(
+    chat = ChatRequest(
         messages=messages,
-        sampling=settle_sampling(read, count),
+        sampling=build_sampling(read, count),
         tools=offer.tools,
         tool_choice=offer.choice,
         tool_name=offer.name,
@@ -174,4 +174,4 @@ def ask_chat(
         around=(form.opening, form.closing),
         reasoning=reasoning,
     )
-    return ask, (count,)
+    return chat, (count,)

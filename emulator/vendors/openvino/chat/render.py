@@ -1,4 +1,4 @@
-"""Answers of chat.
+"""Render chat responses.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse.
 """
@@ -27,15 +27,15 @@ from emulator.vendors.openvino.settings import OpenVinoSettings
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCodec:
-    """``/v3/chat/completions``.
+    """Codec of ``/v3/chat/completions``.
 
     Fields:
-        prompt: of the last turn.
-        stateful: the servable is.
-        omits_logprobs: an answer in one piece has no such key.
-        apart: what is read out of the text; ``markup``: how a call looks in it.
-        voice: the answer is said, too, unless it is streamed.
-        template: of the usual answer, one text and nothing else, where many of them are to come.
+        prompt: text of the last turn.
+        stateful: the servable is stateful.
+        omits_logprobs: non-streaming responses have no ``logprobs``.
+        apart: segments parsed out of the text; ``markup``: format of a tool call in the text.
+        voice: a non-streaming response has audio.
+        template: cached bytes of a response with a single text choice.
     """
 
     settings: OpenVinoSettings
@@ -51,7 +51,7 @@ class ChatCodec:
 
     def render(self, plan: Plan, request: Request) -> Response:
         if self.template and is_plain_text(plan):
-            return Response(200, self._fill(plan), self.settings.json_headers)
+            return Response(200, self._encode_plain(plan), self.settings.json_headers)
         apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
         choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
         settings = self.settings
@@ -59,7 +59,7 @@ class ChatCodec:
         return Response(200, body, settings.json_headers)
 
     def make_template(self) -> bytes:
-        """What all usual answers have in common; it is for a codec without a voice and not for verbose answers."""
+        """Encode the constant parts of a response; only for codecs without voice and verbose output."""
         release = self.settings.release
         logprobs = b"" if self.omits_logprobs else b'"logprobs":null,'
         calls = b"" if release.tools == "ignored" else b',"tool_calls":[]'
@@ -69,8 +69,8 @@ class ChatCodec:
             b'"created":%%d,"model":%b,"object":"chat.completion"%%b}'
         ) % (logprobs, calls, model)
 
-    def _fill(self, plan: Plan) -> bytes:
-        """The usual answer, as it would be put together of its choices."""
+    def _encode_plain(self, plan: Plan) -> bytes:
+        """Encode a response with a single text choice from the template."""
         choice, release = plan.choices[0], self.settings.release
         usage = b"," + render_usage(plan.usage) if release.unary_usage else b""
         return self.template % (
@@ -92,21 +92,21 @@ class ChatCodec:
         return b'{"finish_reason":%b,"index":%d,%b"message":%b}' % (reason, index, logprobs, message)
 
     def _render_message(self, plan: Plan, index: int, choice: Choice) -> bytes:
-        """Releases that read tool calls always list them."""
+        """Encode ``message``; releases that parse tool calls always have ``tool_calls``."""
         release = self.settings.release
-        said = collect_message(choice)
+        collected = collect_message(choice)
         calls = [
             b'{"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}'
             % (quote(draw_id(plan, call.id, index, call.number)), quote(call.name), quote_long(call.arguments))
-            for call in said.calls
+            for call in collected.calls
         ]
-        text = quote_long(said.text + said.refusal)
+        text = quote_long(collected.text + collected.refusal)
         voice = self.voice
         return b'{"content":%b,%b"role":"assistant"%b%b}' % (
             text if voice is None or voice.writes else b"null",
-            b'"reasoning_content":%b,' % quote_long(said.reasoning) if said.reasoning else b"",
+            b'"reasoning_content":%b,' % quote_long(collected.reasoning) if collected.reasoning else b"",
             b"" if release.tools == "ignored" else b',"tool_calls":[%b]' % b",".join(calls),
-            b"" if voice is None else b',"audio":{"data":"%b","transcript":%b}' % (voice.say(said.text), text),
+            b"" if voice is None else b',"audio":{"data":"%b","transcript":%b}' % (voice.say(collected.text), text),
         )
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -128,7 +128,7 @@ class ChatCodec:
 
 
 def _render_logprobs(entries: Iterable[Logprob]) -> bytes:
-    """Alternatives are never listed."""
+    """Encode log-probabilities; alternatives are never listed."""
     return b'{"content":[%b]}' % b",".join(
         b'{"token":%b,"logprob":%b,"bytes":[%b],"top_logprobs":[]}'
         % (quote(e.token), format_logprob(e.logprob), ",".join(map(str, e.token.encode())).encode())

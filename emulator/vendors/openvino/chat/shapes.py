@@ -1,4 +1,4 @@
-"""Parts that answers in one piece and streams share: usage, finish reason, ids, and what is read out of a text.
+"""Parts shared by streaming and non-streaming responses: usage, finish reason, ids and tool call markup.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse; no release sends an ``id``.
 """
@@ -24,7 +24,7 @@ _MARKED: Set[SegmentKind] = frozenset(("reasoning", "tool_call"))
 
 
 def finish_reason(choice: Choice, release: Release) -> bytes:
-    """Why a choice ended, in the words the release has."""
+    """Encode the finish reason by the names the release has."""
     reason: str = choice.finish_reason
     if (reason == "tool_calls" and not release.tool_calls_reason) or (reason == "length" and not release.length_reason):
         reason = "stop"
@@ -32,7 +32,7 @@ def finish_reason(choice: Choice, release: Release) -> bytes:
 
 
 def render_usage(usage: Usage) -> bytes:
-    """The member ``usage``."""
+    """Encode the member ``usage``."""
     return b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (
         usage.prompt_tokens,
         usage.completion_tokens,
@@ -43,7 +43,7 @@ def render_usage(usage: Usage) -> bytes:
 def render_body(
     plan: Plan, choices: list[bytes], kind: bytes, *, model: str, prompt: str, settings: OpenVinoSettings
 ) -> bytes:
-    """An answer in one piece; ``prompt`` is shown in a verbose one."""
+    """Encode a non-streaming response; ``prompt``: shown if it is verbose."""
     release = settings.release
     return b'{"choices":[%b],"created":%d,"model":%b,"object":"%b"%b%b}' % (
         b",".join(choices),
@@ -56,20 +56,20 @@ def render_body(
 
 
 def _render_verbose(plan: Plan, prompt: str) -> bytes:
-    """The prompt shown is the last turn's, without its template: unverified."""
+    """Encode ``__verbose``; its prompt is the last turn's, without the template: unverified."""
     content = collect_message(plan.choices[0]).text if plan.choices else ""
     return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(prompt), quote_long(content))
 
 
 def format_logprob(value: float) -> bytes:
-    """A float promoted to a double; no probability is above 1, so such a value is null."""
+    """Format a float as a promoted double; positive values, which no log-probability has, are null."""
     if value > 0:
         return b"null"
     return format_float(promote(value)).encode()
 
 
 def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
-    """A tool call's id: nine characters out of 0-9A-Za-z, unless a scenario fixes another.
+    """Return the id of a tool call: ``fixed`` by the scenario, or nine characters of 0-9A-Za-z.
 
     Source: model_server, src/llm/io_processing/utils.cpp, generateRandomId.
     """
@@ -77,20 +77,20 @@ def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
 
 
 def put_in_text(choice: Choice, apart: Set[SegmentKind] = frozenset(), markup: str = "llama3") -> Choice:
-    """All but the kinds ``apart`` as text, as a model writes it whose output nobody parses."""
+    """Join segments into the text, as a model writes them, except for the kinds ``apart``."""
     if is_only(choice) or not _MARKED - apart:
         return choice
-    joined = markups.put_in_text(choice, _KINDS - apart, lambda span: _mark(span, markup))
+    joined = markups.put_in_text(choice, _KINDS - apart, lambda segment: _find_markup(segment, markup))
     if choice.finish_reason == "tool_calls" and "tool_call" not in apart:
         return replace(joined, finish_reason="stop")
     return joined
 
 
-def _mark(span: Segment, markup: str) -> tuple[str, str]:
-    """What tells a model's thoughts or a call from its text."""
-    if span.kind == "reasoning":
+def _find_markup(segment: Segment, markup: str) -> tuple[str, str]:
+    """Return the texts that enclose reasoning or a tool call."""
+    if segment.kind == "reasoning":
         return markups.THINK
-    if span.kind == "tool_call":
+    if segment.kind == "tool_call":
         opening, closing = MARKUPS[markup]
-        return opening % quote(span.name).decode(), closing
+        return opening % quote(segment.name).decode(), closing
     return "", ""

@@ -1,4 +1,4 @@
-"""Answers of chat and completions event by event: templates of bytes, filled in chunk by chunk.
+"""Render streaming responses of chat and completions from byte templates.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeStreamingChunk, and
 src/llm/http_llm_calculator.cc; 2026.x: src/llm/servable.cpp.
@@ -23,8 +23,8 @@ from emulator.vendors.openvino.release import Release
 PLAIN = Mark.PLAIN
 _LAST_TEXT = Mark.FINISH | Mark.JOINED
 _USAGE = Mark.USAGE | Mark.JOINED
-_MOST_CUT = 64  # answers whose chunks are kept as they came last
-_LAG = 2  # tokens still to come before one is sent: of the latest three only the first
+_MAX_CUT = 64  # cached chunk lists, one per token sequence
+_LAG = 2  # tokens held back: of the latest three only the first is sent
 
 _REASONING = (b'"delta":{"reasoning_content":', b"}")
 
@@ -34,16 +34,16 @@ Cut = Generator[Event, None, str]
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class ChunkTemplate:
-    """The chunks of one stream, all but their text.
+    """Constant bytes of the chunks of one stream.
 
     Fields:
-        finish: the reason the last chunk gives.
-        around: what stands around the answer's text.
-        opening: what a chunk before any text says; ``b""``: there is none.
-        empty: the last delta if no text is left; ``b""``: the usual one, with empty text, or none at all.
-        tail: what follows the list of choices, up to ``usage``.
-        ending: the same to the end of the event.
-        usage: the event with the token counts; ``b""``: there is none.
+        finish: finish reason of the last chunk.
+        around: bytes before and after the text of a chunk.
+        opening: delta of a chunk before any text; ``b""``: no such chunk.
+        empty: last delta if no text is left; ``b""``: empty text, or no delta.
+        tail: bytes from the end of the choices to ``usage``.
+        ending: bytes from the end of the choices to the end of the event.
+        usage: event with the token counts; ``b""``: no such event.
     """
 
     release: Release
@@ -82,16 +82,16 @@ class ChunkTemplate:
         )
 
     def cut(self, choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
-        """The chunks of a run, as the release cuts them."""
+        """Yield the chunks of a run, split as the release does."""
         how = cut_at_blanks if self.release.chunk_split == "blank" else cut_with_lag
         return how(choice, run, before, after, opening)
 
     def first(self) -> bytes:
-        """The chunk before any text."""
+        """Encode the chunk before any text."""
         return b'data: {"choices":[{"index":0,%b,"finish_reason":null}%b}\n\n' % (self.opening, self.tail)
 
     def wrap(self, around: Around, finish: bytes = b"null") -> Around:
-        """What stands before and after a chunk's text."""
+        """Return the bytes before and after the text of a chunk."""
         before, after = around
         if self.release.finish_reason_last:
             prefix = b'data: {"choices":[{"index":0,"logprobs":null,' + before
@@ -100,7 +100,7 @@ class ChunkTemplate:
         return prefix, after + b"}" + self.ending
 
     def last(self, around: Around, rest: str) -> bytes:
-        """The last chunk: what text is left, and the reason; that of 2024.2 has no text at all."""
+        """Encode the last chunk: remaining text and finish reason; in 2024.2 without text."""
         if self.release.closing_chunk:
             head = b'data: {"choices":[{"finish_reason":%b,"index":0,"logprobs":null' % self.finish
             return head + (b"," + self.empty if self.empty else b"") + b"}" + self.ending
@@ -111,9 +111,9 @@ class ChunkTemplate:
 
 
 def takes_a_second_step(choice: Choice) -> bool:
-    """The first step gives no text: neither a whole line nor all there is.
+    """Return whether the first decoding step sends no text: neither a whole line nor the whole response.
 
-    A text of one token that came to its natural end takes a second step, for the end.
+    A text of one token that ends by itself takes a second step, for the end-of-sequence token.
     """
     tokens = choice.tokens
     if not tokens or tokens[0].endswith("\n"):
@@ -123,7 +123,7 @@ def takes_a_second_step(choice: Choice) -> bool:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class TextStream(BatchedEvents):
-    """The one choice of a stream; its last text goes out together with all that follows."""
+    """Events of a stream with one choice; its last text goes out together with all later events."""
 
     plan: Plan
     choice: Choice
@@ -159,23 +159,24 @@ class TextStream(BatchedEvents):
 
 
 def _cut_whole(choice: Choice, template: ChunkTemplate) -> tuple[Sequence[bytes], str]:
-    """The texts of the chunks of an answer that is one text, and the rest; found out once of tokens that come again."""
+    """Return the chunk texts of a response that is one text, and the rest; cached per token sequence."""
     tokens = choice.tokens
-    place = (id(tokens), template.release.chunk_split)
-    known = _cut.get(place)
+    key = (id(tokens), template.release.chunk_split)
+    known = _cut.get(key)
     if known is None:
-        if len(_cut) >= _MOST_CUT:
+        if len(_cut) >= _MAX_CUT:
             del _cut[next(iter(_cut))]
-        known = _cut[place] = tokens, *_gather(template.cut(choice, TextRun("text", 0, choice.count), b"", b""))
+        known = _cut[key] = tokens, *_gather(template.cut(choice, TextRun("text", 0, choice.count), b"", b""))
     return known[1:]
 
 
-_cut: dict[tuple[int, str], tuple[Sequence[str], Sequence[bytes], str]] = {}  # tokens are held: no others have their id
+# Tokens are kept alive, so that their id stays unique.
+_cut: dict[tuple[int, str], tuple[Sequence[str], Sequence[bytes], str]] = {}
 clear_with_all(_cut.clear)
 
 
 def _gather(cut: Cut) -> tuple[list[bytes], str]:
-    """What a cut yields, without its times, and gives back."""
+    """Return the bytes that a cut yields, and the text it returns."""
     texts: list[bytes] = []
     try:
         while True:
@@ -188,7 +189,7 @@ def _gather(cut: Cut) -> tuple[list[bytes], str]:
 def _stream_texts(
     plan: Plan, choice: Choice, template: ChunkTemplate, echo: str
 ) -> Generator[Event, None, tuple[Around, str]]:
-    """``echo``, thoughts, text and tool calls, one after the other; gives back what is left of the last of them."""
+    """Yield ``echo``, reasoning, text and tool calls in order; return the remaining text and its frame."""
     around, rest = template.around, echo
     before, after = template.wrap(around)
     call: ToolCallStarted | None = None
@@ -200,7 +201,7 @@ def _stream_texts(
                 yield choice.due[step.start - 1], before + quote(rest) + after, step.start, PLAIN
                 rest = ""
             if call is not None and step.start < step.end:
-                yield call.due, _announce(plan, template, call), step.start, PLAIN
+                yield call.due, _encode_call_start(plan, template, call), step.start, PLAIN
             around = _surround(step, call, template)
             call = None
             before, after = template.wrap(around)
@@ -209,14 +210,14 @@ def _stream_texts(
 
 
 def _surround(run: TextRun, call: ToolCallStarted | None, template: ChunkTemplate) -> Around:
-    """What stands around the text of a run, or around the arguments of its call."""
+    """Return the bytes around the text of a run, or around the arguments of its tool call."""
     if call is not None:
         return b'"delta":{"tool_calls":[{"index":%d,"function":{"arguments":' % call.number, b"}}]}"
     return _REASONING if run.kind == "reasoning" else template.around
 
 
-def _announce(plan: Plan, template: ChunkTemplate, call: ToolCallStarted) -> bytes:
-    """The first delta of a tool call: id and name."""
+def _encode_call_start(plan: Plan, template: ChunkTemplate, call: ToolCallStarted) -> bytes:
+    """Encode the first delta of a tool call: id and name."""
     identity = quote(draw_id(plan, call.id, 0, call.number))
     item = b'{"id":%b,"type":"function","index":%d,"function":{"name":' % (identity, call.number)
     before, after = template.wrap((b'"delta":{"tool_calls":[' + item, b"}}]}"))
@@ -224,7 +225,7 @@ def _announce(plan: Plan, template: ChunkTemplate, call: ToolCallStarted) -> byt
 
 
 def cut_at_blanks(choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
-    """Chunks end after a blank or a line; gives back the rest. ``opening`` goes out with the first of them, whole.
+    """Yield chunks that end after a blank or a line; return the rest. The first chunk starts with ``opening``.
 
     Source: model_server 2025.0, src/llm/llmnoderesources.hpp, TextStreamer.
     """
@@ -243,9 +244,9 @@ def cut_at_blanks(choice: Choice, run: TextRun, before: bytes, after: bytes, ope
 
 
 def cut_with_lag(choice: Choice, run: TextRun, before: bytes, after: bytes, opening: str = "") -> Cut:
-    """A token is sent when the second after it is there, or a line ends; gives back the rest.
+    """Yield a token once the second after it is there, or a line ends; return the rest.
 
-    One that completes no character keeps what is due with it waiting; ``opening`` is as a token before the first.
+    A token that completes no character delays due tokens; ``opening`` counts as a token before the first.
     Source: openvino.genai, src/cpp/src/text_streamer.cpp, TextStreamer::write (delay_n_tokens is 3).
     """
     tokens, due = choice.tokens, choice.due

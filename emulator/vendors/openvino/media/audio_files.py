@@ -1,4 +1,4 @@
-"""Sounds as bytes: what a WAV or MP3 file has to be, and the WAV files the server writes.
+"""Read WAV and MP3 files, and write the WAV files of generated speech.
 
 Source: model_server, src/audio/audio_utils.cpp, with dr_wav and dr_mp3 below it.
 """
@@ -14,28 +14,28 @@ _FLOAT = 3  # WAVE_FORMAT_IEEE_FLOAT
 _BITRATES = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)  # kbit/s of MPEG-1 layer III
 _ID3_HEAD = 10  # bytes
 _OMNI_RATE = 24000  # samples a second
-_SECONDS_A_LETTER = 0.05
-_LONGEST = 60.0  # seconds; a model of speech has an end to its context, too
+_SECONDS_PER_CHARACTER = 0.05
+_MAX_SECONDS = 60.0  # seconds; speech models have a bounded context, too
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Voice:
-    """How an answer is said: as a WAV file, or as ``pcm`` without a head; ``writes``: its text is there, too."""
+    """Audio format of a response: WAV, or headerless ``pcm``; ``writes``: the response also has its text."""
 
     pcm: bool
     writes: bool
 
     def say(self, text: str) -> bytes:
-        """In base64."""
+        """Return the speech of ``text`` in base64."""
         sound = speak(text, "", 1.0, _OMNI_RATE)
         return b64encode(to_pcm(sound) if self.pcm else write_wav(sound, _OMNI_RATE))
 
 
 def measure_sound(data: bytes, form: str) -> float:
-    """Seconds of a sound of the format ``wav`` or ``mp3``.
+    """Return the duration of a ``wav`` or ``mp3`` file in seconds.
 
     Raises:
-        ValueError: the server cannot read it; the message is the server's own.
+        ValueError: the server cannot read it; the text is the server's.
     """
     if form == "wav":
         return measure_wav(data)
@@ -45,15 +45,15 @@ def measure_sound(data: bytes, form: str) -> float:
 
 
 def is_wav(data: bytes) -> bool:
-    """The file says so, and how long it is."""
+    """Return whether the header is WAV's and states the right length."""
     return data[:4] == b"RIFF" and data[8:12] == b"WAVE" and unpack_from("<I", data, 4)[0] + 8 == len(data)
 
 
 def measure_wav(data: bytes) -> float:
-    """Seconds of a WAV file.
+    """Return the duration of a WAV file in seconds.
 
     Raises:
-        ValueError: in the server's words.
+        ValueError: with the server's text.
     """
     try:
         chunks = _find_chunks(data)
@@ -80,10 +80,10 @@ def _find_chunks(data: bytes) -> dict[bytes, bytes]:
 
 
 def measure_mp3(data: bytes) -> float:
-    """Seconds of an MP3 file, as the bit rate of its first frame has it.
+    """Return the duration of an MP3 file in seconds, by the bit rate of its first frame.
 
     Raises:
-        ValueError: in the server's words.
+        ValueError: with the server's text.
     """
     start = 0
     if data[:3] == b"ID3" and len(data) > _ID3_HEAD:
@@ -101,27 +101,27 @@ def measure_mp3(data: bytes) -> float:
 
 
 def write_wav(samples: bytes, rate: int) -> bytes:
-    """A WAV file of one channel of 32-bit floats, as dr_wav writes it."""
+    """Encode a WAV file of one channel of 32-bit floats, as dr_wav does."""
     body = b"WAVE" + b"fmt " + pack("<IHHIIHH", 16, _FLOAT, 1, rate, rate * 4, 4, 32)
     body += b"data" + pack("<I", len(samples)) + samples
     return b"RIFF" + pack("<I", len(body)) + body
 
 
 def speak(text: str, voice: str, speed: float, rate: int) -> bytes:
-    """A voice's hum as long as the text takes to say: 32-bit floats.
+    """Generate a hum as long as the speech, as 32-bit floats.
 
-    One period of a triangle, again and again; which tone is the voice's.
+    A triangle wave, with a period that depends on the voice.
     """
     period = 60 + sum(voice.encode()) % 60  # samples
     half = period // 2
     wave = [(step if step < half else period - step) / period - 0.25 for step in range(period)]
-    seconds = max(1, len(text)) * _SECONDS_A_LETTER / speed if speed > 0 else _LONGEST
-    count = int(min(seconds, _LONGEST) * rate)
+    seconds = max(1, len(text)) * _SECONDS_PER_CHARACTER / speed if speed > 0 else _MAX_SECONDS
+    count = int(min(seconds, _MAX_SECONDS) * rate)
     whole = Struct(f"<{period}f").pack(*wave) * (count // period + 1)
     return whole[: 4 * count]
 
 
 def to_pcm(samples: bytes) -> bytes:
-    """Floats as 16-bit numbers, without a head."""
+    """Convert 32-bit floats to 16-bit samples without a header."""
     values = Struct(f"<{len(samples) // 4}f").unpack(samples)
     return Struct(f"<{len(values)}h").pack(*[int(min(1.0, max(-1.0, value)) * 32767.0) for value in values])

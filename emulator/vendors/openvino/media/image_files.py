@@ -1,4 +1,4 @@
-"""Pictures as bytes: small PNG files of any size, the same on every machine, and the size of a picture that came."""
+"""Write deterministic PNG files, and read the size of image files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from struct import error, pack, unpack_from
 from zlib import adler32, crc32
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_STORED = 65535  # most bytes of a block that is not compressed
-_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)  # markers of a JPEG file among those of frames
-_TILE = 32  # pixels; so wide are the stripes
+_STORED = 65535  # maximum bytes of a stored block
+_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)  # JPEG markers in the range of frame markers
+_TILE = 32  # pixels; width of a stripe
 
 
 def draw_png(width: int, height: int, key: bytes) -> bytes:
-    """Two colours in tiles, both from ``key``; a bit a pixel, not compressed: no library has a say in the bytes."""
+    """Draw tiles of two colours from ``key``, one bit per pixel; uncompressed, as zlib versions differ in bytes."""
     drawn = hashlib.sha256(key).digest()
     row_bytes = (width + 7) // 8
     rows = []
@@ -22,16 +22,20 @@ def draw_png(width: int, height: int, key: bytes) -> bytes:
         row = b"\0" + (pattern * (row_bytes // len(pattern) + 1))[:row_bytes]
         rows.append(row * min(_TILE, height - band))
     head = pack(">IIBBBBB", width, height, 1, 3, 0, 0, 0)
-    chunks = (_chunk(b"IHDR", head), _chunk(b"PLTE", drawn[:6]), _chunk(b"IDAT", _store(b"".join(rows))))
-    return _SIGNATURE + b"".join(chunks) + _chunk(b"IEND", b"")
+    chunks = (
+        _encode_chunk(b"IHDR", head),
+        _encode_chunk(b"PLTE", drawn[:6]),
+        _encode_chunk(b"IDAT", _store(b"".join(rows))),
+    )
+    return _SIGNATURE + b"".join(chunks) + _encode_chunk(b"IEND", b"")
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _encode_chunk(kind: bytes, data: bytes) -> bytes:
     return pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data))
 
 
 def _store(data: bytes) -> bytes:
-    """A zlib stream of stored blocks."""
+    """Encode a zlib stream of stored blocks."""
     blocks = []
     for start in range(0, len(data), _STORED):
         block = data[start : start + _STORED]
@@ -41,7 +45,7 @@ def _store(data: bytes) -> bytes:
 
 
 def measure_picture(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels by the head of a PNG, GIF, BMP or JPEG file; ``None`` if it does not say."""
+    """Return width and height in pixels of a PNG, GIF, BMP or JPEG file; ``None`` if they cannot be read."""
     try:
         if data.startswith(_SIGNATURE):
             width, height = unpack_from(">II", data, 16)
@@ -53,7 +57,7 @@ def measure_picture(data: bytes) -> tuple[int, int] | None:
             width, height = _measure_jpeg(data)
     except error:
         return None
-    return width, abs(height)  # a BMP file of rows from the top has a height below zero
+    return width, abs(height)  # a BMP file with rows from the top has a negative height
 
 
 def _measure_jpeg(data: bytes) -> tuple[int, int]:

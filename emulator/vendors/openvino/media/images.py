@@ -1,6 +1,6 @@
-"""Requests to a graph that draws: ``images/generations`` since 2025.2, ``images/edits`` since 2025.3.
+"""Parse image requests: ``images/generations`` since 2025.2, ``images/edits`` since 2025.3.
 
-A variation is no endpoint of the server's: it is an unsupported URI. Source: model_server,
+Variations are an unsupported URI. Source: model_server,
 src/image_gen/http_image_gen_calculator.cc and imagegenutils.cpp.
 """
 
@@ -39,9 +39,9 @@ _KNOWN = frozenset(
         *("strength", "guidance_scale", "max_sequence_length", "model", *TEXTS),
     )
 )
-_MOST = 4096 * 4096  # pixels; more of them are an engine's failure
-_STEP = 8  # pixels, of a model's pictures to one of its own
-_SIDE = 512  # pixels, of a model that does not say
+_MAX_PIXELS = 4096 * 4096  # the engine fails beyond
+_STEP = 8  # pixels; image sides are multiples of it
+_SIDE = 512  # pixels; default of models without a size
 _LORA = (
     "lora_alphas is not supported when no dynamic LoRA adapters are available. "
     "Alpha values cannot be overridden for STATIC (NPU) or FUSE mode adapters."
@@ -50,7 +50,7 @@ _LORA = (
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class ImagesCodec:
-    """So many pictures, the same for the same request."""
+    """Codec of ``count`` images, equal for equal requests."""
 
     headers: Headers
     width: int
@@ -69,10 +69,10 @@ class ImagesCodec:
 
 
 def parse_images(accepted: ParsedRequest) -> InferenceCall:
-    """A prompt, with a picture to begin with or without.
+    """Parse a prompt, with or without an initial image.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     path, release = accepted.request.path, accepted.release
     roots = ("/v3/", "/v1/") if release.v1_alias else ("/v3/",)
@@ -85,7 +85,7 @@ def parse_images(accepted: ParsedRequest) -> InferenceCall:
     _check_bounds(accepted, options)
     _check_pipeline(accepted)
     width, height = _find_size(accepted, options)
-    if width * height > _MOST:
+    if width * height > _MAX_PIXELS:
         raise refusal("Error during images generation", word="INTERNAL")
     return InferenceCall(
         deployment=accepted.deployment,
@@ -96,14 +96,14 @@ def parse_images(accepted: ParsedRequest) -> InferenceCall:
             width=width,
             height=height,
             count=int(options.number("num_images_per_prompt") or 1),
-            key=dump_json([prompt, accepted.deployment.name, options.values]) + _picture_of(accepted),
+            key=dump_json([prompt, accepted.deployment.name, options.values]) + _find_image(accepted),
         ),
         served=accepted.method,
     )
 
 
 def _find_size(accepted: ParsedRequest, options: Options) -> tuple[int, int]:
-    """In pixels: asked for, or the model's; an edit without a mask keeps its picture's, cut to what the model works in.
+    """Return width and height in pixels; an edit without a mask keeps its image's size, cut to multiples of 8.
 
     Source: openvino.genai, stable_diffusion_pipeline.hpp, ``compute_dim``.
     """
@@ -115,7 +115,7 @@ def _find_size(accepted: ParsedRequest, options: Options) -> tuple[int, int]:
     return width, height
 
 
-def _picture_of(accepted: ParsedRequest) -> bytes:
+def _find_image(accepted: ParsedRequest) -> bytes:
     form = accepted.form
     return form.file("image") + form.file("mask") if form is not None else b""
 
@@ -134,7 +134,7 @@ def _read_generation(accepted: ParsedRequest) -> tuple[str, Options]:
         if name in body:
             raise refusal(f"Unhandled parameter: {name}")
     _default_size(accepted, options)
-    known = _list_known(accepted.release)
+    known = _list_fields(accepted.release)
     for name in body:
         if name not in known:
             raise refusal(f"Unhandled parameter: {name}")
@@ -142,13 +142,13 @@ def _read_generation(accepted: ParsedRequest) -> tuple[str, Options]:
     return prompt, options
 
 
-def _list_known(release: Release) -> frozenset[str]:
+def _list_fields(release: Release) -> frozenset[str]:
     known = _KNOWN | {"response_format"} if release.since(2025, 3) else _KNOWN
     return known | {"lora_alphas"} if release.since(2026, 3) else known
 
 
 def _check_alphas(body: Object) -> None:
-    """Weights of adapters, of which no graph here has any."""
+    """Raise if there are adapter weights, as no graph has adapters."""
     alphas = body.get("lora_alphas", {})
     if not isinstance(alphas, dict):
         raise refusal("lora_alphas must be an object")
@@ -177,12 +177,12 @@ def _read_edit(accepted: ParsedRequest) -> tuple[str, Options]:
 
 
 def _check_fields(accepted: ParsedRequest, form: Form) -> None:
-    """Fields that the endpoint does not know are refused, those of OpenAI first."""
-    known = _list_known(accepted.release) | ({"mask"} if accepted.release.since(2026, 1) else frozenset())
-    strangers = [name for name in _UNHANDLED if form.text(name)]
-    strangers += [name for name in form.names() if name not in known]
-    if strangers:
-        raise refusal(f"Unhandled parameter: {strangers[0]}")
+    """Raise for unknown fields, OpenAI's first."""
+    known = _list_fields(accepted.release) | ({"mask"} if accepted.release.since(2026, 1) else frozenset())
+    unknown = [name for name in _UNHANDLED if form.text(name)]
+    unknown += [name for name in form.names() if name not in known]
+    if unknown:
+        raise refusal(f"Unhandled parameter: {unknown[0]}")
     if form.text("lora_alphas"):
         raise refusal(_LORA)
 
@@ -193,7 +193,7 @@ def _check_picture(picture: bytes) -> None:
 
 
 def _default_size(accepted: ParsedRequest, options: Options) -> None:
-    """A graph's trait ``default_resolution``, for a side the request does not name."""
+    """Fill in absent sides from the graph's trait ``default_resolution``."""
     width, _, height = str(accepted.deployment.traits.get("default_resolution", "")).partition("x")
     for name, text in (("height", height), ("width", width)):
         if text.isdigit():
@@ -201,12 +201,12 @@ def _default_size(accepted: ParsedRequest, options: Options) -> None:
 
 
 def _check_bounds(accepted: ParsedRequest, options: Options) -> None:
-    """The graph's own bounds: traits of its deployment."""
+    """Raise if a value exceeds the graph's bounds, which are traits of its deployment."""
     _check_count(accepted, options)
     steps = options.number("num_inference_steps")
     if steps is not None:
-        most = _bound(accepted, "max_num_inference_steps", 100)
-        _check_most(steps, most, "num_inference_steps is greater than maxNumInferenceSteps")
+        limit = _find_bound(accepted, "max_num_inference_steps", 100)
+        _check_maximum(steps, limit, "num_inference_steps is greater than maxNumInferenceSteps")
     for name in ("num_inference_steps", "width", "height"):
         value = options.number(name)
         if value is not None and value <= 0 and accepted.release.since(2025, 3):
@@ -219,7 +219,7 @@ def _check_bounds(accepted: ParsedRequest, options: Options) -> None:
 
 
 def _check_pipeline(accepted: ParsedRequest) -> None:
-    """What draws has to be built: by the graph's trait ``pipelines``, a list of names; all three without it."""
+    """Raise if the pipeline is missing in the graph's trait ``pipelines``; without the trait there are all three."""
     mask = accepted.form.file("mask") if accepted.form is not None else b""
     name = "Text-to-image" if accepted.form is None else "Inpainting" if mask else "Image-to-image"
     built = accepted.deployment.traits.get("pipelines")
@@ -234,19 +234,19 @@ def _check_count(accepted: ParsedRequest, options: Options) -> None:
     if count is None:
         return
     label = "num_images_per_prompt/n" if later else "num_images_per_prompt"
-    most = _bound(accepted, "max_num_images_per_prompt", 10)
-    _check_most(count, most, f"{label} is greater than maxNumImagesPerPrompt")
+    limit = _find_bound(accepted, "max_num_images_per_prompt", 10)
+    _check_maximum(count, limit, f"{label} is greater than maxNumImagesPerPrompt")
     if count <= 0 and later:
         raise refusal(f"{label} must be higher than 0")
     if count != 1 and not later:
         raise refusal(f"Only 1 image in response can be requested. n value:{int(count)} is not supported.")
 
 
-def _check_most(value: float, most: int, reason: str) -> None:
-    if value > most:
-        raise refusal(f"{reason}: {most}")
+def _check_maximum(value: float, limit: int, reason: str) -> None:
+    if value > limit:
+        raise refusal(f"{reason}: {limit}")
 
 
-def _bound(accepted: ParsedRequest, trait: str, default: int) -> int:
+def _find_bound(accepted: ParsedRequest, trait: str, default: int) -> int:
     value = accepted.deployment.traits.get(trait)
     return value if isinstance(value, int) else default

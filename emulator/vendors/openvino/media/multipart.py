@@ -1,4 +1,4 @@
-"""Multipart forms, as the server's HTTP library reads them: fields with their texts, and files."""
+"""Parse multipart forms as the server's HTTP library does: text fields and files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 
 NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-"""What a field of a number says; however long it is, it is read once."""
+"""Number in a text field; matched in linear time."""
 _BOUNDARY = re.compile(r'boundary="?([^";,]+)"?')
 _NAME = re.compile(r'\bname="([^"]*)"')
 _FILE = re.compile(r'\bfilename="([^"]*)"')
@@ -17,7 +17,7 @@ _FILE = re.compile(r'\bfilename="([^"]*)"')
 
 @fast_dataclass(frozen=True, slots=True)
 class Field:
-    """One part; ``filename``: ``None``: it is no file."""
+    """One part of a form; ``filename``: ``None`` if it is not a file."""
 
     name: str
     content: bytes
@@ -26,12 +26,12 @@ class Field:
 
 @fast_dataclass(frozen=True, slots=True)
 class Form:
-    """The parts in their order."""
+    """Parts of a form in order."""
 
     fields: Sequence[Field]
 
     def text(self, name: str) -> str:
-        """The last field of that name; nothing, if there is none."""
+        """Return the text of the last field of that name; empty if there is none."""
         return next(reversed(self.texts(name)), "")
 
     def texts(self, name: str) -> list[str]:
@@ -41,15 +41,15 @@ class Form:
         return next((f.content for f in self.fields if f.name == name and f.filename is not None), b"")
 
     def names(self) -> Iterator[str]:
-        """Of fields that are no files."""
+        """Yield the names of the text fields."""
         return (f.name for f in self.fields if f.filename is None)
 
 
 def read_form(content_type: str, body: bytes) -> Form:
-    """The form that a body is.
+    """Parse a body as a form.
 
     Raises:
-        EmulatedError: it is none.
+        EmulatedError: the body is not a form.
     """
     found = _BOUNDARY.search(content_type)
     start = b"--" + found[1].strip().encode("latin-1", "replace") if found else b""
@@ -60,7 +60,7 @@ def read_form(content_type: str, body: bytes) -> Form:
 
 
 def _read_part(part: bytes) -> Field | None:
-    """A part behind its boundary; the end of the form is none."""
+    """Parse a part after its boundary; ``None`` at the end of the form."""
     head, found, content = part.partition(b"\r\n\r\n")
     lines = head.decode("utf-8", "replace")
     name = _NAME.search(re.sub(r'\bfilename="[^"]*"', "", lines))

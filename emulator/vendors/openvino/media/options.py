@@ -1,4 +1,4 @@
-"""Options of a graph that draws, from the members of a body or the fields of a form.
+"""Parse image generation options from the members of a body or the fields of a form.
 
 Source: model_server, src/image_gen/imagegenutils.cpp.
 """
@@ -22,7 +22,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
 
 @dataclass(slots=True)
 class Options:
-    """What is asked of the engine, by the engine's own names."""
+    """Options of the engine, by the engine's names."""
 
     release: Release
     values: dict[str, JSON] = field(default_factory=dict)
@@ -43,7 +43,7 @@ Take = Callable[[str, str], JSON]
 
 
 def read_options(release: Release, take: Take) -> Options:
-    """The options of both endpoints; ``take`` gives a member as a kind of value, or refuses it."""
+    """Parse the options of both endpoints; ``take`` returns a member as a kind of value, or raises."""
     options = Options(release)
     _read_size(options, take("size", "string"))
     for name in TEXTS:
@@ -75,7 +75,7 @@ _FITS: Mapping[str, Callable[[JSON], bool]] = {
 
 
 def _read_size(options: Options, size: JSON) -> None:
-    """Width and height as one text; ``auto``: the model's own."""
+    """Parse width and height from one text; ``auto``: the model's own."""
     if not isinstance(size, str) or size == "auto":
         return
     left, found, right = size.partition("x")
@@ -97,7 +97,7 @@ def take_member(body: Object, name: str, kind: str) -> JSON:
 
 
 def take_text(form: Form, name: str, kind: str) -> JSON:
-    """A field of a form, which is a text: a number has to be written as one."""
+    """Return a form field as a value of ``kind``; raise if its text is none."""
     text = form.text(name)
     if not text or kind == "string":
         return text or None

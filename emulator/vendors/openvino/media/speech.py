@@ -1,4 +1,4 @@
-"""Requests to a graph that speaks: ``audio/speech``, since 2025.4.
+"""Parse ``audio/speech`` requests, since 2025.4, and render their responses.
 
 Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
 """
@@ -15,12 +15,12 @@ from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import speak, write_wav
 from emulator.vendors.openvino.request import ParsedRequest
 
-_RATE = 16000  # samples a second
+_RATE = 16000  # samples per second
 
 
 @fast_dataclass(frozen=True, slots=True)
 class SpeechCodec:
-    """A WAV file, whatever format was asked for; its type is the server's usual one: unverified."""
+    """Codec of a WAV file for any requested format; its content type is the server's usual one: unverified."""
 
     headers: Headers
     text: str
@@ -28,8 +28,8 @@ class SpeechCodec:
     speed: float
 
     def render(self, plan: Plan, request: Request) -> Response:
-        said = plan.choices[0].text() if plan.choices else ""
-        sound = speak(said or self.text, self.voice, self.speed, _RATE)
+        reply = plan.choices[0].text() if plan.choices else ""
+        sound = speak(reply or self.text, self.voice, self.speed, _RATE)
         return Response(200, write_wav(sound, _RATE), self.headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -38,10 +38,10 @@ class SpeechCodec:
 
 
 def parse_speech(accepted: ParsedRequest) -> InferenceCall:
-    """A text to say.
+    """Parse a text to speak.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     path, release, body = accepted.request.path, accepted.release, accepted.body
     if not path.startswith("/v3/audio/speech") and not (release.v1_alias and path.startswith("/v1/audio/speech")):
@@ -72,7 +72,7 @@ def parse_speech(accepted: ParsedRequest) -> InferenceCall:
 
 
 def _read_voice(accepted: ParsedRequest, body: Object) -> str:
-    """Before 2026.3 a voice that is no text is passed over."""
+    """Parse ``voice``; before 2026.3 a value that is not a text is ignored."""
     voice: JSON = body.get("voice", "")
     if not isinstance(voice, str):
         if accepted.release.since(2026, 3):
@@ -84,7 +84,7 @@ def _read_voice(accepted: ParsedRequest, body: Object) -> str:
 
 
 def _check_voice(accepted: ParsedRequest, voice: str, reason: str) -> None:
-    """One of the graph's trait ``voices``."""
+    """Raise unless the voice is in the graph's trait ``voices``."""
     known = accepted.deployment.traits.get("voices")
     if voice and not (isinstance(known, list | tuple) and voice in known):
         raise refusal(reason % voice)

@@ -1,4 +1,4 @@
-"""Requests to a graph that listens: ``audio/transcriptions`` and ``audio/translations``, since 2025.4.
+"""Parse ``audio/transcriptions`` and ``audio/translations`` requests, since 2025.4, and render their responses.
 
 Source: model_server, src/audio/speech_to_text/s2t_calculator.cc, s2t_servable.cpp and s2t_streaming_handler.cpp.
 """
@@ -22,16 +22,16 @@ from emulator.vendors.openvino.media.audio_files import is_wav, measure_mp3, mea
 from emulator.vendors.openvino.media.multipart import NUMBER, Form
 from emulator.vendors.openvino.request import ParsedRequest
 
-_LANGUAGE = 3  # letters at most
-_TOKENS_A_SECOND = 4
+_MAX_LANGUAGE = 3  # bytes of a language code
+_TOKENS_PER_SECOND = 4
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptionCodec:
-    """What was heard, with the times of words and segments or without; streamed as deltas and the whole.
+    """Codec of a transcript with optional word and segment times; a stream has deltas and the whole text.
 
     Fields:
-        seconds: of the sound.
+        seconds: duration of the sound.
     """
 
     headers: Headers
@@ -41,22 +41,22 @@ class TranscriptionCodec:
     segments: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        text = _text_of(plan.choices[0])
+        text = _join_text(plan.choices[0])
         words = text.split()
         lists = b""
         if self.words:
-            lists += b',"words":[%b]' % self._list(b"word", words)
+            lists += b',"words":[%b]' % self._encode_times(b"word", words)
         if self.segments:
-            lists += b',"segments":[%b]' % self._list(b"text", [text] if text else [])
+            lists += b',"segments":[%b]' % self._encode_times(b"text", [text] if text else [])
         return Response(200, b'{"text":%b%b}' % (quote_long(text), lists), self.headers)
 
-    def _list(self, key: bytes, texts: list[str]) -> bytes:
-        """Texts that share the time of the sound evenly."""
+    def _encode_times(self, key: bytes, texts: list[str]) -> bytes:
+        """Encode texts with start and end times that divide the sound evenly."""
         share = self.seconds / max(1, len(texts))
         return b",".join(
             [
                 b'{"%b":%b,"start":%b,"end":%b}'
-                % (key, quote_long(text), _second(number * share), _second((number + 1) * share))
+                % (key, quote_long(text), _format_seconds(number * share), _format_seconds((number + 1) * share))
                 for number, text in enumerate(texts)
             ]
         )
@@ -65,32 +65,32 @@ class TranscriptionCodec:
         return StreamingResponse(_stream_events(plan, plan.choices[0]), self.stream_headers)
 
 
-def _second(value: float) -> bytes:
+def _format_seconds(value: float) -> bytes:
     return format_float(promote(round(value, 2))).encode()
 
 
-def _text_of(choice: Choice) -> str:
+def _join_text(choice: Choice) -> str:
     return "".join(choice.tokens)
 
 
 def _stream_events(plan: Plan, choice: Choice) -> Iterator[Event]:
-    """Deltas and the whole text; nothing says that it is over."""
+    """Yield deltas and the whole text; there is no ``[DONE]``."""
     before, after = b'data: {"type":"transcript.text.delta","delta":', b',"logprobs":[]}\n\n'
     rest = yield from cut_with_lag(choice, TextRun("text", 0, len(choice.tokens)), before, after)
     due, tokens = last_due(choice, plan.due), len(choice.tokens)
     if rest:
         yield due, before + quote_long(rest) + after, tokens, Mark.PLAIN
-    done = b'data: {"type":"transcript.text.done","text":%b,"logprobs":[]}\n\n' % quote_long(_text_of(choice))
+    done = b'data: {"type":"transcript.text.done","text":%b,"logprobs":[]}\n\n' % quote_long(_join_text(choice))
     yield due, done, tokens, Mark.FINISH | Mark.DONE
 
 
 def parse_listening(accepted: ParsedRequest) -> InferenceCall:
-    """A sound to write down, or to put into English.
+    """Parse a sound to transcribe or translate.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
-    name = _name_endpoint(accepted)
+    name = _find_endpoint(accepted)
     form = accepted.form
     if form is None:
         raise refusal("Failed to parse multipart data")
@@ -102,10 +102,10 @@ def parse_listening(accepted: ParsedRequest) -> InferenceCall:
     granularities = _read_granularities(accepted, form) if name == "transcriptions" else set()
     if accepted.release.since(2026, 0):
         _check_temperature(form, ranged=not accepted.release.since(2026, 2))
-    ask = _make_ask(form, sound, seconds, name)
+    generation = _build_request(form, sound, seconds, name)
     return InferenceCall(
         deployment=accepted.deployment,
-        request=ask,
+        request=generation,
         codec=TranscriptionCodec(
             headers=accepted.settings.json_headers,
             stream_headers=accepted.settings.stream_headers,
@@ -114,7 +114,7 @@ def parse_listening(accepted: ParsedRequest) -> InferenceCall:
             segments="segment" in granularities,
         ),
         stream=accepted.stream,
-        prompt_tokens=accepted.service.count_prompt(ask, accepted.deployment),
+        prompt_tokens=accepted.service.count_prompt(generation, accepted.deployment),
         served=accepted.method,
     )
 
@@ -126,15 +126,17 @@ def _measure(sound: bytes) -> float:
         raise refusal("Received input file is not valid wav nor mp3 audio file") from None
 
 
-def _make_ask(form: Form, sound: bytes, seconds: float, name: str) -> CompletionRequest:
-    """A text that is the sound's own, as long as the sound lets it be; rules see the name of its file."""
+def _build_request(form: Form, sound: bytes, seconds: float, name: str) -> CompletionRequest:
+    """Build a request for text in proportion to the sound; scenario rules match the file name as its prompt."""
     filename = next((field.filename for field in form.fields if field.name == "file" and field.filename), "")
-    most = max(_TOKENS_A_SECOND, int(seconds * _TOKENS_A_SECOND))
+    max_tokens = max(_TOKENS_PER_SECOND, int(seconds * _TOKENS_PER_SECOND))
     digest = hashlib.sha256(sound + name.encode()).hexdigest()
-    return CompletionRequest(prompts=(filename,), sampling=Sampling(max_tokens=most, seed=0, knobs=(("file", digest),)))
+    return CompletionRequest(
+        prompts=(filename,), sampling=Sampling(max_tokens=max_tokens, seed=0, knobs=(("file", digest),))
+    )
 
 
-def _name_endpoint(accepted: ParsedRequest) -> str:
+def _find_endpoint(accepted: ParsedRequest) -> str:
     roots = ("/v3/", "/v1/") if accepted.release.v1_alias else ("/v3/",)
     path = accepted.request.path
     for name in ("transcriptions", "translations"):
@@ -144,7 +146,7 @@ def _name_endpoint(accepted: ParsedRequest) -> str:
 
 
 def _check_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
-    """Streams came with 2026.2, for transcriptions and graphs that are built for them (trait ``loopback``)."""
+    """Raise unless the request can stream: since 2026.2, transcriptions, graphs with the trait ``loopback``."""
     stream = form.text("stream")
     if not accepted.release.since(2026, 2):
         if stream:
@@ -157,7 +159,7 @@ def _check_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
 
 
 def _read_granularities(accepted: ParsedRequest, form: Form) -> set[str]:
-    if len(form.text("language").encode()) > _LANGUAGE:
+    if len(form.text("language").encode()) > _MAX_LANGUAGE:
         raise refusal("Invalid language code.")
     if not accepted.release.since(2026, 0):
         return set()

@@ -1,4 +1,4 @@
-"""The ``input`` of a request: a text, or the items of a conversation.
+"""Parse ``input``: a text, or the items of a conversation.
 
 Source: model_server, src/llm/apis/openai_responses.cpp.
 """
@@ -19,10 +19,10 @@ _TEXTS = ("input_text", "output_text")
 
 
 def read_input(read: Fields) -> tuple[Message, ...]:
-    """The conversation; calls go with the assistant's next turn, as one message.
+    """Parse the conversation; tool calls are merged with the assistant's next message.
 
     Raises:
-        EmulatedError: the first item that fails.
+        EmulatedError: the first invalid item.
     """
     if "input" not in read.body:
         raise refusal("input missing in request")
@@ -44,11 +44,11 @@ def read_input(read: Fields) -> tuple[Message, ...]:
 
 @dataclass(slots=True)
 class _Turns:
-    """The messages so far.
+    """Messages parsed so far.
 
     Fields:
-        calls: of the assistant, for whose message the server still waits.
-        thought: the assistant has thoughts that no message of its own carries yet.
+        calls: tool calls of the assistant that await its message.
+        thought: there is reasoning of the assistant that awaits its message.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Turns:
     thought: bool = False
 
     def flush(self, text: str = "", media: int = 0) -> None:
-        """An assistant's turn of what is waiting, if anything is."""
+        """Append an assistant message with the pending tool calls or reasoning, if there are any."""
         if self.calls or self.thought:
             self.messages.append(Message(role="assistant", text=text, tool_calls=tuple(self.calls), media=media))
         self.calls, self.thought = [], False
@@ -70,10 +70,10 @@ def _read_item(read: Fields, item: JSON, turns: _Turns) -> None:
         turns.calls.append(_read_call(item))
     elif kind == "function_call_output":
         turns.flush()
-        text = _name(item, "output") or ""
-        turns.messages.append(Message(role="tool", text=text, tool_call_id=_name(item, "call_id")))
+        text = _find_text(item, "output") or ""
+        turns.messages.append(Message(role="tool", text=text, tool_call_id=_find_text(item, "call_id")))
     elif kind == "reasoning":
-        turns.thought = turns.thought or _has_thoughts(item)
+        turns.thought = turns.thought or _has_reasoning(item)
     else:
         _read_message(read, item, turns)
 
@@ -94,29 +94,29 @@ def _read_message(read: Fields, item: Object, turns: _Turns) -> None:
     turns.messages.append(Message(role=role, text=text, media=media))
 
 
-def _has_thoughts(item: Object) -> bool:
-    """Some text below ``content`` or ``summary``."""
+def _has_reasoning(item: Object) -> bool:
+    """Return whether there is text in ``content`` or ``summary``."""
     parts = [part for key in ("content", "summary") if isinstance(found := item.get(key), list) for part in found]
     return any(isinstance(part, dict) and isinstance(part.get("text"), str) and part["text"] for part in parts)
 
 
-def _name(item: Object, key: str) -> str | None:
+def _find_text(item: Object, key: str) -> str | None:
     value = item.get(key)
     return value if isinstance(value, str) else None
 
 
 def _read_call(item: Object) -> ToolCall:
-    """``call_id`` counts before ``id``, even if it is empty."""
-    call_id = _name(item, "call_id")
-    identity = _name(item, "id") if call_id is None else call_id
-    if not identity:
+    """Parse a tool call; ``call_id`` takes precedence over ``id``, even if it is empty."""
+    call_id = _find_text(item, "call_id")
+    tool_call_id = _find_text(item, "id") if call_id is None else call_id
+    if not tool_call_id:
         raise refusal("function_call item is missing required call_id (or id) field")
-    name, arguments = _name(item, "name"), _name(item, "arguments")
+    name, arguments = _find_text(item, "name"), _find_text(item, "arguments")
     if not name:
         raise refusal("function_call item is missing required name field")
     if arguments is None:
         raise refusal("function_call item is missing required arguments field")
-    return ToolCall(identity, name, arguments)
+    return ToolCall(tool_call_id, name, arguments)
 
 
 def _read_content(read: Fields, content: JSON) -> tuple[str, int]:
@@ -128,13 +128,13 @@ def _read_content(read: Fields, content: JSON) -> tuple[str, int]:
         raise refusal("input item content array must not be empty")
     texts = [text for part in content if (text := _read_part(read, part)) is not None]
     checks = checks_of(read.release.version)
-    # 2026.2 joins the parts of a chat's message, and of an item takes the last
+    # 2026.2 joins the text parts of a chat message but keeps only the last of an item
     joined = join_texts(texts, checks) if checks.pictures == "held" else texts[-1] if texts else ""
     return joined, len(content) - len(texts)
 
 
 def _read_part(read: Fields, part: JSON) -> str | None:
-    """The text of a part; a picture or a sound has none."""
+    """Return the text of a part; ``None`` for an image or a sound."""
     if not isinstance(part, dict):
         raise refusal("input content items must be objects")
     kind = part.get("type")

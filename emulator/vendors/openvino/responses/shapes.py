@@ -1,4 +1,4 @@
-"""Parts that answers in one piece and streams share: the frame of an answer, and its items.
+"""JSON objects shared by streaming and non-streaming responses: the response object and its items.
 
 Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnaryResponse and serializeStreamingChunk.
 """
@@ -16,7 +16,7 @@ from emulator.vendors.openvino.media.audio_files import Voice
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class Echoed:
-    """What an answer repeats of its request."""
+    """Members of the request that the response repeats."""
 
     model: str
     tools: JSON
@@ -27,9 +27,9 @@ class Echoed:
     max_output_tokens: int | None
 
 
-def shape_answer(plan: Plan, echoed: Echoed, voice: Voice | None = None) -> Object:
-    """The finished answer; one cut off says so, and one with a ``voice`` has its first message said, too."""
-    output = [item for index, choice in enumerate(plan.choices) for item in _list_items(plan, index, choice)]
+def build_response(plan: Plan, echoed: Echoed, voice: Voice | None = None) -> Object:
+    """Build a finished response, ``incomplete`` if cut off; with a ``voice``, its first message has audio."""
+    output = [item for index, choice in enumerate(plan.choices) for item in _build_items(plan, index, choice)]
     if voice is not None:
         _add_sound(output, voice)
     cut = any(choice.finish_reason == "length" for choice in plan.choices)
@@ -38,7 +38,7 @@ def shape_answer(plan: Plan, echoed: Echoed, voice: Voice | None = None) -> Obje
         "output_tokens": plan.usage.completion_tokens,
         "total_tokens": plan.usage.total_tokens,
     }
-    return frame_answer(plan, echoed, "incomplete" if cut else "completed", output) | {"usage": usage}
+    return build_envelope(plan, echoed, "incomplete" if cut else "completed", output) | {"usage": usage}
 
 
 def _add_sound(output: list[Object], voice: Voice) -> None:
@@ -51,69 +51,69 @@ def _add_sound(output: list[Object], voice: Voice) -> None:
             return
 
 
-def frame_answer(plan: Plan, echoed: Echoed, status: str, output: list[Object]) -> Object:
-    """An answer at any stage."""
+def build_envelope(plan: Plan, echoed: Echoed, status: str, output: list[Object]) -> Object:
+    """Build a response object in any status."""
     created = int(plan.created)
-    answer: Object = {"id": f"resp-{created}", "object": "response", "created_at": created}
+    response: Object = {"id": f"resp-{created}", "object": "response", "created_at": created}
     if status == "completed":
-        answer["completed_at"] = created
+        response["completed_at"] = created
     if status == "incomplete":
-        answer["incomplete_details"] = {"reason": "max_tokens"}
-    answer |= {"error": None, "model": echoed.model, "status": status}
-    answer |= {"parallel_tool_calls": True, "store": True}
-    answer |= _given("temperature", echoed.temperature)
-    answer["text"] = {"format": {"type": "text"}}
-    answer["tool_choice"] = echoed.tool_choice
-    answer["tools"] = echoed.tools
-    answer |= _given("top_p", echoed.top_p) | _given("min_p", echoed.min_p)
-    answer["truncation"] = "disabled"
-    answer["metadata"] = {}
-    answer |= _given("max_output_tokens", echoed.max_output_tokens)
-    answer["output"] = output
-    return answer
+        response["incomplete_details"] = {"reason": "max_tokens"}
+    response |= {"error": None, "model": echoed.model, "status": status}
+    response |= {"parallel_tool_calls": True, "store": True}
+    response |= _build_optional("temperature", echoed.temperature)
+    response["text"] = {"format": {"type": "text"}}
+    response["tool_choice"] = echoed.tool_choice
+    response["tools"] = echoed.tools
+    response |= _build_optional("top_p", echoed.top_p) | _build_optional("min_p", echoed.min_p)
+    response["truncation"] = "disabled"
+    response["metadata"] = {}
+    response |= _build_optional("max_output_tokens", echoed.max_output_tokens)
+    response["output"] = output
+    return response
 
 
-def _given(name: str, value: float | None) -> Object:
+def _build_optional(name: str, value: float | None) -> Object:
     return {} if value is None else {name: value}
 
 
-def _list_items(plan: Plan, index: int, choice: Choice) -> list[Object]:
-    """Thoughts, calls, and the message unless it is empty."""
-    said = collect_message(choice)
+def _build_items(plan: Plan, index: int, choice: Choice) -> list[Object]:
+    """Build reasoning, tool calls, and the message unless it is empty."""
+    collected = collect_message(choice)
     items: list[Object] = []
-    if said.reasoning:
-        items.append(shape_thoughts(index, said.reasoning))
-    for call in said.calls:
-        items.append(shape_call(draw_id(plan, call.id, index, call.number), call.name, call.arguments, "completed"))
-    text = said.text + said.refusal
+    if collected.reasoning:
+        items.append(build_thoughts(index, collected.reasoning))
+    for call in collected.calls:
+        items.append(build_call(draw_id(plan, call.id, index, call.number), call.name, call.arguments, "completed"))
+    text = collected.text + collected.refusal
     if text:
-        items.append(shape_message(index, "completed", [shape_text(text)]))
+        items.append(build_message(index, "completed", [build_text(text)]))
     return items
 
 
-def shape_thoughts(index: int, text: str) -> Object:
-    return {"id": f"rs-{index}", "type": "reasoning", "summary": [shape_summary(text)] if text else []}
+def build_thoughts(index: int, text: str) -> Object:
+    return {"id": f"rs-{index}", "type": "reasoning", "summary": [build_summary(text)] if text else []}
 
 
-def shape_summary(text: str) -> Object:
+def build_summary(text: str) -> Object:
     return {"type": "summary_text", "text": text}
 
 
-def shape_call(identity: str, name: str, arguments: str, status: str) -> Object:
-    head: Object = {"id": identity, "type": "function_call", "status": status}
-    return head | {"call_id": identity, "name": name, "arguments": arguments}
+def build_call(call_id: str, name: str, arguments: str, status: str) -> Object:
+    head: Object = {"id": call_id, "type": "function_call", "status": status}
+    return head | {"call_id": call_id, "name": name, "arguments": arguments}
 
 
-def shape_message(index: int, status: str, content: list[Object]) -> Object:
+def build_message(index: int, status: str, content: list[Object]) -> Object:
     return {"id": f"msg-{index}", "type": "message", "role": "assistant", "status": status, "content": content}
 
 
-def shape_text(text: str) -> Object:
+def build_text(text: str) -> Object:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
 def render_failed(text: str, model: str | None, created: int) -> bytes:
-    """The event that ends a stream whose generation failed; its number, which nobody knows here, is 0: unverified."""
+    """Encode the event that ends a failed stream; its sequence number is 0, as the last one is unknown: unverified."""
     response: Object = {
         "id": f"resp-{created}",
         "object": "response",

@@ -1,4 +1,4 @@
-"""``POST /v2/models/{name}/infer``: what it takes, as JSON or with bytes behind it.
+"""Parse ``POST /v2/models/{name}/infer`` as JSON, with or without binary data behind it.
 
 Source: model_server, src/rest_parser.cpp, KFSRestParser, and src/http_rest_api_handler.cpp, prepareGrpcRequest.
 """
@@ -26,11 +26,11 @@ from emulator.vendors.openvino.tensors.tensor import (
     QUICK,
     Tensor,
     Value,
+    count_item_bytes,
     count_outputs,
     is_known,
     list_tensors,
     pack_values,
-    size_of,
     status_refusal,
 )
 from emulator.vendors.openvino.tensors.validation import Given, check_tensors, find_model
@@ -52,7 +52,7 @@ _RAW_ONLY = frozenset(("FP16", "BF16"))
 
 @fast_dataclass(frozen=True, slots=True)
 class _Input:
-    """A tensor of the request, before its bytes are known; ``values``: ``None`` without any."""
+    """Input tensor before its bytes are assigned; ``values``: ``None`` if there are none."""
 
     name: str
     shape: tuple[int, ...]
@@ -62,10 +62,10 @@ class _Input:
 
 
 def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
-    """Tensors for a model; the body is read before anybody looks for the model.
+    """Parse tensors for a model; the body is validated before the model's name.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     head, tail = _split_body(request)
     body = _load_head(head, request, service)
@@ -76,14 +76,14 @@ def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
     if service.profiles[deployment.name].kind != "classic":
         status = 412 if service.settings.release.since(2025, 0) else 500
         raise EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status)
-    given = {each.name: _give(each, raw) for each, raw in zip(inputs, raws, strict=True)}
+    given = {each.name: _build_tensor(each, raw) for each, raw in zip(inputs, raws, strict=True)}
     try:
         if any(raw is not None for raw in raws) and any(each.values for each in inputs):
             raise status_refusal(_MIXED)
         check_tensors(list_tensors(deployment, "inputs"), given, len(inputs), "input name: ")
     except EmulatedError as error:
         raise name_asked(error, deployment, f"ModelInfer {REFUSED}") from None
-    identity = body.get("id")
+    request_id = body.get("id")
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
         deployment=deployment,
@@ -94,14 +94,14 @@ def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
             headers=service.settings.json_headers,
             deployment=deployment,
             inputs=tuple([each.tensor for each in given.values()]),
-            id=identity if isinstance(identity, str) else "",
+            id=request_id if isinstance(request_id, str) else "",
             binary_output=binary,
         ),
     )
 
 
 def _split_body(request: Request) -> tuple[bytes, memoryview]:
-    """The JSON and the bytes behind it, as a header says where they part."""
+    """Split the body into JSON and binary data at the length given by a header."""
     header = request.headers.get("Inference-Header-Content-Length")
     if header is None:
         return request.body, memoryview(b"")
@@ -115,7 +115,7 @@ def _split_body(request: Request) -> tuple[bytes, memoryview]:
 
 
 def load_object(text: bytes, request: Request, service: OvmsService) -> Object:
-    """A body, or what of it is text, as the classic routes read it: their refusals say where.
+    """Parse a JSON object with the errors of the classic routes, which include the offset.
 
     Raises:
         EmulatedError: 412, 400 or 500.
@@ -153,7 +153,7 @@ def _check_parameters(place: Object) -> Object:
 
 
 def _read_binary(body: Object) -> str:
-    """Which output is wanted as bytes: of those that are named only the last is kept."""
+    """Return the output requested as binary data; of several outputs only the last counts."""
     all_binary = _check_parameters(body).get("binary_data_output") is True
     outputs = body.get("outputs", [])
     if not isinstance(outputs, list):
@@ -201,7 +201,7 @@ def _read_input(value: JSON, *, alone: bool) -> _Input:
 
 
 def _read_values(data: list[JSON], datatype: str) -> list[Value]:
-    """The elements of nested arrays; whole numbers only where 32 bits hold them."""
+    """Parse the elements of nested arrays; integers must fit 32 bits."""
     fits = _CHECKS.get(datatype, is_int32)
     values: list[Value] = []
     for element in _flatten(data):
@@ -215,7 +215,7 @@ def _read_values(data: list[JSON], datatype: str) -> list[Value]:
 
 
 def _flatten(data: list[JSON]) -> Iterator[JSON]:
-    """The elements of nested arrays, however deep."""
+    """Yield the elements of nested arrays of any depth."""
     open_arrays = [iter(data)]
     while open_arrays:
         for element in open_arrays[-1]:
@@ -240,7 +240,7 @@ _CHECKS: Mapping[str, Callable[[JSON], bool]] = {
 
 
 def _share_bytes(inputs: list[_Input], tail: memoryview) -> list[bytes | None]:
-    """Its bytes for each input that has no values; ``None`` for one that has."""
+    """Return the bytes of each input without values; ``None`` for an input with values."""
     shares: list[bytes | None] = []
     position = 0
     for each in inputs:
@@ -254,7 +254,7 @@ def _share_bytes(inputs: list[_Input], tail: memoryview) -> list[bytes | None]:
             shares.append(None)
             continue
         else:
-            size = len(tail) if len(inputs) == 1 and each.datatype == "BYTES" else _measure(each)
+            size = len(tail) if len(inputs) == 1 and each.datatype == "BYTES" else _count_bytes(each)
         if size > len(tail) - position:
             raise status_refusal("Received buffer size is smaller than binary_data_size parameter indicates")
         shares.append(bytes(tail[position : position + size]))
@@ -262,19 +262,19 @@ def _share_bytes(inputs: list[_Input], tail: memoryview) -> list[bytes | None]:
     return shares
 
 
-def _measure(each: _Input) -> int:
-    size = size_of(each.datatype)
+def _count_bytes(each: _Input) -> int:
+    size = count_item_bytes(each.datatype)
     for dimension in each.shape:
         size *= dimension
     return size
 
 
-def _give(each: _Input, raw: bytes | None) -> Given:
-    """As a tensor; values that a narrow type does not hold lose what is above it."""
+def _build_tensor(each: _Input, raw: bytes | None) -> Given:
+    """Build a tensor; values too big for a narrow type lose their high bits."""
     if raw is not None:
         return Given(Tensor(each.name, each.datatype, each.shape, raw), None)
     values = each.values or []
-    bits = 8 * size_of(each.datatype)
+    bits = 8 * count_item_bytes(each.datatype)
     if each.datatype not in FLOATS and each.datatype not in ("BYTES", "BOOL"):
         values = [_wrap(value, bits, signed=each.datatype.startswith("INT")) for value in values]
     return Given(Tensor(each.name, each.datatype, each.shape, pack_values(each.datatype, values)), len(values))

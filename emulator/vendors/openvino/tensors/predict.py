@@ -1,4 +1,4 @@
-"""``POST /v1/models/{name}:predict`` of TensorFlow Serving, up to 2026.2: by rows or by columns, named or not.
+"""Parse ``POST /v1/models/{name}:predict`` of TensorFlow Serving, up to 2026.2, by rows or by columns.
 
 Source: model_server, src/rest_parser.cpp, TFSRestParser, and src/http_rest_api_handler.cpp, processPredictRequest.
 """
@@ -25,10 +25,10 @@ from emulator.vendors.openvino.tensors.tensor import (
     Tensor,
     TensorInfo,
     Value,
+    count_item_bytes,
     count_outputs,
     list_tensors,
     pack_values,
-    size_of,
     status_refusal,
 )
 from emulator.vendors.openvino.tensors.validation import Given, check_tensors, find_model
@@ -40,14 +40,14 @@ _FORMAT = "Inputs inside buffer does not match expected format."
 
 
 class _NoArrayError(Exception):
-    """What should be an array of one type and shape is none."""
+    """Value that is not an array of one type and shape."""
 
 
 def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
-    """Tensors for a model, which is looked for before the body is read; no graph can be asked so.
+    """Parse tensors for a classic model; the model's name is validated before the body.
 
     Raises:
-        EmulatedError: the first check that fails, in the server's order.
+        EmulatedError: the first failed check, in the server's order.
     """
     match = _PATH.fullmatch(request.path)
     if match is None:
@@ -61,7 +61,8 @@ def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
     try:
         rows, arrays = _read_body(load_object(request.body, request, service), declared)
         given = {
-            key: _give(key, array, declared.get(key), _INSTANCE if rows else _INPUT) for key, array in arrays.items()
+            key: _build_tensor(key, array, declared.get(key), _INSTANCE if rows else _INPUT)
+            for key, array in arrays.items()
         }
         check_tensors([*declared.values()], given, len(given))
     except EmulatedError as error:
@@ -82,7 +83,7 @@ def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
 
 
 def _read_body(body: Object, declared: Mapping[str, TensorInfo]) -> tuple[bool, dict[str, JSON]]:
-    """Whether it goes by rows, and the array of each input."""
+    """Return whether the body is in rows, and the array of each input."""
     if ("instances" in body) == ("inputs" in body):
         raise status_refusal("Invalid JSON structure. Could not detect row or column format")
     if "instances" in body:
@@ -100,11 +101,11 @@ def _read_rows(rows: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON
         return _gather_rows(rows)
     if first is None or isinstance(first, bool):
         raise status_refusal("Could not detect neither named or nonamed format")
-    return {_only(declared): rows}
+    return {_find_single_input(declared): rows}
 
 
 def _gather_rows(rows: list[JSON]) -> dict[str, JSON]:
-    """Objects of values by the name of an input, as a column for each name."""
+    """Return rows with named values as one column per name."""
     columns: dict[str, list[JSON]] = {}
     for row in rows:
         if not isinstance(row, dict):
@@ -120,7 +121,7 @@ def _gather_rows(rows: list[JSON]) -> dict[str, JSON]:
 
 def _read_columns(inputs: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
     if isinstance(inputs, list) or type(inputs) in (int, float):
-        return {_only(declared): inputs}
+        return {_find_single_input(declared): inputs}
     if not isinstance(inputs, dict):
         raise status_refusal("Invalid JSON structure. One of inputs is not a JSON object.")
     if not inputs:
@@ -128,8 +129,8 @@ def _read_columns(inputs: JSON, declared: Mapping[str, TensorInfo]) -> dict[str,
     return inputs
 
 
-def _only(declared: Mapping[str, TensorInfo]) -> str:
-    """The one input a model must have to be asked without a name."""
+def _find_single_input(declared: Mapping[str, TensorInfo]) -> str:
+    """Return the name of the only input, which unnamed values require."""
     if not declared:
         raise status_refusal("Internal allocation error", status=500)
     if len(declared) != 1:
@@ -141,11 +142,11 @@ def _is_binary(value: JSON) -> bool:
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("b64"), str)
 
 
-def _give(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given:
-    """An array as a tensor of the type its input has; of an input nobody knows, as its first element says."""
+def _build_tensor(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given:
+    """Build a tensor of its input's type; of an unknown input, the type of the first element."""
     try:
         shape, values = _measure(array)
-        datatype = info.datatype if info is not None else _guess(values)
+        datatype = info.datatype if info is not None else _find_datatype(values)
         if any(isinstance(value, str) or _is_binary(value) for value in values):
             datatype = "BYTES"
         packed = pack_values(datatype, [_convert(value, datatype) for value in values])
@@ -155,7 +156,7 @@ def _give(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given
 
 
 def _measure(array: JSON) -> tuple[list[int], list[JSON]]:
-    """How long the arrays of each level are, all of one level alike, and the elements in order."""
+    """Return the shape of nested arrays, which must be regular, and their elements."""
     shape: list[int] = []
     level = [array]
     while level and isinstance(level[0], list):
@@ -169,12 +170,12 @@ def _measure(array: JSON) -> tuple[list[int], list[JSON]]:
     return shape, level
 
 
-def _guess(values: list[JSON]) -> str:
+def _find_datatype(values: list[JSON]) -> str:
     return "INT32" if values and type(values[0]) is int else "FP32"
 
 
 def _convert(value: JSON, datatype: str) -> Value:
-    """An element as C++ casts it."""
+    """Convert an element as C++ casts it."""
     if _is_binary(value) and isinstance(value, dict):
         decoded = decode_base64(str(value["b64"]))
         if decoded is None:
@@ -186,6 +187,6 @@ def _convert(value: JSON, datatype: str) -> Value:
         raise _NoArrayError
     if datatype in FLOATS:
         return float(value)
-    bits = 8 * size_of(datatype)
+    bits = 8 * count_item_bytes(datatype)
     whole = int(value) & ((1 << bits) - 1)
     return whole - (1 << bits) if datatype.startswith("INT") and whole >> (bits - 1) else whole

@@ -1,4 +1,4 @@
-"""Answers of classic models: tensors in KServe's form and in TensorFlow Serving's, to the blank.
+"""Render responses of classic models in KServe's and TensorFlow Serving's formats, white space included.
 
 Source: model_server, src/rest_utils.cpp, makeJsonFromPredictResponse, which writes with RapidJSON's PrettyWriter; its
 tests, src/test/rest_utils_test.cpp; TensorFlow Serving, util/json_tensor.cc.
@@ -23,7 +23,7 @@ _INDENT = "    "
 
 
 def read_fixed(plan: Plan) -> Mapping[str, JSON]:
-    """Values a scenario's reply sets: a text that is a JSON object of outputs by name."""
+    """Parse output values from a scenario's reply, a JSON object by output name; empty if it is none."""
     text = plan.choices[0].text() if plan.choices else ""
     try:
         found = json.loads(text) if text else {}
@@ -34,7 +34,7 @@ def read_fixed(plan: Plan) -> Mapping[str, JSON]:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class InferCodec:
-    """KServe's form; the output ``binary_output`` stands as bytes behind the JSON. It never streams."""
+    """Codec of KServe's format; the output ``binary_output`` is binary data behind the JSON."""
 
     headers: Headers
     deployment: Deployment
@@ -44,9 +44,9 @@ class InferCodec:
 
     def render(self, plan: Plan, request: Request) -> Response:
         outputs = infer(self.deployment, self.inputs, read_fixed(plan))
-        identity = f'"id": {_quote(self.id)},\n{_INDENT}' if self.id else ""
-        written = ", ".join([self._write(tensor) for tensor in outputs])
-        text = f'{{\n{_INDENT}"model_name": {_quote(self.deployment.name)},\n{_INDENT}{identity}"model_version": "1",'
+        id_member = f'"id": {_quote(self.id)},\n{_INDENT}' if self.id else ""
+        written = ", ".join([self._format_tensor(tensor) for tensor in outputs])
+        text = f'{{\n{_INDENT}"model_name": {_quote(self.deployment.name)},\n{_INDENT}{id_member}"model_version": "1",'
         head = f'{text}\n{_INDENT}"outputs": [{written}]\n}}'.encode()
         tail = b"".join([tensor.raw for tensor in outputs if tensor.name == self.binary_output])
         headers = self.headers
@@ -54,14 +54,14 @@ class InferCodec:
             headers = (*headers, ("inference-header-content-length", str(len(head))))
         return Response(200, head + tail, headers)
 
-    def _write(self, tensor: Tensor) -> str:
+    def _format_tensor(self, tensor: Tensor) -> str:
         members = [
             f'"name": {_quote(tensor.name)}',
             f'"shape": [{", ".join(map(str, tensor.shape))}]',
             f'"datatype": "{tensor.datatype}"',
         ]
         if tensor.name != self.binary_output:
-            members.append(f'"data": [{", ".join(map(_write_double, tensor.values()))}]')
+            members.append(f'"data": [{", ".join(map(_format_double, tensor.values()))}]')
         elif tensor.raw:
             inner = f'{_INDENT * 4}"binary_data_size": {len(tensor.raw)}\n{_INDENT * 3}'
             members.append(f'"parameters": {{\n{inner}}}')
@@ -75,7 +75,7 @@ class InferCodec:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
 class PredictCodec:
-    """TensorFlow Serving's form, by ``rows`` or by columns, as the request was."""
+    """Codec of TensorFlow Serving's format, by ``rows`` or by columns as the request."""
 
     headers: Headers
     deployment: Deployment
@@ -85,7 +85,7 @@ class PredictCodec:
     def render(self, plan: Plan, request: Request) -> Response:
         outputs = infer(self.deployment, self.inputs, read_fixed(plan))
         nested = {tensor.name: _nest(tensor.values(), tensor.shape) for tensor in outputs}
-        text = _write_rows(nested) if self.rows else _write_columns(nested)
+        text = _format_rows(nested) if self.rows else _format_columns(nested)
         return Response(200, text.encode(), self.headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -97,7 +97,7 @@ Nested = Value | list["Nested"]
 
 
 def _nest(values: Sequence[Value], shape: tuple[int, ...]) -> Nested:
-    """A flat list as arrays of arrays; a scalar without dimensions."""
+    """Return a flat list as nested arrays; without dimensions, its single value."""
     if not shape:
         return values[0]
     if len(shape) == 1:
@@ -106,52 +106,52 @@ def _nest(values: Sequence[Value], shape: tuple[int, ...]) -> Nested:
     return [_nest(values[row * step : (row + 1) * step], shape[1:]) for row in range(shape[0])]
 
 
-def _write_rows(outputs: Mapping[str, Nested]) -> str:
-    """One element for each item of the batch; objects, if there are several outputs."""
+def _format_rows(outputs: Mapping[str, Nested]) -> str:
+    """Format one element per item of the batch; with several outputs, as objects."""
     lists = {name: values if isinstance(values, list) else [values] for name, values in outputs.items()}
     if len(lists) == 1:
         (rows,) = lists.values()
-        return f'{{\n{_INDENT}"predictions": [{", ".join(map(_write_line, rows))}\n{_INDENT}]\n}}'
+        return f'{{\n{_INDENT}"predictions": [{", ".join(map(_format_line, rows))}\n{_INDENT}]\n}}'
     items = []
     for number in range(min(map(len, lists.values()), default=0)):
-        members = [f"{_INDENT * 3}{_quote(name)}: {_write_line(rows[number])}" for name, rows in lists.items()]
+        members = [f"{_INDENT * 3}{_quote(name)}: {_format_line(rows[number])}" for name, rows in lists.items()]
         items.append(f"{_INDENT * 2}{{\n" + ",\n".join(members) + f"\n{_INDENT * 2}}}")
     return f'{{\n{_INDENT}"predictions": [\n' + ",\n".join(items) + f"\n{_INDENT}]\n}}"
 
 
-def _write_columns(outputs: Mapping[str, Nested]) -> str:
-    """One array an output, a line for each value."""
+def _format_columns(outputs: Mapping[str, Nested]) -> str:
+    """Format one array per output, with a line per value."""
     if len(outputs) == 1:
         (values,) = outputs.values()
-        return f'{{\n{_INDENT}"outputs": {_write_tree(values, 1)}\n}}'
-    members = [f"{_INDENT * 2}{_quote(name)}: {_write_tree(values, 2)}" for name, values in outputs.items()]
+        return f'{{\n{_INDENT}"outputs": {_format_tree(values, 1)}\n}}'
+    members = [f"{_INDENT * 2}{_quote(name)}: {_format_tree(values, 2)}" for name, values in outputs.items()]
     return f'{{\n{_INDENT}"outputs": {{\n' + ",\n".join(members) + f"\n{_INDENT}}}\n}}"
 
 
-def _write_line(values: Nested) -> str:
+def _format_line(values: Nested) -> str:
     if isinstance(values, list):
-        return f"[{', '.join(map(_write_line, values))}]"
-    return _write_short(values)
+        return f"[{', '.join(map(_format_line, values))}]"
+    return _format_short(values)
 
 
-def _write_tree(values: Nested, level: int) -> str:
+def _format_tree(values: Nested, level: int) -> str:
     if not isinstance(values, list):
-        return _write_short(values)
+        return _format_short(values)
     if not values:
         return "[]"
-    inner = ",\n".join([_INDENT * (level + 1) + _write_tree(value, level + 1) for value in values])
+    inner = ",\n".join([_INDENT * (level + 1) + _format_tree(value, level + 1) for value in values])
     return f"[\n{inner}\n{_INDENT * level}]"
 
 
-def _write_double(value: Value) -> str:
-    """KServe's side writes a float as the double it becomes."""
+def _format_double(value: Value) -> str:
+    """Format a value for KServe; a float is promoted to a double."""
     if isinstance(value, float):
         return format_float(value)
-    return _write_short(value)
+    return _format_short(value)
 
 
-def _write_short(value: Value) -> str:
-    """TensorFlow's side writes a float with as many digits as tell it from its neighbours."""
+def _format_short(value: Value) -> str:
+    """Format a value for TensorFlow Serving; a float has the fewest digits that round-trip."""
     if isinstance(value, bytes):
         return _quote(value.decode("utf-8", "replace"))
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Tensors: what a model declares, what a request brings, and what the model makes of it.
+"""Tensors: declarations of models, packed values, and generated outputs.
 
 Source: model_server, src/precision.cpp and src/kfs_frontend/kfs_utils.cpp.
 """
@@ -15,7 +15,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 
-# KServe's name of a type: the letter of struct, OpenVINO's name, TensorFlow's.
+# By KServe's type name: struct letter, OpenVINO's name, TensorFlow's name.
 _TYPES: Mapping[str, tuple[str, str, str]] = {
     "BOOL": ("?", "BOOL", "DT_BOOL"),
     "UINT8": ("B", "U8", "DT_UINT8"),
@@ -32,18 +32,18 @@ _TYPES: Mapping[str, tuple[str, str, str]] = {
     "BYTES": ("", "STRING", "DT_STRING"),
 }
 FLOATS = frozenset(("FP16", "FP32", "FP64"))
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_SOME = 1  # in place of a dimension that may be any, where no input says how large it is
+_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_DEFAULT_SIZE = 1  # of a variable dimension that no input determines
 MOST_VALUES = 524_288
-"""Of all outputs of one call."""
+"""Maximum number of values in all outputs of one call."""
 QUICK = 8_192
-"""Values that are made within some milliseconds."""
+"""Number of values that are generated within some milliseconds."""
 Value = bool | int | float | bytes
 
 
 @fast_dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """A tensor as a model declares it; a dimension of -1 may be any."""
+    """Tensor declared by a model; a dimension of -1 is variable."""
 
     name: str
     datatype: str
@@ -51,7 +51,7 @@ class TensorInfo:
 
     @property
     def precision(self) -> str:
-        """OpenVINO's name of the type."""
+        """Return OpenVINO's name of the type."""
         return _TYPES[self.datatype][1]
 
     @property
@@ -61,10 +61,10 @@ class TensorInfo:
 
 @fast_dataclass(frozen=True, slots=True)
 class Tensor:
-    """Values with a type and a shape.
+    """Packed values with a type and a shape.
 
     Fields:
-        raw: the values as they lie in memory, little end first; texts each behind their length.
+        raw: values in memory order, little-endian; each text has its length in front.
     """
 
     name: str
@@ -73,36 +73,36 @@ class Tensor:
     raw: bytes
 
     def values(self) -> list[Value]:
-        """The elements in order."""
-        return split_texts(self.raw) if self.datatype == "BYTES" else unpack_values(self.datatype, self.raw)
+        """Return the elements in order."""
+        return unpack_texts(self.raw) if self.datatype == "BYTES" else unpack_values(self.datatype, self.raw)
 
 
 def status_refusal(text: str, detail: str = "", *, status: int = 400) -> EmulatedError:
-    """A status of the server's, with what it says of the case."""
+    """Return the error of a server status with an optional detail."""
     return EmulatedError(ErrorKind.INVALID_REQUEST, f"{text} - {detail}" if detail else text, status=status)
 
 
 def list_tensors(deployment: Deployment, trait: str) -> tuple[TensorInfo, ...]:
-    """``inputs`` or ``outputs`` of a model, by name; what is no tensor is left out."""
+    """Return ``inputs`` or ``outputs`` of a model by name; invalid entries are omitted."""
     declared = deployment.traits.get(trait)
     found = [_read_info(entry) for entry in declared] if isinstance(declared, list | tuple) else []
     return tuple(sorted([info for info in found if info is not None], key=lambda info: info.name))
 
 
 def check_tensors(deployment: Deployment) -> str:
-    """What is wrong with the tensors a scenario declares; empty: nothing."""
+    """Return the problem of a scenario's tensor declarations; empty if there is none."""
     declared = {trait: deployment.traits[trait] for trait in ("inputs", "outputs") if trait in deployment.traits}
     for trait, entries in declared.items():
         if not isinstance(entries, list | tuple):
             return f"{trait} is a list of tensors, each with a name, a datatype and a shape"
-        if reason := next(filter(None, map(_check_entry, entries)), ""):
+        if reason := next(filter(None, map(_find_entry_problem, entries)), ""):
             return f"{trait}: {reason}"
     if len(declared) == 1:
         return "a model has inputs and outputs"
     return ""
 
 
-def _check_entry(entry: JSON) -> str:
+def _find_entry_problem(entry: JSON) -> str:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
         return "a tensor has a name"
     name, datatype, shape = entry["name"], entry.get("datatype", "FP32"), entry.get("shape")
@@ -110,8 +110,8 @@ def _check_entry(entry: JSON) -> str:
         return f"the datatype of {name} is none of {', '.join(_TYPES)}"
     if not isinstance(shape, list | tuple) or not all(type(size) is int and size >= -1 for size in shape):
         return f"the shape of {name} is a list of whole numbers, -1 for any size"
-    if strangers := set(entry) - {"name", "datatype", "shape"}:
-        return f"a tensor has no {min(map(str, strangers))}"
+    if unknown := set(entry) - {"name", "datatype", "shape"}:
+        return f"a tensor has no {min(map(str, unknown))}"
     return ""
 
 
@@ -128,24 +128,24 @@ def is_known(datatype: str) -> bool:
     return datatype in _TYPES
 
 
-def size_of(datatype: str) -> int:
-    """Bytes of one element; 0 of a text or of what nobody knows."""
+def count_item_bytes(datatype: str) -> int:
+    """Return the bytes of one element; 0 for texts and unknown types."""
     letter = _TYPES.get(datatype, ("",))[0]
     return calcsize(f"<{letter}") if letter else 0
 
 
 def pack_values(datatype: str, values: Sequence[Value]) -> bytes:
     if datatype == "BYTES":
-        return join_texts([value for value in values if isinstance(value, bytes)])
+        return pack_texts([value for value in values if isinstance(value, bytes)])
     letter = _TYPES[datatype][0]
-    form = Struct(f"<{len(values)}{letter}")  # of its own: pack remembers the forms it is asked for
+    form = Struct(f"<{len(values)}{letter}")  # pack() would cache every format
     try:
         return form.pack(*values)
-    except OverflowError:  # beyond the range of such floats
-        return form.pack(*[_bound(value, letter) for value in values])
+    except OverflowError:  # beyond the range of the float type
+        return form.pack(*[_clamp(value, letter) for value in values])
 
 
-def _bound(value: Value, letter: str) -> float:
+def _clamp(value: Value, letter: str) -> float:
     number = float(value)
     try:
         pack(f"<{letter}", number)
@@ -158,13 +158,13 @@ def unpack_values(datatype: str, raw: bytes) -> list[Value]:
     return [value for (value,) in iter_unpack(f"<{_TYPES[datatype][0]}", raw)]
 
 
-def join_texts(texts: Iterable[bytes]) -> bytes:
-    """Each behind its length."""
+def pack_texts(texts: Iterable[bytes]) -> bytes:
+    """Join texts with the length in front of each."""
     return b"".join([pack("<I", len(text)) + text for text in texts])
 
 
-def split_texts(raw: bytes) -> list[Value]:
-    """The same taken apart; a length that goes too far ends it."""
+def unpack_texts(raw: bytes) -> list[Value]:
+    """Split texts joined by :func:`pack_texts`; a length beyond the end cuts the last text."""
     texts: list[Value] = []
     position = 0
     while position + 4 <= len(raw):
@@ -175,22 +175,22 @@ def split_texts(raw: bytes) -> list[Value]:
 
 
 def count_outputs(deployment: Deployment, inputs: Sequence[Tensor]) -> int:
-    """Values of all outputs, known before any is made: a few bytes may ask for very many.
+    """Return the number of values in all outputs, before they are generated: a small request may cause many.
 
     Raises:
-        EmulatedError: 400, there are too many.
+        EmulatedError: 400, there are more than :data:`MOST_VALUES`.
     """
     first = inputs[0].shape if inputs else ()
-    count = sum(prod(_settle_shape(info.shape, first)) for info in list_tensors(deployment, "outputs"))
+    count = sum(prod(_resolve_shape(info.shape, first)) for info in list_tensors(deployment, "outputs"))
     if count > MOST_VALUES:
         raise status_refusal(f"The outputs would have {count} values, and those of one call may have {MOST_VALUES}.")
     return count
 
 
 def infer(deployment: Deployment, inputs: Sequence[Tensor], fixed: Mapping[str, JSON]) -> list[Tensor]:
-    """What a model says to its inputs: the same to the same, whichever way they came.
+    """Return the outputs of a model: equal for equal inputs in any request format.
 
-    ``fixed``: values of outputs that a scenario sets, by name.
+    ``fixed``: output values that a scenario sets, by name.
     """
     digest = hashlib.sha256(deployment.name.encode())
     for tensor in sorted(inputs, key=lambda tensor: tensor.name):
@@ -199,7 +199,7 @@ def infer(deployment: Deployment, inputs: Sequence[Tensor], fixed: Mapping[str, 
     first = inputs[0].shape if inputs else ()
     made = []
     for info in list_tensors(deployment, "outputs"):
-        shape = _settle_shape(info.shape, first)
+        shape = _resolve_shape(info.shape, first)
         values = _read_fixed(fixed.get(info.name), info.datatype, prod(shape))
         if values is None:
             values = _draw(digest.digest() + info.name.encode(), info.datatype, prod(shape))
@@ -207,22 +207,25 @@ def infer(deployment: Deployment, inputs: Sequence[Tensor], fixed: Mapping[str, 
     return made
 
 
-def _settle_shape(shape: tuple[int, ...], first: tuple[int, ...]) -> tuple[int, ...]:
-    """Of dimensions that may be any, those of the first input."""
+def _resolve_shape(shape: tuple[int, ...], first: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape with variable dimensions taken from the first input."""
     return tuple(
-        [size if size >= 0 else first[index] if index < len(first) else _SOME for index, size in enumerate(shape)]
+        [
+            size if size >= 0 else first[index] if index < len(first) else _DEFAULT_SIZE
+            for index, size in enumerate(shape)
+        ]
     )
 
 
 def _read_fixed(value: JSON, datatype: str, count: int) -> list[Value] | None:
-    """Values a scenario sets, nested or flat; too few are said again from the first."""
+    """Parse values that a scenario sets, nested or flat; too few are repeated."""
     flat = list(_flatten(value))
     if not flat or any(isinstance(element, dict) or element is None for element in flat):
         return None
-    said = [flat[index % len(flat)] for index in range(count)]
+    elements = [flat[index % len(flat)] for index in range(count)]
     if datatype == "BYTES":
-        return [str(element).encode() for element in said]
-    numbers = [float(element) if isinstance(element, int | float) else 0.0 for element in said]
+        return [str(element).encode() for element in elements]
+    numbers = [float(element) if isinstance(element, int | float) else 0.0 for element in elements]
     if datatype == "BOOL":
         return [bool(number) for number in numbers]
     return list(numbers) if datatype in FLOATS else [int(number) for number in numbers]
@@ -237,7 +240,7 @@ def _flatten(value: JSON) -> Iterable[JSON]:
 
 
 def _draw(key: bytes, datatype: str, count: int) -> list[Value]:
-    """Numbers from 0 up to 1 in steps of a 65536th, whole ones below 100, digits in words."""
+    """Generate floats from 0 to 1 in steps of 1/65536, integers below 100, or digits in words."""
     drawn = hashlib.shake_128(key).digest(2 * count)
     numbers = [int.from_bytes(drawn[index : index + 2], "little") for index in range(0, 2 * count, 2)]
     if datatype in FLOATS:
@@ -245,5 +248,5 @@ def _draw(key: bytes, datatype: str, count: int) -> list[Value]:
     if datatype == "BOOL":
         return [number % 2 == 1 for number in numbers]
     if datatype == "BYTES":
-        return [_WORDS[number % len(_WORDS)].encode() for number in numbers]
+        return [_DIGITS[number % len(_DIGITS)].encode() for number in numbers]
     return [number % 100 for number in numbers]

@@ -1,4 +1,4 @@
-"""Find the model of a tensor request and validate its tensors, in the order and words of the server."""
+"""Find the model of a tensor request and validate its tensors, in the order and with the texts of the server."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from emulator.core.http import Request
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.errors import MISSING_MODEL
 from emulator.vendors.openvino.profile import OvmsService
-from emulator.vendors.openvino.tensors.tensor import Tensor, TensorInfo, size_of, split_texts, status_refusal
+from emulator.vendors.openvino.tensors.tensor import Tensor, TensorInfo, count_item_bytes, status_refusal, unpack_texts
 
 _IMAGE_DIMENSIONS = (4, 5)
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Given:
-    """A tensor as a request has it.
+    """Tensor of a request.
 
     Fields:
-        count: of the values that came as JSON; ``None``: they came as bytes.
+        count: number of values sent as JSON; ``None``: they were sent as bytes.
     """
 
     tensor: Tensor
     count: int | None
 
 
-def check_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], asked: int, prefix: str = "") -> None:
-    """Every input that is declared, and no other; ``prefix`` stands before a name, as KServe's side has it.
+def check_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], count: int, prefix: str = "") -> None:
+    """Raise unless the request has exactly the declared inputs; ``prefix``: text before a name in KServe errors.
 
     Raises:
-        EmulatedError: the first that does not fit.
+        EmulatedError: the first invalid tensor.
     """
-    if asked != len(declared):
-        raise status_refusal("Invalid number of inputs", f"Expected: {len(declared)}; Actual: {asked}")
+    if count != len(declared):
+        raise status_refusal("Invalid number of inputs", f"Expected: {len(declared)}; Actual: {count}")
     for info in declared:
         if info.name not in given:
             raise status_refusal("Missing input with specific name", f"Required input: {info.name}")
@@ -51,7 +51,7 @@ def _check(info: TensorInfo, given: Given, name: str) -> None:
         raise status_refusal(
             "Invalid input precision", f"Expected: {info.precision}; Actual: {tensor.datatype}; {name}"
         )
-    expected, actual = _show(info.shape), _show(tensor.shape)
+    expected, actual = _format_shape(info.shape), _format_shape(tensor.shape)
     if len(info.shape) != len(tensor.shape):
         raise status_refusal("Invalid number of shape dimensions", f"Expected: {expected}; Actual: {actual}; {name}")
     if tensor.shape and info.shape[0] not in (-1, tensor.shape[0]):
@@ -64,34 +64,34 @@ def _check(info: TensorInfo, given: Given, name: str) -> None:
 
 
 def _check_content(given: Given, name: str) -> None:
-    """As many values, or bytes, as the shape says."""
+    """Raise unless there are as many values, or bytes, as the shape requires."""
     tensor = given.tensor
     wanted = prod(tensor.shape)
-    count = len(split_texts(tensor.raw)) if given.count is None and tensor.datatype == "BYTES" else given.count
+    count = len(unpack_texts(tensor.raw)) if given.count is None and tensor.datatype == "BYTES" else given.count
     if count is not None:
         if count != wanted:
             detail = f"Expected: {wanted} values; Actual: {count} values; {name}"
             raise status_refusal("Invalid number of values in tensor proto container", detail)
         return
-    size = wanted * size_of(tensor.datatype)
+    size = wanted * count_item_bytes(tensor.datatype)
     if len(tensor.raw) != size:
         detail = f"Expected: {size} bytes; Actual: {len(tensor.raw)} bytes; {name}"
         raise status_refusal("Invalid content size of tensor proto", detail)
 
 
 def _check_converted(info: TensorInfo, tensor: Tensor, name: str) -> None:
-    """Texts for rows of bytes, or files of pictures; what is in a picture nobody looks at."""
+    """Raise unless texts fit an input of byte rows or image files; image content is not validated."""
     if not (len(info.shape) in _IMAGE_DIMENSIONS or (len(info.shape) == 2 and info.datatype == "UINT8")):
         raise status_refusal("Functionality not implemented", status=500)
     if len(tensor.shape) != 1:
         detail = f"Expected number of input shape dimensions: 1; Actual: {len(tensor.shape)}; {name}"
         raise status_refusal("Invalid number of shape dimensions", detail)
-    count = len(split_texts(tensor.raw))
+    count = len(unpack_texts(tensor.raw))
     if info.shape[0] not in (-1, count):
         raise status_refusal("Invalid input batch size", f"Expected: {info.shape[0]}; Actual: {count}; {name}")
 
 
-def _show(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return f"({','.join(map(str, shape))})"
 
 
@@ -102,10 +102,10 @@ _STATES = {
 
 
 def find_model(request: Request, service: OvmsService, name: str) -> Deployment:
-    """A servable of that name in its one version, graphs among them.
+    """Find a servable by name and version; graphs are included.
 
     Raises:
-        EmulatedError: 404, there is none, or it is not available.
+        EmulatedError: 404, unknown or not available.
     """
     deployment = service.deployments.get(name)
     if deployment is None:
