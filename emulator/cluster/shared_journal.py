@@ -276,7 +276,7 @@ class SharedJournal(Journal):
 
     def __init__(self, commons: ClusterBus, peek: Callable[[str], ActiveScenario]) -> None:
         super().__init__()
-        self._arrivals = _tell_time()
+        self._start_seqs = _tell_time()
         self._commons = commons
         self._peek = peek
         self._waiting: deque[tuple[JournalItem, int, int]] = deque()
@@ -292,8 +292,8 @@ class SharedJournal(Journal):
         self._reading = asyncio.Lock()
         self._came = asyncio.Event()
 
-    def follow(self, session: str, identity: bytes, name: str) -> tuple[Attempts, str | None]:
-        return PendingRecord(identity), None
+    def follow(self, session: str, fingerprint: bytes, name: str) -> tuple[Attempts, str | None]:
+        return PendingRecord(fingerprint), None
 
     def add(self, call: JournalItem, most: int = LATEST) -> None:
         for listen in self.listeners:
@@ -367,7 +367,7 @@ class SharedJournal(Journal):
                 await self._send_batch(self._batches[0])
             while self._amended:
                 entry = self._amended[0]
-                if entry.seq in self._own or self._has(entry):
+                if entry.seq in self._own or self._is_stored(entry):
                     head = self._head(entry.session, era := self._era_of(entry.session))
                     text = dump_text({**head, "amends": entry.seq, "fields": read_amended(entry)})
                     await self._append(

@@ -33,17 +33,17 @@ from emulator.scenario.locations import format_path
 from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.regex import Expressions
 
-_LARGE = 256 * 1024  # bytes of one write; an answer of no more is sent whole
+_MIN_WRITE = 256 * 1024  # bytes; a shorter response is sent whole
 
 
 async def stream_text(http: web.BaseRequest, pieces: AsyncIterator[str], media: str) -> web.StreamResponse:
-    """All pieces, many in one write; the next are made once the client has read enough of those before."""
+    """Send text in writes of 256 KiB or more; the client's reading speed limits how fast pieces are produced."""
     headers = {"Content-Type": media}
     response: web.StreamResponse | None = None
     held = bytearray()
     async for piece in pieces:
         held += piece.encode()
-        if len(held) < _LARGE:
+        if len(held) < _MIN_WRITE:
             continue
         if response is None:
             response = web.StreamResponse(headers=headers)
@@ -61,25 +61,28 @@ async def stream_text(http: web.BaseRequest, pieces: AsyncIterator[str], media: 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
 _LINE_END = re.compile(r"[\r\n\0]")
-MOST_VALUES = 10_000  # in a request that is no scenario
-_MOST_TEXT = 4 * 1024**2  # bytes of its texts
+MOST_VALUES = 10_000  # JSON values in a request body that is no scenario
+_MAX_TEXT = 4 * 1024**2  # bytes of its strings
 _METRICS, _EACH = "/metrics", "/replicas/metrics"
 Result = BaseModel | bytes | str | AsyncIterator[str]
-_LARGEST = 16 * 1024**2  # bytes of a scenario
+_MAX_BODY = 16 * 1024**2  # bytes
 
 
 class ControlPlane:
-    """Answers the paths no vendor may claim.
+    """Handler of all requests under ``/_emulator``.
 
-    ``ready`` and ``urls`` are set once everything listens; ``follow`` opens what a new scenario needs; ``authority``
-    is the certificate (PEM) that clients trust, where the server has one of its own; ``guard`` lets requests in.
+    Fields:
+        ready, urls: set once all ports listen.
+        follow: opens the ports that a new scenario needs.
+        authority: certificate (PEM) of the local certificate authority, if the server has one.
+        guard: authorises requests.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._actions = ReportHandlers(runtime)
-        runtime.reporters["metrics"] = self._tell_metrics
-        self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
+        runtime.reporters["metrics"] = self._report_metrics
+        self._wall = RealClock()  # uptime is real time under every clock of a scenario
         self._started = self._wall.now()
         self.ready = False
         self.urls: Mapping[str, str] = {}
@@ -88,7 +91,7 @@ class ControlPlane:
         self.guard = ControlAuth()
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
-        """One request under ``/_emulator/``."""
+        """Answer a request under ``/_emulator/``; an internal error is a 500 with ``x-emulator-bug``."""
         try:
             return _check_headers(await self._answer_or_refuse(http))
         except ConnectionError:
@@ -110,13 +113,13 @@ class ControlPlane:
             return problem_response(models.Problem(title="No store", status=503, detail=detail))
 
     async def serve_unknown(self, http: web.BaseRequest, session: str, path: str) -> web.StreamResponse:
-        """A path of no vendor that is served; the journal has it all the same."""
+        """Answer 404 for a path of no served vendor, and add the request to the journal."""
         active = self._runtime.for_session(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
         hint = active.hints.explain_front(http.method, path)
         detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
         emulator, journal = active.emulator, self._runtime.journal
-        identity = derive_key("", http.method, path)
+        fingerprint = derive_key("", http.method, path)
         entry = JournalEntry(
             id="",
             time=emulator.clock.now(),
@@ -130,10 +133,10 @@ class ControlPlane:
             hint=detail,
         )
         attempt = 0
-        with suppress(EmulatedError):  # the store is away: it counts as the first attempt
-            attempt = await emulator.state.count(session, ATTEMPTS, identity)
-        entry.id = emulator.name_answer(identity, attempt).hex()
-        entry.attempts, entry.retry_of = journal.follow(session, identity, entry.id)
+        with suppress(EmulatedError):  # without the store it counts as the first attempt
+            attempt = await emulator.state.count(session, ATTEMPTS, fingerprint)
+        entry.id = emulator.name_answer(fingerprint, attempt).hex()
+        entry.attempts, entry.retry_of = journal.follow(session, fingerprint, entry.id)
         entry.number = entry.attempts.count
         journal.add(entry, emulator.journal.entries)
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
@@ -159,30 +162,34 @@ class ControlPlane:
         return await _send(http, result, _name_media(route))
 
     async def _act(self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str) -> Result:
-        """Do what is asked; of metrics those of all workers are told, or of each replica."""
-        steering, asked = self._runtime.controller, query.model_dump()
+        """Run the handler of a route; metrics are merged over workers or replicas."""
+        controller, asked = self._runtime.controller, query.model_dump()
         if route.path == _EACH:
-            return merge_metrics(_by_replica(await steering.gather("metrics")))
-        if route.path == _METRICS and not steering.counts_for_all:
-            return add_metrics(_by_replica(await steering.gather("metrics", asked)))
+            return merge_metrics(_by_replica(await controller.gather("metrics")))
+        if route.path == _METRICS and not controller.counts_for_all:
+            return add_metrics(_by_replica(await controller.gather("metrics", asked)))
         result: Result = await getattr(self._actions, route.action)(query, taken, name)
         return result
 
-    async def _tell_metrics(self, about: JSON) -> JSON:
-        """Those of this process."""
+    async def _report_metrics(self, about: JSON) -> JSON:
+        """Return the metrics of this process as Prometheus text."""
         route, _ = find_route("GET", _METRICS)
         text: str = await getattr(self._actions, route.action)(route.query.model_validate(about or {}), b"", "")
         return text
 
     async def _prepare(self, http: web.BaseRequest, route: Route) -> bytes:
-        """The body, once all is known that is asked for."""
+        """Read the body, and the journal records of other processes if the route needs them."""
         body = await _read_body(http) if http.body_exists else b""
         if route.is_of_journal:
             await self._runtime.controller.catch_up()
         return body
 
     def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
-        """What is asked for, by somebody who may."""
+        """Authorise a request and return its route, with the name in the path.
+
+        Raises:
+            ProblemError: 401, 403, 404 or 405.
+        """
         self.guard.check_browser(http.headers, http.raw_path, _find_local(http))
         route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
         if not route.is_open:
@@ -205,10 +212,10 @@ class ControlPlane:
 
 
 def _check_headers(answer: web.StreamResponse) -> web.StreamResponse:
-    """The same answer.
+    """Return the response if its headers are valid.
 
     Raises:
-        ValueError: a header would end its line or the head; the framework would hang up without a word.
+        ValueError: a header has a line break or NUL; aiohttp would close the connection without a response.
     """
     if any(_LINE_END.search(text) for pair in answer.headers.items() for text in pair):
         raise ValueError("a header of an answer has a line break or NUL")
@@ -216,7 +223,7 @@ def _check_headers(answer: web.StreamResponse) -> web.StreamResponse:
 
 
 def _find_local(http: web.BaseRequest) -> str | None:
-    """The address that the connection reached."""
+    """Return the local address of the connection."""
     name = None if http.transport is None else http.transport.get_extra_info("sockname")
     return str(name[0]) if isinstance(name, tuple) else None
 
@@ -236,12 +243,12 @@ def _name_media(route: Route) -> str:
 
 
 def _by_replica(texts: Mapping[str, JSON]) -> Mapping[str, str]:
-    """What each told, by the end of its name."""
+    """Return the texts by the last part of the replica's name."""
     return {name.rpartition(":")[2]: as_text(text) for name, text in texts.items()}
 
 
 async def _stay() -> None:
-    """Nothing listens."""
+    """Do nothing, before the listeners set :attr:`ControlPlane.follow`."""
 
 
 def _json(value: BaseModel | bytes, status: int = 200) -> web.Response:
@@ -264,7 +271,7 @@ def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
-        check_json(body, MOST_VALUES, _MOST_TEXT)
+        check_json(body, MOST_VALUES, _MAX_TEXT)
         value = parse_json(body)
     except TooMuch as error:
         raise ProblemError(413, "Too large", f"The body has {error}.") from None
@@ -277,7 +284,7 @@ def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
 
 
 def _describe(error: ValidationError, data: JSON, model: type[BaseModel]) -> str:
-    """Every mistake, each with the name that was probably meant."""
+    """Describe every validation error, with a suggestion for a misspelt name."""
     mistakes = explain_errors(error, data, model.model_json_schema())
     rows = [Diagnostic("", 0, 0, format_path(each.path), each.message, each.suggestion) for each in mistakes]
     return format_mistakes(rows, "; ")
@@ -291,9 +298,9 @@ async def _read_body(http: web.BaseRequest) -> bytes:
     while chunk := await http.content.readany():
         chunks.append(chunk)
         size += len(chunk)
-        if size > _LARGEST:
-            raise ProblemError(413, "Too large", f"A body has at most {_LARGEST} bytes.", {"Connection": "close"})
+        if size > _MAX_BODY:
+            raise ProblemError(413, "Too large", f"A body has at most {_MAX_BODY} bytes.", {"Connection": "close"})
     try:
-        return await unpack(b"".join(chunks), http.headers.get("Content-Encoding", ""), _LARGEST)
+        return await unpack(b"".join(chunks), http.headers.get("Content-Encoding", ""), _MAX_BODY)
     except EmulatedError:
-        raise ProblemError(413, "Too large", f"Unpacked, a body has at most {_LARGEST} bytes.") from None
+        raise ProblemError(413, "Too large", f"Unpacked, a body has at most {_MAX_BODY} bytes.") from None

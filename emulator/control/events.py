@@ -1,4 +1,4 @@
-"""The journal as server-sent events, for consoles."""
+"""Stream journal records as server-sent events: ``GET /_emulator/events``."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from emulator.runtime.runtime import Runtime
 EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 _HEADERS = {"Content-Type": EVENTS_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_AT_ONCE = 100  # events in one write
-_HELD = 2_000  # calls that wait to be told to one viewer
-_PAUSE = 0.05  # seconds between two looks at what is new: to be told of each by itself costs more than the calls
-_MANY = 20  # calls between two looks, of which it is no longer said which rule came nearest
-_FIELDS = [name for name in RequestEntry.model_fields if name != "summary"]  # which is the last
+_BATCH = 100  # events in one write
+_MAX_READ = 2_000  # records read at once for a client without a rate limit
+_PAUSE = 0.05  # seconds between two reads: a write for each record costs more than the requests themselves
+_MAX_EXPLAINED = 20  # records of one read that are matched again to find the nearest rule
+_FIELDS = [name for name in RequestEntry.model_fields if name != "summary"]  # "summary" is the last field
 _read_fields = attrgetter(*_FIELDS)
 _SKIPPED = b'event: skipped\ndata: {"calls":%d,"before":%d}\n\n'
 
 
 async def stream_events(http: web.BaseRequest, runtime: Runtime, query: EventsQuery) -> web.StreamResponse:
-    """Each call as it comes, and again, without an ``id``, if it changes.
+    """Send an event for each new record, and one without ``id`` for each record that changes.
 
-    It ends when the client leaves or the server closes. Of more calls than it asks for the latest are told, and an
-    event ``skipped`` says how many were not.
+    The stream ends when the client disconnects or the server shuts down. Beyond the rate that the client asked for,
+    the oldest records are left out, and an event ``skipped`` has their number.
     """
-    journal, matches, room = runtime.journal, compile_filters(query), EventRateLimiter(query.most)
+    journal, matches, limiter = runtime.journal, compile_filters(query), EventRateLimiter(query.most)
     asked = _read_last_id(http) if query.since is None else query.since
     latest = journal.latest if asked is None else asked
     changed: dict[int, JournalItem] = {}
 
-    def hear(call: JournalItem) -> None:
+    def note_change(call: JournalItem) -> None:
         if call.seq <= latest:
             changed[call.seq] = call
 
     response = await _begin(http)
     if http.method == "HEAD":
         return response
-    with JournalWatcher(runtime, hear) as news:
+    with JournalWatcher(runtime, note_change) as watcher:
         await response.write(b": calls as they come\n\n")
-        while not news.over:
+        while not watcher.over:
             async with journal.reading:
-                new = journal.since(latest, _HELD if query.most is None else None)
+                new = journal.since(latest, _MAX_READ if query.most is None else None)
                 latest = new[-1].seq if new else latest
                 again, changed = list(changed.values()), {}
                 await asyncio.sleep(0)
-            brief = len(new) > _MANY
-            skipped = room.skip(len(new))
+            brief = len(new) > _MAX_EXPLAINED
+            skipped = limiter.skip(len(new))
             if skipped:
                 await response.write(_SKIPPED % (skipped, new[skipped].seq))
                 del new[:skipped]
@@ -67,8 +67,8 @@ async def stream_events(http: web.BaseRequest, runtime: Runtime, query: EventsQu
                     await asyncio.sleep(0)
                 await response.write(b"".join(events))
             await asyncio.sleep(_PAUSE)
-            if len(new) < _HELD:
-                await _wait(news, response)
+            if len(new) < _MAX_READ:
+                await _wait(watcher, response)
     return response
 
 
@@ -78,16 +78,16 @@ async def _begin(http: web.BaseRequest) -> web.StreamResponse:
     return response
 
 
-async def _wait(news: JournalWatcher, response: web.StreamResponse) -> None:
-    """Until there is something to tell, or it is time to say that there is nothing."""
-    if not await news.wait(KEEP_ALIVE) and not news.over:
+async def _wait(watcher: JournalWatcher, response: web.StreamResponse) -> None:
+    """Wait for a record; after 15 s of silence send a comment to keep the connection open."""
+    if not await watcher.wait(KEEP_ALIVE) and not watcher.over:
         await response.write(b": still here\n\n")
 
 
 class EventRateLimiter:
-    """How many calls a viewer is told of: so many a second, and as many at once after a second of silence.
+    """Token bucket of the events sent to one client: ``most`` per second, which is also the burst.
 
-    To tell of all is dearer than to tell of some, and nobody reads thousands a second. ``most``: ``None``, of all.
+    It bounds the cost of a console on a busy server. ``None``: no limit.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -96,26 +96,26 @@ class EventRateLimiter:
         self._looked = time.monotonic()
 
     def skip(self, count: int) -> int:
-        """Of so many calls that came, how many of the earliest are not told."""
+        """Return how many of ``count`` new records, the oldest, are left out."""
         if self._most is None:
             return 0
         now = time.monotonic()
         self._left = min(self._most, self._left + self._most * (now - self._looked))
         self._looked = now
-        told = min(count, max(1, int(self._left)))
-        self._left -= told
-        return count - told
+        sent = min(count, max(1, int(self._left)))
+        self._left -= sent
+        return count - sent
 
 
 def _parts(new: list[JournalItem], again: list[JournalItem]) -> Iterator[list[tuple[JournalItem, bool]]]:
-    """A few at a time, so that others have their turn; with whether they carry an id."""
+    """Yield batches of records, each with whether its event has an id."""
     for calls, numbered in ((new, True), (again, False)):
-        for start in range(0, len(calls), _AT_ONCE):
-            yield [(call, numbered) for call in calls[start : start + _AT_ONCE]]
+        for start in range(0, len(calls), _BATCH):
+            yield [(call, numbered) for call in calls[start : start + _BATCH]]
 
 
 def _render(call: JournalItem, brief: bool, numbered: bool) -> bytes:
-    """One event, from figures alone as far as that will do; a model for each costs five times as much.
+    """Encode the event of one record, from its figures: a pydantic model costs five times as much.
 
     ``brief``: without looking for the nearest rule.
     """

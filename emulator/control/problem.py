@@ -1,4 +1,4 @@
-"""What the control plane refuses, as RFC 9457 problem details."""
+"""Build error responses of the control API as RFC 9457 problem details."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from emulator.core.errors import ProblemError
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.parsed import ScenarioError
 
-MOST_MISTAKES = 200  # that are told one by one
+MOST_MISTAKES = 200  # listed in one response
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -22,14 +22,14 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 
 def format_mistakes(rows: Sequence[Diagnostic], between: str) -> str:
-    """All of them, or of very many the first."""
-    told = [*map(str, rows[:MOST_MISTAKES])]
-    more = len(rows) - len(told)
-    return between.join([*told, f"and {more} more"] if more else told)
+    """Join the first 200 diagnostics, and the number of the others."""
+    listed = [*map(str, rows[:MOST_MISTAKES])]
+    more = len(rows) - len(listed)
+    return between.join([*listed, f"and {more} more"] if more else listed)
 
 
 def show_file(name: str) -> str:
-    """Return a file's name without the folders of this machine: from the current folder on, or the last part alone."""
+    """Return a path relative to the current folder, or its last part if it is outside: absolute paths stay private."""
     path = Path(name)
     if not path.is_absolute():
         return name
@@ -42,7 +42,7 @@ def refusal_response(error: ProblemError) -> web.Response:
 
 
 def scenario_problem(error: ScenarioError) -> web.Response:
-    """Every mistake of a scenario, as text and as rows."""
+    """Build the 422 response of an invalid scenario, with each diagnostic as text and as a row."""
     found = [replace(row, file=show_file(row.file)) for row in error.rows]
     rows = [dict(row.as_json()) for row in found[:MOST_MISTAKES]]
     detail = format_mistakes(found, "\n")

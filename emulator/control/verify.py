@@ -1,4 +1,4 @@
-"""Whether the calls that were made are those that a test expects, now or within a time."""
+"""Check that the journal has the requests that a test expects, now or within a timeout."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from emulator.core.units import parse_duration
 from emulator.journal.record import JournalEntry
 from emulator.runtime.runtime import Runtime
 
-_MANY = 1000  # calls that are not looked at again for every single one that comes
-_PAUSE = 0.05  # real seconds between two looks at many
+_MANY = 1000  # records; a larger journal is read again at most every _PAUSE
+_PAUSE = 0.05  # real seconds
 
 
 class Verification:
-    """One expectation, and the calls that it is held against."""
+    """One expectation, checked against the journal."""
 
     def __init__(self, runtime: Runtime, expected: Verify, session: str | None) -> None:
         self._runtime = runtime
@@ -32,21 +32,21 @@ class Verification:
         self._within = parse_duration(expected.within) if expected.within else 0.0
 
     async def run(self) -> Verified:
-        """The calls as expected.
+        """Return the expected requests, once they are in the journal.
 
         Raises:
-            ProblemError: 406: they are not; its text says what was found instead.
+            ProblemError: 406, with what was found instead.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._within
-        with JournalWatcher(self._runtime) as news:
+        with JournalWatcher(self._runtime) as watcher:
             while True:
                 entries = await self._entries()
                 found = await self._find(entries)
-                left = 0.0 if news.over else end - loop.time()
+                left = 0.0 if watcher.over else end - loop.time()
                 if self._settled(found, left):
                     break
-                await news.wait(left)
+                await watcher.wait(left)
                 if len(entries) > _MANY:
                     await asyncio.sleep(_PAUSE)
         if self._holds(found):
@@ -55,12 +55,12 @@ class Verification:
         raise ProblemError(406, "Not as expected", await self._describe(entries, found))
 
     async def _entries(self) -> list[JournalEntry]:
-        """In the order in which they came."""
+        """Return the entries of the session, in the order of their requests."""
         entries = [call.load() async for call in cooperative(self._runtime.journal.list_calls(self._session))]
         return sorted(entries, key=lambda entry: entry.start_seq)
 
     async def _find(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """The calls that are meant; of an order as many as came in it."""
+        """Return the entries that match the pattern; for an order, those of its first steps."""
         found: list[JournalEntry] = []
         async for entry in cooperative(entries):
             pattern = self._patterns[0] if self._single else self._patterns[len(found)]
@@ -78,7 +78,10 @@ class Verification:
         return self._count.least <= len(found) and (most is None or len(found) <= most)
 
     def _settled(self, found: Sequence[JournalEntry], left: float) -> bool:
-        """There is nothing to wait for: it holds, or it cannot come to hold; that nothing comes is known at the end."""
+        """Return whether waiting is over: the outcome is final, or no time is left.
+
+        An expectation of no request is final only at the end.
+        """
         most = self._count.most
         if left <= 0 or (self._single and most is not None and len(found) > most):
             return True
@@ -86,15 +89,15 @@ class Verification:
 
     async def _describe(self, entries: Sequence[JournalEntry], found: Sequence[JournalEntry]) -> str:
         pattern = self._patterns[0 if self._single else len(found)]
-        async for entry in cooperative(entries):  # so that the text finds all known
+        async for entry in cooperative(entries):  # fill the cache of the pattern before the message is built
             await _count(pattern, entry)
-        made = Made(self._session, entries, self._elsewhere() if not entries else {})
+        made = Made(self._session, entries, self._count_by_session() if not entries else {})
         if self._single:
             return await run_in_thread(describe_count, pattern, self._count, found, made, self._within)
         return await run_in_thread(describe_order, self._patterns, found, made, self._within)
 
-    def _elsewhere(self) -> dict[str, int]:
-        """How many calls other sessions made."""
+    def _count_by_session(self) -> dict[str, int]:
+        """Count the requests of each session."""
         counts: dict[str, int] = {}
         for call in self._runtime.journal.list_calls():
             counts[call.session] = counts.get(call.session, 0) + 1
@@ -102,7 +105,7 @@ class Verification:
 
 
 async def _count(pattern: Pattern, entry: JournalEntry) -> None:
-    """Have a pattern know a call, beside the event loop if to find out may take long."""
+    """Match a request and cache the result in the pattern; slow searches run in a thread."""
     if pattern.takes_long(entry):
         await run_in_thread(pattern.count, entry)
     else:

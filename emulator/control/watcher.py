@@ -1,4 +1,4 @@
-"""Waiting for what the journal has not yet: nobody looks again before something came."""
+"""Wait for new or changed journal records without polling."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Self
 from emulator.journal.record import JournalItem
 from emulator.runtime.runtime import Runtime
 
-_EVERY = 0.05  # real seconds between two questions for what others have answered
+_CATCH_UP_INTERVAL = 0.05  # real seconds between two reads of the records of other replicas
 
 
 class JournalWatcher:
-    """Calls that come, and calls that change afterwards, while it is open.
+    """Subscription to the journal while the context is open.
 
-    ``hear`` is told of each of them; it must not wait.
+    ``on_record`` is called with each new or changed record; it must not block.
     """
 
-    def __init__(self, runtime: Runtime, hear: Callable[[JournalItem], None] | None = None) -> None:
+    def __init__(self, runtime: Runtime, on_record: Callable[[JournalItem], None] | None = None) -> None:
         self._journal = runtime.journal
         self._closing = runtime.closing
         self._controller = runtime.controller
-        self._hear = hear
-        self._came = asyncio.Event()
+        self._on_record = on_record
+        self._new = asyncio.Event()
 
     def __enter__(self) -> Self:
         self._journal.watchers.append(self._wake)
@@ -35,37 +35,37 @@ class JournalWatcher:
         self._journal.watchers.remove(self._wake)
 
     def _wake(self, call: JournalItem) -> None:
-        if self._hear is not None:
-            self._hear(call)
-        self._came.set()
+        if self._on_record is not None:
+            self._on_record(call)
+        self._new.set()
 
     @property
     def over(self) -> bool:
-        """The server closes; nobody may wait."""
+        """The server is shutting down; waiting ends at once."""
         return self._closing.is_set()
 
     async def wait(self, seconds: float) -> bool:
-        """Until something came since the last time, so many real seconds at most, or until the server closes."""
+        """Return true once a record is_new since the last call; false after a timeout in real seconds, or at shutdown."""
         if not self._controller.is_shared:
             return await self._wait(seconds)
         ends = time.monotonic() + seconds
-        came = False
-        while not came and not self.over:
+        is_new = False
+        while not is_new and not self.over:
             await self._controller.catch_up()
             left = ends - time.monotonic()
-            came = await self._wait(min(left, _EVERY))
+            is_new = await self._wait(min(left, _CATCH_UP_INTERVAL))
             if left <= 0:
                 break
-        return came
+        return is_new
 
     async def _wait(self, seconds: float) -> bool:
-        if seconds > 0 and not self._came.is_set() and not self.over:
-            waiting = [asyncio.ensure_future(self._came.wait()), asyncio.ensure_future(self._closing.wait())]
+        if seconds > 0 and not self._new.is_set() and not self.over:
+            waiting = [asyncio.ensure_future(self._new.wait()), asyncio.ensure_future(self._closing.wait())]
             try:
                 await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for waiter in waiting:
                     waiter.cancel()
-        came = self._came.is_set()
-        self._came.clear()
-        return came
+        is_new = self._new.is_set()
+        self._new.clear()
+        return is_new

@@ -1,1 +1,1 @@
-"""The journal: a record of every call, kept in memory within bounds."""
+"""The journal: a bounded in-memory record of every request and its response."""

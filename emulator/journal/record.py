@@ -1,4 +1,4 @@
-"""The record of one call: its figures, and its request and response for as long as they fit."""
+"""Journal entry of one request: its figures, and its payload until that is evicted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from emulator.scenario.matching import Match, RequestAttributes, RuleResult, fin
 
 
 def describe_nearest(verdicts: Iterable[RuleResult], *, loggable: bool = False) -> str:
-    """Which rule came closest, what it found and what it wanted."""
+    """Describe the rule that came closest, what it found and what it wanted."""
     nearest = find_nearest(verdicts)
     return "There are no rules." if nearest is None else f"The nearest is {describe(nearest, loggable=loggable)}"
 
 
 def describe(verdict: RuleResult, *, loggable: bool = False) -> str:
-    """One rule's word on a request; ``loggable``: without what prompt, headers, query and body say."""
+    """Describe the result of one rule; ``loggable``: without content of prompt, headers, query and body."""
     if verdict.failed is None:
         drawn = "" if verdict.draw is None else f" (drew {verdict.draw:.6f})"
         return f"{verdict.rule!r}: takes it{drawn}."
@@ -31,16 +31,16 @@ def describe(verdict: RuleResult, *, loggable: bool = False) -> str:
 
 UNTAKEN = "No rule takes it."
 _FORGOTTEN = "No rule takes it; the request is no longer kept."
-_MOST_WRITES = 200  # of one call that are told
+_MAX_WRITES = 200  # of one stream that are stored
 
 
 class JournalItem(Protocol):
-    """A call in the journal: its entry, or what that is made of once somebody reads it.
+    """Item of the journal: a :class:`JournalEntry`, or a record that builds one when it is read.
 
     Fields:
-        seq: rises over the whole server; the journal gives it.
-        size: bytes that count against what is kept in all.
-        explainer: whoever explains it, and so the scenario that it met, is held as long as its size is not 0.
+        seq: position in the journal of the whole server; the journal assigns it.
+        size: bytes that count against the payload limit.
+        explainer: holds the scenario that answered; kept while the size is not 0.
     """
 
     seq: int
@@ -58,40 +58,41 @@ class JournalItem(Protocol):
     def explainer(self) -> Explainer | None: ...
 
     def load(self) -> JournalEntry:
-        """The entry, always the same one."""
+        """Return the entry, the same object at each call."""
 
     def without_payload(self) -> JournalEntry:
-        """An entry for its figures: of what was sent and said it may know nothing, and then no rule is asked again."""
+        """Return an entry with the figures; it may have no payload and no match evidence."""
 
     def drop_payload(self) -> None:
-        """Keep no more than the figures."""
+        """Drop request, response and match evidence; keep the figures."""
 
 
 class Explainer(Protocol):
-    """Whoever answered a request, and still knows by which scenario.
+    """Matches a stored request against the rules of its scenario again.
 
     Fields:
-        held: how many calls of a journal hold on to it.
+        held: number of journal items with a payload that refer to it.
+        tokens: credentials that the scenario lists, to redact.
     """
 
     held: int
     tokens: ListedCredentials
 
     def explain(self, entry: JournalEntry) -> tuple[RuleResult, ...]:
-        """What each rule said to the request, up to the one that took it."""
+        """Return the result of each rule, up to the one that matched."""
 
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
-        """The request as the rules saw it; ``None``: it is no longer kept. Of a body that was cut nothing is known."""
+        """Return the request as the rules read it, or ``None`` if it was evicted; a truncated body is absent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchEvidence:
-    """What an explanation is made from, once somebody asks for it.
+    """Input of an explanation, which is built on demand.
 
     Fields:
-        explainer: none if the request is not kept.
-        match: none if no rule was asked.
-        verdicts: the explanation itself, where rules look at credentials, which are not kept.
+        explainer: ``None`` if the request is not stored.
+        match: ``None`` if the request was refused before the rules.
+        verdicts: the explanation itself, where rules match credentials, which are not stored.
     """
 
     explainer: Explainer | None
@@ -102,13 +103,13 @@ class MatchEvidence:
 
 
 def find_p99(late: Sequence[float]) -> float:
-    """What 99 % of them do not exceed."""
+    """Return the 99th percentile."""
     return sorted(late)[min(len(late) - 1, int(0.99 * len(late)))]
 
 
 def thin_out(dues: Sequence[float], lateness: Sequence[float]) -> Sequence[tuple[float, float]]:
-    """When writes were due and when they went out; of many that follow each other the one that was most late."""
-    step = -(-len(dues) // _MOST_WRITES) or 1
+    """Return up to 200 pairs of due and actual time of writes, in seconds; of adjacent ones the latest is chosen."""
+    step = -(-len(dues) // _MAX_WRITES) or 1
     groups = (range(start, min(start + step, len(dues))) for start in range(0, len(dues), step))
     chosen = [max(group, key=lateness.__getitem__) for group in groups]
     return [(round(dues[at], 6), round(dues[at] + lateness[at], 6)) for at in chosen]
@@ -116,7 +117,7 @@ def thin_out(dues: Sequence[float], lateness: Sequence[float]) -> Sequence[tuple
 
 @dataclass(slots=True, eq=False)
 class Attempts:
-    """Equal requests of a session, one after the other; ``latest`` is the id of the one that came last."""
+    """Counter of equal requests of a session; ``latest`` is the id of the last one."""
 
     count: int = 0
     latest: str | None = None
@@ -124,7 +125,7 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class LimitCheck:
-    """What a call asked of a limit that refused it; ``wait`` in seconds, ``None``: nobody knows, or never."""
+    """Request for units of a limit that refused it; ``wait`` in seconds, ``None``: unknown or never."""
 
     limit: str
     unit: str
@@ -135,18 +136,19 @@ class LimitCheck:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Payload:
-    """What is kept of an exchange besides its figures, as long as there is room.
+    """Request and response of a journal entry, kept until evicted.
 
     Fields:
-        request: its body may be cut.
-        headers: of the answer.
-        body: of an answer in one piece; may be cut.
-        text: what the model said; tool calls as name and arguments.
-        raw: the body of an answer that was bent, as far as it was sent; may be cut.
-        strikes: where in it faults struck, in their order.
-        writes: of a stream, when they were due and when they went out, seconds after admission; a choice of them.
-        request_cut, response_cut: the body was longer.
-        size: bytes that count against what is kept in all.
+        request: the body may be truncated.
+        headers: of the response.
+        body: of a response that is no stream; may be truncated.
+        text: text that the model generated.
+        tool_calls: pairs of name and arguments.
+        raw: bytes sent of a body that faults changed; may be truncated.
+        strikes: positions in ``raw`` that faults changed, in order of the faults.
+        writes: of a stream, pairs of due and actual time in seconds after admission; see :func:`thin_out`.
+        request_cut, response_cut: the body was truncated.
+        size: bytes that count against the payload limit.
     """
 
     request: Request
@@ -162,32 +164,32 @@ class Payload:
     size: int = 0
 
     def measure(self) -> None:
-        """Say how large it is, once it is whole."""
-        said = len(self.request.body) + len(self.body or b"") + len(self.text or "")
-        self.size = said + sum(map(len, (*self.request.headers.values(), *self.request.query.values())))
+        """Set ``size``, once all fields are set."""
+        bodies = len(self.request.body) + len(self.body or b"") + len(self.text or "")
+        self.size = bodies + sum(map(len, (*self.request.headers.values(), *self.request.query.values())))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class JournalEntry:
-    """One vendor call; times in Unix seconds, durations in seconds.
+    """Journal entry of one request; times in Unix seconds, durations in seconds.
 
     Fields:
-        seq: rises over the whole server.
-        start_seq: rises with the beginnings of calls as ``seq`` does with their ends.
-        vendor: ``None``: no vendor has the path.
-        served: which of several behind the deployment answered.
-        number: which attempt it is among equal requests of its session, from 1.
-        completion_tokens: of the answer as planned; ``sent_tokens``: those that went out.
-        planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
-        ttft: when it was sent.
-        planned_end: when the last byte was due.
-        lateness: how late each write was.
-        whole: the answer reached the client to its end; ``client_left``: the client did not wait for it.
-        faults: what bent the answer, in order.
-        hint: why it was refused before the rules, or by a limit.
-        keep: finds what is kept, each time that somebody looks: to hold it for all who once looked would take more room
-            than what it is made from. Absent once there is no room for that; so is ``evidence``.
-        bytes_in, bytes_out: of the bodies as they went over the wire.
+        seq: order of the ends of requests, over the whole server.
+        start_seq: order of their beginnings.
+        vendor: ``None`` if no vendor has the path.
+        served: which of several served models behind the deployment answered.
+        number: position among equal requests of the session, from 1.
+        completion_tokens: of the response as planned; ``sent_tokens``: those that were sent.
+        planned_ttft: due time of the first byte of the body after admission; ``None`` without a plan.
+        ttft: its actual time.
+        planned_end: due time of the last byte.
+        lateness: actual minus due time of each write.
+        whole: the response was sent to its end; ``client_left``: the client disconnected before that.
+        faults: types of the faults applied to the response, in order.
+        hint: why the request was refused before the rules, or by a limit.
+        keep: builds the payload at each read: its source is smaller than the payload. ``None`` once evicted, as is
+            ``evidence``.
+        bytes_in, bytes_out: of the bodies on the wire.
         traceparent: as the client sent it.
     """
 
@@ -235,7 +237,7 @@ class JournalEntry:
 
     @property
     def payload(self) -> Payload | None:
-        """What is kept beside the figures; the same for all who look at once."""
+        """Request and response, built on demand and shared by concurrent readers; ``None`` once evicted."""
         if self.keep is None:
             return None
         shown = None if self._shown is None else self._shown()
@@ -246,7 +248,7 @@ class JournalEntry:
 
     @property
     def size(self) -> int:
-        """Bytes that are kept of it beside its figures."""
+        """Bytes that count against the payload limit."""
         return 0 if self.payload is None else self.payload.size
 
     @property
@@ -254,30 +256,28 @@ class JournalEntry:
         return None if self.evidence is None else self.evidence.explainer
 
     def load(self) -> JournalEntry:
-        """Itself, which is all there is to read."""
         return self
 
     def without_payload(self) -> JournalEntry:
         return self
 
     def drop_payload(self) -> None:
-        """Keep no more than the figures."""
         self.path = self.path[:LONGEST_PATH]
         self.keep = self.evidence = self._shown = None
 
     @property
     def attempt(self) -> int:
-        """Which attempt it is among equal requests of its session, from 1."""
+        """Position among equal requests of the session, from 1."""
         return self.number
 
     @property
     def retries(self) -> int:
-        """How many equal requests came after it."""
+        """Number of equal requests after this one."""
         return max(0, self.attempts.count - self.number)
 
     @property
     def last_token(self) -> float | None:
-        """When the last token was sent, after admission; ``None`` of an answer that was cut short or bent."""
+        """Seconds from admission to the last token; ``None`` if the response was cut short or changed by a fault."""
         if not self.whole or self.planned_end is None or self.faults:
             return None
         if not self.stream:
@@ -286,26 +286,26 @@ class JournalEntry:
 
     @property
     def lateness_p99(self) -> float | None:
-        """Seconds that 99 % of the writes were late at most."""
+        """99th percentile of ``lateness`` in seconds; ``None`` without writes."""
         return find_p99(self.lateness) if self.lateness else None
 
     def explain(self) -> tuple[RuleResult, ...]:
-        """What each rule said, up to the one that took the call."""
+        """Return the result of each rule, up to the one that matched; empty once the evidence is evicted."""
         if (evidence := self.evidence) is None:
             return ()
         return evidence.verdicts or (() if evidence.explainer is None else evidence.explainer.explain(self))
 
     @property
     def summary(self) -> str:
-        """What became of it, in one line."""
-        if (gist := self.one_line) is not None:
-            return gist
+        """Outcome in one line; may match the rules again."""
+        if (line := self.one_line) is not None:
+            return line
         verdicts = self.explain()
         return f"{UNTAKEN} {describe_nearest(verdicts)}" if verdicts else _FORGOTTEN
 
     @property
     def one_line(self) -> str | None:
-        """The same without asking any rule again; ``None``: no rule took it."""
+        """Outcome in one line, without matching rules again; ``None`` if no rule matched."""
         if self.hint:
             return self.hint
         if self.rule is not None:

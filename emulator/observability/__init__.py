@@ -1,1 +1,1 @@
-"""What is told of calls: lines, figures, traces, and what the journal's entries are made of."""
+"""Observability of requests: access log, Prometheus metrics, OpenTelemetry spans and timing accuracy."""

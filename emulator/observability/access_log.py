@@ -1,4 +1,4 @@
-"""Lines for people and machines on standard error: one per request, cheap enough for load."""
+"""Access log and logging setup: one line per request on standard error, as text or JSON."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many req
 _WIDTH = 120  # columns
 _INDENT = " " * 14  # under the first word after the time
 _GAP = "  "
-_LONGEST_PATH = 48
-_OTHERS = ("aiohttp", "asyncio")  # whoever else speaks here does it in the same form
+_MAX_PATH = 48  # characters
+_OTHERS = ("aiohttp", "asyncio")  # libraries that log in the same format, errors only
 _DIM, _GREEN, _YELLOW, _RED = "2", "32", "33", "31"
 
 
 def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> bool:
-    """Set up the ``emulator`` logger; true if lines are JSON."""
+    """Set up the ``emulator`` logger; return true if lines are JSON."""
     as_json = writes_json(form, stream)
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter("%(levelname)s %(message)s"))
@@ -37,24 +37,24 @@ def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> boo
 
 
 def writes_json(form: str, stream: TextIO) -> bool:
-    """Whether lines are JSON (``auto``: text on a terminal)."""
+    """Return whether lines are JSON; ``auto`` means text on a terminal, else JSON."""
     return form == "json" or (form == "auto" and not stream.isatty())
 
 
 def write_row(message: str, fields: Mapping[str, object]) -> str:
-    """A line of JSON of this moment, with more than its message."""
+    """Format a log line of JSON with the current time, a message and more fields."""
     return _dump({"time": _stamp(time.time()), "level": "info", "message": message, **fields})
 
 
 def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """On a terminal; ``NO_COLOR`` forbids it everywhere, ``FORCE_COLOR`` asks for it elsewhere too."""
+    """Return whether to colour lines: on a terminal or with ``FORCE_COLOR``, and never with ``NO_COLOR``."""
     if environment.get("NO_COLOR"):
         return False
     return bool(environment.get("FORCE_COLOR")) or stream.isatty()
 
 
 class _TextFormatter(logging.Formatter):
-    """Lines that only we can end; what is not the first of a message is indented, so that none can be forged."""
+    """Formatter that indents and escapes all lines of a message but the first, so that a client cannot forge a line."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n  ".join(map(escape, super().format(record).split("\n")))
@@ -80,8 +80,8 @@ class AccessLog:
     """Collects one line per journal entry and writes them in batches.
 
     Args:
-        colour: of text, as the terminal wants it.
-        folds: text goes on below where a line of a terminal ends; elsewhere a call is one line, for ``grep``.
+        colour: colour the text; ``None``: see :func:`wants_colour`.
+        folds: wrap a line at 120 columns; ``None``: on a terminal. Elsewhere a request is one line, for ``grep``.
     """
 
     def __init__(
@@ -112,7 +112,10 @@ class AccessLog:
 
 
 def _find_nearest(call: JournalItem, explained: set[tuple[str | None, ...]]) -> str:
-    """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
+    """Describe the rule closest to an unmatched request; empty if one matched.
+
+    Matching again is slow, so requests of equal vendor, deployment and path are explained once per flush.
+    """
     entry = call.without_payload()
     alike = (entry.vendor, entry.deployment, entry.path)
     if entry.rule is not None or entry.deployment is None or alike in explained:
@@ -124,25 +127,25 @@ def _find_nearest(call: JournalItem, explained: set[tuple[str | None, ...]]) -> 
 
 
 class _Part(NamedTuple):
-    """Words that stay together on a line, and how a terminal shows them."""
+    """Words that stay together on a line, and their ANSI style."""
 
     text: str
     style: str = ""
 
 
 def _as_line(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
-    """All that is said of a call, on one line."""
+    """Format an entry as one line."""
     parts = [*_parts(entry), *(_Part(escape(sentence), _YELLOW) for sentence in _sentences(entry, nearest))]
     return _GAP.join(_paint(part, coloured) for part in parts)
 
 
 def _sentences(entry: JournalEntry, nearest: str) -> Iterator[str]:
-    """What explains a call."""
+    """Yield the sentences that explain the outcome of a request."""
     yield from filter(None, (entry.hint, nearest and f"no rule matched. {nearest}"))
 
 
 def _fold(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
-    """As many words on a line as fit; what is explained stands on lines of its own below."""
+    """Format an entry in lines of up to 120 columns, explanations on lines below."""
     lines: list[list[_Part]] = [[]]
     left = _WIDTH
     for part in _parts(entry):
@@ -158,12 +161,11 @@ def _fold(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
 
 
 def _wrap(sentence: str) -> list[str]:
-    """Names with hyphens, such as headers and paths, stay whole so that they can be copied."""
+    """Wrap a sentence, but not at hyphens: names of headers and paths stay whole to be copied."""
     return wrap(escape(sentence), _WIDTH - len(_INDENT), break_on_hyphens=False)
 
 
 def _parts(entry: JournalEntry) -> Iterator[_Part]:
-    """What is said of a call, in order."""
     yield from _parts_of_request(entry)
     yield from _parts_of_answer(entry)
 
@@ -172,7 +174,7 @@ def _parts_of_request(entry: JournalEntry) -> Iterator[_Part]:
     yield _Part(_stamp(entry.time)[11:-1], _DIM)
     yield _Part(str(entry.status), _colour_of(entry.status))
     yield _Part(_cut(entry.method, 16))
-    yield _Part(_cut(entry.path, _LONGEST_PATH))
+    yield _Part(_cut(entry.path, _MAX_PATH))
     yield _Part(f"{entry.vendor or 'front'} {_cut(entry.deployment or '-', 40)}")
     yield _Part(_cut(entry.principal or "-", 40))
     if entry.session:
@@ -208,7 +210,7 @@ def _paint(part: _Part, coloured: bool) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """At most so many letters; the middle goes first."""
+    """Shorten to ``most`` characters by removing the middle."""
     text = escape(text)
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"

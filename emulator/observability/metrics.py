@@ -1,4 +1,4 @@
-"""The Prometheus page of the emulator, text format 0.0.4."""
+"""Prometheus metrics of the emulator in text format 0.0.4, and merging those of several replicas."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SCHEMA = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"  # the conventions for GenAI have no stable release
 Key = tuple[str, ...]
-"""Values of a family's labels, in its order."""
+"""Label values of a sample, in the order of the family's labels."""
 Rows = Sequence[tuple[Key, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One metric; ``of_session``: it is told of a session's calls alone, too."""
+    """Metric family; ``of_session``: also given for one session."""
 
     name: str
     kind: str
@@ -73,15 +73,15 @@ FAMILIES = (
 
 
 class MetricsSource(Metrics, Protocol):
-    """One vendor's sums."""
+    """Metrics of one vendor."""
 
     def sums(self, session: str | None) -> MetricTotals:
-        """Of the calls that are over: all since the process began, or a session's since that began."""
+        """Return the totals of finished requests: all since the process started, or those of a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is told when somebody asks: of the whole server, or of one session."""
+    """Snapshot of all metrics: of the whole server, or of one session."""
 
     vendors: Mapping[str, MetricsSource]
     levels: Sequence[Level]
@@ -89,14 +89,14 @@ class Page:
     store: Health | None = None
 
     def collect(self) -> Iterator[Metric]:
-        """Every family with its samples, as a registry of ``prometheus_client`` gives them."""
+        """Yield every family with its samples, like a collector of ``prometheus_client``."""
         sums = {vendor: source.sums(self.session) for vendor, source in self.vendors.items()}
         if self.session is None:
             yield _family(BUILD, [((__version__, SCHEMA), 1)])
             yield _family(IN_FLIGHT, [((vendor,), source.in_flight()) for vendor, source in self.vendors.items()])
-            tallies = read_stats()
-            yield _family(HITS, [((cache,), counted.hits) for cache, counted in tallies.items()])
-            yield _family(MISSES, [((cache,), counted.misses) for cache, counted in tallies.items()])
+            stats = read_stats()
+            yield _family(HITS, [((cache,), counted.hits) for cache, counted in stats.items()])
+            yield _family(MISSES, [((cache,), counted.misses) for cache, counted in stats.items()])
             if self.store is not None:
                 yield _family(STORE, [((), self.store.up)])
                 yield _family(LOSSES, [((), self.store.losses)])
@@ -144,7 +144,7 @@ def _by_model(sums: MetricTotals, pick: Callable[[Series], int]) -> Rows:
 
 
 def _list_times(sums: Iterable[MetricTotals], pick: Callable[[Series], Histogram]) -> Mapping[Key, Histogram]:
-    """Those of calls that asked a model, whatever their status."""
+    """Return the histograms of requests to a model, of any status, by labels."""
     found: dict[Key, Histogram] = {}
     for each in sums:
         for (operation, provider, model, _, error), series in each.series.items():
@@ -156,7 +156,7 @@ def _list_times(sums: Iterable[MetricTotals], pick: Callable[[Series], Histogram
 
 
 def _family(family: Family, rows: Rows) -> Metric:
-    """A counter or a gauge with a sample for each row of label values."""
+    """Build a counter or gauge with a sample for each row."""
     from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
     make = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
@@ -178,7 +178,7 @@ def _histograms(family: Family, rows: Mapping[Key, Histogram]) -> Metric:
 
 
 def _without_empty(metric: Metric) -> Metric:
-    """To Prometheus a label without a value and none are the same."""
+    """Remove labels with an empty value: for Prometheus they are equal to absent ones."""
     metric.samples = [
         sample._replace(labels={name: value for name, value in sample.labels.items() if value})
         for sample in metric.samples
@@ -187,47 +187,47 @@ def _without_empty(metric: Metric) -> Metric:
 
 
 def render_metrics(page: Page) -> str:
-    """The page as text."""
-    from prometheus_client import generate_latest  # takes a while, and nobody may ask
+    """Return the metrics as Prometheus text."""
+    from prometheus_client import generate_latest  # slow to import, and seldom needed
 
     return generate_latest(page).decode()
 
 
 _SAMPLE = re.compile(r"([^{\s]+)(?:\{(.*)\})? (\S+)")
-_SAME = "_info"  # how gauges end that say the same everywhere
+_INFO = "_info"  # suffix of gauges that are equal in every replica
 
 
 @dataclass(slots=True)
 class _Family:
-    """Its ``# HELP`` and ``# TYPE``, and its samples by what stands before the value."""
+    """Parsed family: its ``# HELP`` and ``# TYPE`` lines, and values by name and labels."""
 
     lines: list[str] = field(default_factory=list)
     samples: dict[str, float] = field(default_factory=dict)
 
 
 def add_metrics(texts: Mapping[str, str]) -> str:
-    """The sums of all."""
+    """Return one page with the samples of all replicas added up."""
     families: dict[str, _Family] = {}
     for text in texts.values():
         for family, name, labels, value in _read(text, families):
             key = f"{name}{{{labels}}}" if labels else name
-            before = 0.0 if name.endswith(_SAME) else family.samples.get(key, 0.0)
+            before = 0.0 if name.endswith(_INFO) else family.samples.get(key, 0.0)
             family.samples[key] = before + value
     return _write(families)
 
 
 def merge_metrics(texts: Mapping[str, str]) -> str:
-    """The samples of each, with a label ``replica`` more."""
+    """Return one page with the samples of every replica, labelled ``replica``."""
     families: dict[str, _Family] = {}
     for replica, text in texts.items():
         for family, name, labels, value in _read(text, families):
-            mine = f'replica="{replica}"'
-            family.samples[f"{name}{{{mine},{labels}}}" if labels else f"{name}{{{mine}}}"] = value
+            label = f'replica="{replica}"'
+            family.samples[f"{name}{{{label},{labels}}}" if labels else f"{name}{{{label}}}"] = value
     return _write(families)
 
 
 def _read(text: str, families: dict[str, _Family]) -> Iterator[tuple[_Family, str, str, float]]:
-    """Each sample: its family, name, labels and value; families are noted as they come."""
+    """Yield family, name, labels and value of each sample; add new families to ``families``."""
     family = _Family()
     for line in text.splitlines():
         if line.startswith("# "):
@@ -243,10 +243,10 @@ def _write(families: Mapping[str, _Family]) -> str:
     lines: list[str] = []
     for family in families.values():
         lines += family.lines
-        lines += [f"{key} {_show(value)}" for key, value in family.samples.items()]
+        lines += [f"{key} {_format_value(value)}" for key, value in family.samples.items()]
     return "\n".join([*lines, ""])
 
 
-def _show(value: float) -> str:
-    """Whole numbers without a point, as they are usually written."""
+def _format_value(value: float) -> str:
+    """Format a value, whole numbers without a decimal point."""
     return f"{value:.0f}" if value.is_integer() and abs(value) < 2**53 else repr(value)

@@ -1,7 +1,7 @@
-"""Traces: a span for each attempt, under whatever trace the client sent; the extra ``otel``.
+"""OpenTelemetry spans, one per request, children of the client's trace; needs the extra ``otel``.
 
 Sources: open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md; open-telemetry/semantic-conventions,
-docs/http/http-spans.md. They are told in real time, whatever clock the scenario goes by.
+docs/http/http-spans.md. Timestamps are real time under every clock of a scenario.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Value = str | int | float | bool | Sequence[str]
 FAULT = "emulator.fault"  # the name of an event
-_KNOBS = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
+_NUMERIC_SAMPLING = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
 _NANO = 1_000_000_000
-_FAILED = 500  # the least status for which a server's span is an error
+_FAILED = 500  # the lowest status for which a server's span is an error
 
 
 class Spans:
-    """Begins and ends the spans of calls."""
+    """Factory of the spans of requests."""
 
     def __init__(self, provider: TracerProvider) -> None:
         from opentelemetry import propagate, trace
@@ -42,69 +42,69 @@ class Spans:
         self._tracer = provider.get_tracer("emulator", __version__, schema_url=SCHEMA)
 
     def begin(self, method: str, headers: Mapping[str, str]) -> Span:
-        """The span of a call that comes now."""
+        """Start the span of a request; its parent is in the headers."""
         parent = self._extract(headers)
         return self._tracer.start_span(method, parent, self._trace.SpanKind.SERVER, start_time=time.time_ns())
 
-    def end(self, span: Span, vendor: AnyVendor, exchange: RequestContext, trace: CallRecord, clock: Clock) -> None:
-        """A call is over: say what it was and what became of it, and each of its faults."""
+    def end(self, span: Span, vendor: AnyVendor, context: RequestContext, record: CallRecord, clock: Clock) -> None:
+        """End a span with the attributes of request and response, and an event for each fault."""
         ended = time.time_ns()
         if span.is_recording():
-            span.update_name(_name(exchange, trace))
-            span.set_attributes(dict(_describe(exchange, trace)))
-            if exchange.call is not None:
-                span.set_attributes(dict(_describe_call(exchange.call, vendor, exchange, trace)))
-            if trace.failure and (trace.status >= _FAILED or not trace.status or trace.failure == "cut"):
-                span.set_status(self._trace.StatusCode.ERROR, trace.hint or None)
-            began = ended - int(_NANO * _to_real(clock, trace.duration))
-            for name, attributes, due in _list_faults(exchange, trace):
+            span.update_name(_name(context, record))
+            span.set_attributes(dict(_describe(context, record)))
+            if context.call is not None:
+                span.set_attributes(dict(_describe_call(context.call, vendor, context, record)))
+            if record.failure and (record.status >= _FAILED or not record.status or record.failure == "cut"):
+                span.set_status(self._trace.StatusCode.ERROR, record.hint or None)
+            began = ended - int(_NANO * _to_real(clock, record.duration))
+            for name, attributes, due in _list_faults(context, record):
                 at = began + int(_NANO * _to_real(clock, due))
                 span.add_event(FAULT, {"emulator.fault.type": name, **attributes}, max(began, min(at, ended)))
         span.end(ended)
 
 
-def _name(exchange: RequestContext, trace: CallRecord) -> str:
-    """``chat my-model``; of what asks no model the method."""
-    if trace.operation is None:
-        return exchange.wire.method
-    return f"{OPERATIONS.get(trace.operation, trace.operation)} {trace.deployment}"
+def _name(context: RequestContext, record: CallRecord) -> str:
+    """Return the span's name, such as ``chat my-model``; of requests to no model the HTTP method."""
+    if record.operation is None:
+        return context.wire.method
+    return f"{OPERATIONS.get(record.operation, record.operation)} {record.deployment}"
 
 
-def _describe(exchange: RequestContext, trace: CallRecord) -> Iterator[tuple[str, Value]]:
-    wire = exchange.wire
+def _describe(context: RequestContext, record: CallRecord) -> Iterator[tuple[str, Value]]:
+    wire = context.wire
     yield "http.request.method", wire.method
     yield "url.path", wire.path
-    if trace.status:
-        yield "http.response.status_code", trace.status
-    if trace.failure:
-        yield "error.type", trace.failure
+    if record.status:
+        yield "http.response.status_code", record.status
+    if record.failure:
+        yield "error.type", record.failure
     yield "emulator.request.id", wire.key.hex()
-    yield "emulator.attempt", trace.number
+    yield "emulator.attempt", record.number
     if wire.session:
         yield "emulator.session", wire.session
-    if trace.rule is not None:
-        yield "emulator.rule", trace.rule
+    if record.rule is not None:
+        yield "emulator.rule", record.rule
 
 
 def _describe_call(
-    call: InferenceCall, vendor: AnyVendor, exchange: RequestContext, trace: CallRecord
+    call: InferenceCall, vendor: AnyVendor, context: RequestContext, record: CallRecord
 ) -> Iterator[tuple[str, Value]]:
     task = call.deployment.task
     yield "gen_ai.operation.name", OPERATIONS.get(task, task)
-    yield "gen_ai.provider.name", vendor.name_provider(exchange.wire.path)
+    yield "gen_ai.provider.name", vendor.name_provider(context.wire.path)
     yield "gen_ai.request.model", call.deployment.name
     yield "gen_ai.response.model", call.deployment.model or call.deployment.name
     yield "gen_ai.request.stream", call.stream
     yield from _describe_sampling(call)
-    if exchange.plan is None:
+    if context.plan is None:
         return
-    yield "gen_ai.usage.input_tokens", trace.prompt_tokens
-    yield "gen_ai.usage.output_tokens", trace.sent_tokens
-    reasons = [choice.finish_reason for choice in exchange.plan.choices if choice.finish_reason]
-    if reasons and trace.sent.whole:
+    yield "gen_ai.usage.input_tokens", record.prompt_tokens
+    yield "gen_ai.usage.output_tokens", record.sent_tokens
+    reasons = [choice.finish_reason for choice in context.plan.choices if choice.finish_reason]
+    if reasons and record.sent.whole:
         yield "gen_ai.response.finish_reasons", reasons
-    if call.stream and trace.ttft is not None:
-        yield "gen_ai.response.time_to_first_chunk", trace.ttft
+    if call.stream and record.ttft is not None:
+        yield "gen_ai.response.time_to_first_chunk", record.ttft
 
 
 def _describe_sampling(call: InferenceCall) -> Iterator[tuple[str, Value]]:
@@ -120,30 +120,33 @@ def _describe_sampling(call: InferenceCall) -> Iterator[tuple[str, Value]]:
     if sampling.stop:
         yield "gen_ai.request.stop_sequences", list(sampling.stop)
     for name, value in sampling.knobs:
-        if name in _KNOBS and isinstance(value, int | float) and not isinstance(value, bool):
+        if name in _NUMERIC_SAMPLING and isinstance(value, int | float) and not isinstance(value, bool):
             yield f"gen_ai.request.{name}", float(value)
 
 
-def _list_faults(exchange: RequestContext, trace: CallRecord) -> Iterator[tuple[str, Mapping[str, Value], float]]:
-    """Each fault of the call once, in their order: where it struck, if anywhere, and seconds after admission."""
-    struck = list(exchange.strikes)
-    answer = exchange.answer
-    for name in trace.faults:
+def _list_faults(context: RequestContext, record: CallRecord) -> Iterator[tuple[str, Mapping[str, Value], float]]:
+    """Yield the name, attributes and time (seconds after admission) of each fault, in order.
+
+    A fault that changed bytes has its position as attribute, and the time at which that byte was due.
+    """
+    struck = list(context.strikes)
+    answer = context.answer
+    for name in record.faults:
         strike = next((one for one in struck if one.fault == name), None)
         if strike is None or not isinstance(answer, FaultableResponse):
-            yield name, {}, trace.duration
+            yield name, {}, record.duration
             continue
         struck.remove(strike)
         yield name, {"emulator.fault.position": strike.at}, _find_due(answer, strike.at)
 
 
-def _find_due(delivery: FaultableResponse, at: int) -> float:
-    """When a byte is due; past the last, when the end is."""
-    ends = accumulate(len(piece.data) for piece in delivery.chunks)
-    due = next((piece.due for end, piece in zip(ends, delivery.chunks, strict=True) if at < end), delivery.end)
+def _find_due(response: FaultableResponse, at: int) -> float:
+    """Return when the byte at a position is due, in seconds; past the last byte, the end of the response."""
+    ends = accumulate(len(piece.data) for piece in response.chunks)
+    due = next((piece.due for end, piece in zip(ends, response.chunks, strict=True) if at < end), response.end)
     return due if due < inf else 0.0
 
 
 def _to_real(clock: Clock, seconds: float) -> float:
-    """By a clock that follows no other time, nothing lasts."""
+    """Convert scenario seconds to real seconds; 0 for a clock that does not advance with real time."""
     return seconds / clock.scale if isinstance(clock, RealClock) else 0.0

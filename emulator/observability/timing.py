@@ -1,4 +1,4 @@
-"""How well the server kept its own schedule: planned against actual times of everything it sent, in real seconds."""
+"""Timing accuracy of the server: lateness of what it sent against its own plan, in real seconds."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from math import ceil, log
 from operator import sub
 from typing import Protocol
 
-log_ = logging.getLogger("emulator")
-_FINEST = 1e-6  # seconds; what is less late is on time
-_STEP = 1.02  # each bucket is so much wider than the one before: quantiles are right within 2 %
-_FOLDED = 1000  # times that wait to be counted together: more would let answers wait
+logger = logging.getLogger("emulator")
+_FINEST = 1e-6  # seconds; the upper bound of the first bucket
+_STEP = 1.02  # ratio of the bounds of adjacent buckets: quantiles are right within 2 %
+_MAX_PENDING = 1000  # values counted in one pass: more would delay responses
 
 
 @dataclass(slots=True, eq=False)
 class Quantiles:
-    """How late things were; room for any number of them."""
+    """Histogram of lateness in seconds, with exponential buckets."""
 
     count: int = 0
     worst: float = 0.0
@@ -27,7 +27,7 @@ class Quantiles:
     _buckets: array[int] = field(default_factory=lambda: array("Q"))
 
     def add(self, late: Sequence[float]) -> None:
-        """Count some, each of which costs little."""
+        """Count values."""
         if not late:
             return
         self.count += len(late)
@@ -41,7 +41,6 @@ class Quantiles:
             buckets[place] += 1
 
     def merge(self, other: Quantiles) -> Quantiles:
-        """Both together."""
         return Quantiles(
             self.count + other.count,
             max(self.worst, other.worst),
@@ -54,7 +53,7 @@ class Quantiles:
         return self.total / self.count if self.count else 0.0
 
     def quantile(self, part: float) -> float:
-        """Seconds that such a part was late at most; no more than the worst."""
+        """Return the upper bound of the quantile ``part`` (0 to 1) in seconds; at most ``worst``."""
         wanted = ceil(self.count * part)
         seen = 0
         for bucket, count in enumerate(self._buckets):
@@ -66,24 +65,23 @@ class Quantiles:
 
 @dataclass(slots=True, eq=False)
 class Errors:
-    """What was late: first tokens, gaps between tokens, ends of answers."""
+    """Lateness of first tokens, of gaps between tokens and of the ends of responses."""
 
     ttft: Quantiles = field(default_factory=Quantiles)
     itl: Quantiles = field(default_factory=Quantiles)
     end: Quantiles = field(default_factory=Quantiles)
 
     def merge(self, other: Errors) -> Errors:
-        """Both together."""
         return Errors(self.ttft.merge(other.ttft), self.itl.merge(other.itl), self.end.merge(other.end))
 
     @property
     def p99(self) -> float:
-        """The worst p99 of the three."""
+        """Largest p99 of the three."""
         return max(self.ttft.quantile(0.99), self.itl.quantile(0.99), self.end.quantile(0.99))
 
 
 class TimedCall(Protocol):
-    """When the parts of an answer were due and when they were sent, as the journal's entries have them."""
+    """Due and actual times of a response; see :class:`emulator.journal.record.JournalEntry`."""
 
     @property
     def planned_ttft(self) -> float | None: ...
@@ -102,7 +100,7 @@ class TimedCall(Protocol):
 
 
 class TimingReport:
-    """Errors of all answers since the process began, and since the last reset."""
+    """Timing errors of all responses since the process started, and since the last reset."""
 
     def __init__(self) -> None:
         self._ttft: list[float] = []
@@ -111,15 +109,15 @@ class TimingReport:
         self._before = Errors()
         self._latest = Errors()
         self._bound: float | None = None
-        self._said = False
+        self._is_reported = False
 
     def hold(self, bound: float | None) -> None:
-        """From now on the run is invalid once a p99 since reset is above ``bound`` seconds; ``None``: it never is."""
+        """Set the p99, in seconds, above which the run is invalid (``None``: never), and reset."""
         self._bound = bound
         self.reset()
 
     def add(self, call: TimedCall, scale: float) -> None:
-        """Count an answer that went out whole, by a clock so many times as fast as real time."""
+        """Count a response that was sent to its end; ``scale``: scenario seconds in a real second."""
         planned, ttft, end, late = call.planned_ttft, call.ttft, call.planned_end, call.lateness
         if planned is not None and ttft is not None:
             self._ttft.append(max(0.0, ttft - planned) / scale)
@@ -128,51 +126,51 @@ class TimingReport:
             self._itl += gaps if scale == 1.0 else [gap / scale for gap in gaps]
         if end is not None:
             self._end.append((late[-1] if late else max(0.0, call.duration - end)) / scale)
-        if len(self._end) + len(self._itl) >= _FOLDED:
-            self._fold()
+        if len(self._end) + len(self._itl) >= _MAX_PENDING:
+            self._flush()
 
     def add_at_once(self, late: float) -> None:
-        """Count an answer in one piece that nothing delayed, so many real seconds after it was asked for."""
+        """Count a whole response without delay, sent ``late`` real seconds after its request."""
         self._ttft.append(late)
         self._end.append(late)
-        if len(self._end) >= _FOLDED:
-            self._fold()
+        if len(self._end) >= _MAX_PENDING:
+            self._flush()
 
     def reset(self) -> None:
-        """Begin anew; what was counted since the process began stays."""
-        self._fold()
+        """Begin a new run; :attr:`overall` keeps the values of earlier ones."""
+        self._flush()
         self._before = self._before.merge(self._latest)
         self._latest = Errors()
-        self._said = False
+        self._is_reported = False
 
     @property
     def overall(self) -> Errors:
-        self._fold()
+        self._flush()
         return self._before.merge(self._latest)
 
     @property
     def latest(self) -> Errors:
-        self._fold()
+        self._flush()
         return self._latest
 
     @property
     def bound(self) -> float | None:
-        """Seconds."""
+        """Bound of :meth:`hold` in seconds."""
         return self._bound
 
     @property
     def invalid(self) -> str | None:
-        """Why the run since reset is no good as a measurement, if it is not."""
+        """Reason why the run since the last reset is invalid as a measurement; ``None`` if it is valid."""
         p99 = self.latest.p99
         if self._bound is None or p99 <= self._bound:
             return None
         return f"p99 of lateness is {p99 * 1000:.2f} ms, above {self._bound * 1000:g} ms"
 
-    def _fold(self) -> None:
+    def _flush(self) -> None:
         latest = self._latest
         for errors, waiting in ((latest.ttft, self._ttft), (latest.itl, self._itl), (latest.end, self._end)):
             errors.add(waiting)
             waiting.clear()
-        if not self._said and self._bound is not None and latest.p99 > self._bound:
-            self._said = True
-            log_.warning("the run is invalid as a measurement: %s", self.invalid)
+        if not self._is_reported and self._bound is not None and latest.p99 > self._bound:
+            self._is_reported = True
+            logger.warning("the run is invalid as a measurement: %s", self.invalid)

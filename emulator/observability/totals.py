@@ -1,4 +1,4 @@
-"""Sums over calls, by what labels say of them: as many as are configured, however many callers invent."""
+"""Metric totals of requests by labels, with a bound on the number of series."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 OTHER = "_OTHER"
-OPERATIONS = {"completions": "text_completion"}  # by GenAI's names; others are called there as they are here
+OPERATIONS = {"completions": "text_completion"}  # GenAI names that differ from ours
 DURATIONS = tuple([0.01 * 2**step for step in range(14)])
 FIRST_TOKENS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 PER_TOKEN = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
-_MOST_SERIES = 2000  # some 400 bytes each; in later ones no model has a name, in those after them no status, either
-_MOST_NAMES = 1000  # of rules and the like; later ones are counted as others
-
+_MAX_SERIES = 2000  # of 400 bytes; beyond, models are merged, and beyond twice as many, status codes by class
+_MAX_NAMES = 1000  # of rules; later ones are counted as OTHER
 
 Labels = tuple[str | None, str, str, int, str]
-"""What calls have in common that are counted together: operation, provider, model, status, failure.
+"""Labels of a series: operation, provider, model, status, failure.
 
-Operation: ``None``: no model was asked. Model: a deployment's name, if it is known here.
+The operation is ``None`` for requests to no model; the model is the name of a registered deployment, or OTHER.
 """
 
 
 class CountedCall(Protocol):
-    """A call that is over, as far as it is counted; :class:`Entry` says what its figures mean."""
+    """Figures of a finished request; see :class:`emulator.journal.record.JournalEntry`."""
 
     @property
     def kind(self) -> Hashable:
-        """Calls with an equal one differ in nothing that is counted but tokens and times."""
+        """Key that is equal for requests that differ only in tokens and times."""
 
     @property
     def operation(self) -> str | None: ...
@@ -43,7 +42,7 @@ class CountedCall(Protocol):
 
     @property
     def failure(self) -> str:
-        """Why it failed, in one word; empty: it did not."""
+        """Error type; empty if the request succeeded."""
 
     @property
     def rule(self) -> str | None: ...
@@ -69,20 +68,19 @@ class CountedCall(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many values are no more than each bound and above the one before, the last: of any size; and their sum."""
+    """Histogram: counts of values up to each bound and above the last one, and their sum."""
 
     bounds: tuple[float, ...]
     counts: Sequence[int]
     total: float
 
     def merge(self, other: Histogram) -> Histogram:
-        """Both together."""
         counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
         return Histogram(self.bounds, counts, self.total + other.total)
 
 
-# A series is one row of numbers in a table: an object for each, made now and then and kept for good, would hold the
-# memory around it. A row: calls, prompt tokens, sent tokens; then of each histogram its counts and its sum.
+# A series is a row of one array: long-lived small objects, allocated between short-lived ones, would fragment memory.
+# A row: requests, prompt tokens, sent tokens; then of each histogram its counts and its sum.
 _DURATION_AT = 3
 _FIRST_TOKEN_AT = _DURATION_AT + len(DURATIONS) + 2
 _PER_TOKEN_AT = _FIRST_TOKEN_AT + len(FIRST_TOKENS) + 2
@@ -91,7 +89,7 @@ _EMPTY_ROW = array("d", bytes(array("d").itemsize * (_PER_TOKEN_AT + len(PER_TOK
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Calls of the same labels: a row of the table."""
+    """Totals of the requests of equal labels: a row of the array."""
 
     figures: array[float]
     start: int
@@ -126,7 +124,7 @@ class Series:
         return Histogram(bounds, [*map(int, self.figures[begin:end])], self.figures[end])
 
     def add(self, calls: Sequence[CountedCall]) -> None:
-        """Count some, as equal as :attr:`CountedCall.kind` says; their first tokens, too, if they are streams."""
+        """Count requests of equal :attr:`CountedCall.kind`; of successful streams the token times, too."""
         figures, start = self.figures, self.start
         figures[start] += len(calls)
         figures[start + 1] += sum([call.prompt_tokens for call in calls])
@@ -143,7 +141,7 @@ class Series:
             return
         figures, begin = self.figures, self.start + place
         low, high = bisect_left(bounds, min(values)), bisect_left(bounds, max(values))
-        if low == high:  # much alike, as most are
+        if low == high:  # usually all are in one bucket
             figures[begin + low] += len(values)
         else:
             for value in values:
@@ -152,9 +150,9 @@ class Series:
 
 
 class MetricTotals:
-    """What calls to one vendor add up to; ``most``: different labels, but for some beyond that say little."""
+    """Totals of the requests to one vendor; ``most``: series before labels are merged."""
 
-    def __init__(self, most: int = _MOST_SERIES) -> None:
+    def __init__(self, most: int = _MAX_SERIES) -> None:
         self._most = most
         self._starts: dict[Labels, int] = {}
         self._figures = array("d")
@@ -163,21 +161,21 @@ class MetricTotals:
 
     @property
     def series(self) -> Mapping[Labels, Series]:
-        """By labels, in the order in which they came."""
+        """Series by labels, in the order of their first request."""
         return {labels: Series(self._figures, start) for labels, start in self._starts.items()}
 
     def add(self, calls: Sequence[CountedCall], labels: Labels) -> None:
-        """Count some of one kind."""
+        """Count requests of equal :attr:`CountedCall.kind`."""
         Series(self._figures, self._place(labels)).add(calls)
         rule, faults = calls[0].rule, calls[0].faults
         if rule is not None:
-            name = rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER
+            name = rule if rule in self.rules or len(self.rules) < _MAX_NAMES else OTHER
             self.rules[name] += len(calls)
         for fault in faults:
             self.faults[fault] += len(calls)
 
     def _place(self, labels: Labels) -> int:
-        """Where the row of these labels begins, or of what is left of them where there are too many."""
+        """Return the start of the row of these labels, which are merged where there are too many."""
         start = self._starts.get(labels)
         if start is None:
             operation, provider, _, status, failure = labels

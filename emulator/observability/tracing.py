@@ -1,4 +1,4 @@
-"""Where spans go: as the usual environment variables of OpenTelemetry say, and nowhere without them."""
+"""Export of spans over OTLP, configured by the environment variables of OpenTelemetry; off without them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from emulator.observability.spans import Spans
 log = logging.getLogger("emulator")
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_SPOKEN = "http/protobuf"
+_PROTOCOL = "http/protobuf"
 
 
 def wants_traces(environ: Mapping[str, str]) -> bool:
-    """Somebody has said where they go, in a way that is spoken here; of another way the log has a line.
+    """Return whether the environment configures an exporter that is supported; log a warning for another one.
 
     Sources: opentelemetry.io, "Environment variable specification" and "OpenTelemetry Protocol Exporter".
     """
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     exporter = environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if any(map(environ.get, _ENDPOINTS)) else "none")
-    protocol = next(filter(None, map(environ.get, _PROTOCOLS)), _SPOKEN)
+    protocol = next(filter(None, map(environ.get, _PROTOCOLS)), _PROTOCOL)
     if exporter not in ("otlp", "none"):
         log.warning("no traces are sent: OTEL_TRACES_EXPORTER is %r, and only otlp is known", exporter)
-    elif exporter == "otlp" and protocol != _SPOKEN:
-        log.warning("no traces are sent: OTLP is asked for by %r, and only %s is known", protocol, _SPOKEN)
-    return exporter == "otlp" and protocol == _SPOKEN
+    elif exporter == "otlp" and protocol != _PROTOCOL:
+        log.warning("no traces are sent: OTLP is asked for by %r, and only %s is known", protocol, _PROTOCOL)
+    return exporter == "otlp" and protocol == _PROTOCOL
 
 
 @contextmanager
 def open_spans(environ: Mapping[str, str]) -> Iterator[Spans | None]:
-    """What tells of calls, if anybody wants to hear of them; what is left is sent at the end."""
+    """Yield the span factory, or ``None`` without an exporter; flush the spans at exit."""
     if not wants_traces(environ):
         yield None
         return
@@ -55,6 +55,6 @@ def open_spans(environ: Mapping[str, str]) -> Iterator[Spans | None]:
 
 
 def _name_service(environ: Mapping[str, str]) -> dict[str, str]:
-    """As whom it sends, unless the environment says so itself."""
+    """Return the resource attributes; the service name is ``emulator`` unless the environment sets one."""
     named = environ.get("OTEL_SERVICE_NAME") or "service.name=" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return {"service.version": __version__, **({} if named else {"service.name": "emulator"})}

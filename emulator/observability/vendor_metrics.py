@@ -1,4 +1,4 @@
-"""Running totals of one vendor, overall and by session."""
+"""Metrics of one vendor: totals overall and by session, and figures of its latest requests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from emulator.core.requests import EmbeddingRequest
 from emulator.core.vendor import InferenceCall
 from emulator.observability.totals import OTHER, CountedCall, MetricTotals
 
-_MOST_SESSIONS = 1000  # that have sums of their own; those used longest ago go first
-_MOST_OF_SESSION = 200  # different labels
-_MOST_KNOWN = 10_000  # deployments with a name of their own
+_MAX_SESSIONS = 1000  # with totals of their own; the least recently used is evicted
+_MAX_SESSION_SERIES = 200  # different labels of a session
+_MAX_DEPLOYMENTS = 10_000  # registered names
 
 
 class Ended(CountedCall, Protocol):
-    """What an exchange leaves behind; ``over``: nothing of it changes any more, as long as it is still being sent."""
+    """Record of an answered request; ``over``: the response was sent, so the record no longer changes."""
 
     @property
     def over(self) -> bool: ...
@@ -32,7 +32,7 @@ class Ended(CountedCall, Protocol):
 
 
 class LabelledTotals:
-    """Counts calls once they are over; ``provider``: by a path, as OpenTelemetry names it."""
+    """Totals of finished requests by labels; ``provider`` maps a path to the OpenTelemetry provider name."""
 
     def __init__(self, provider: Callable[[str], str]) -> None:
         self._provider = provider
@@ -42,13 +42,13 @@ class LabelledTotals:
         self._open: list[Sequence[Ended]] = []
 
     def register(self, names: Iterable[str]) -> None:
-        """These deployments are counted by their names from now on."""
+        """Register deployments; requests to others are counted under the model OTHER."""
         for name in names:
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MAX_DEPLOYMENTS:
                 self._known[name] = name
 
     def add(self, kinds: Iterable[Sequence[Ended]]) -> None:
-        """Count some, each sequence of one kind; those that are not over wait."""
+        """Count requests, each sequence of one kind; those still being sent are counted later."""
         some, self._open = [*self._open, *kinds], []
         for alike in some:
             if alike[0].over:
@@ -57,7 +57,6 @@ class LabelledTotals:
                 self._open.append(alike)
 
     def _count(self, calls: Sequence[Ended]) -> None:
-        """Count some of one kind."""
         call = calls[0]
         model = self._known.get(call.deployment, OTHER)
         labels = call.operation, self._provider(call.path), model, call.status, call.failure
@@ -68,25 +67,24 @@ class LabelledTotals:
     def _take(self, session: str) -> MetricTotals:
         totals = self._sessions.get(session)
         if totals is None:
-            totals = self._sessions[session] = MetricTotals(_MOST_OF_SESSION)
-            if len(self._sessions) > _MOST_SESSIONS:
+            totals = self._sessions[session] = MetricTotals(_MAX_SESSION_SERIES)
+            if len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
         else:
             self._sessions.move_to_end(session)
         return totals
 
     def of(self, session: str | None) -> MetricTotals:
-        """Of all calls, or of a session's."""
+        """Return the totals of all sessions, or of one."""
         self.add(())
         return self._all if session is None else self._sessions.get(session) or MetricTotals()
 
     def forget(self, session: str) -> None:
-        """A session is over."""
         self.add(())
         self._sessions.pop(session, None)
 
 
-_LATEST = 10_000  # calls of which figures are kept: nothing that was asked or answered, nor the scenario that was met
+_LATEST = 10_000  # requests of which figures are stored
 _COLUMNS = (
     "deployment",
     "served",
@@ -95,17 +93,17 @@ _COLUMNS = (
     "prompt_tokens",
     "completion_tokens",
     "events",
-)  # of a row of them
+)  # of a row of figures
 _WIDTH = len(_COLUMNS)
-_MOST_NAMES = 4 * _LATEST  # of deployments and who served, a row having two of them
-_MOST_COUNTED = 10_000  # deployments, servers and classes of status; those counted longest ago are forgotten
-_SESSIONS = 1000  # and deployments of which it is known when they were asked last
-_FRESH = 500  # calls that wait to be counted
-_LARGEST = 2**63 - 1  # of the limits that are counted
+_MAX_NAMES = 4 * _LATEST  # of deployments and served models; a row has two
+_MAX_COUNTERS = 10_000  # by deployment, served model and class of status; the one counted longest ago is evicted
+_MAX_LAST = 1000  # pairs of deployment and session with the time of their last request
+_MAX_PENDING = 500  # requests that wait to be counted
+_MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
 
 
 class Answered(Ended, Protocol):
-    """What an exchange leaves behind, as far as it is counted; :class:`Entry` says what its figures mean."""
+    """Figures of an answered request; see :class:`emulator.journal.record.JournalEntry`."""
 
     @property
     def error(self) -> str | None: ...
@@ -124,9 +122,9 @@ class Answered(Ended, Protocol):
 
 
 class VendorMetrics:
-    """Implements :class:`emulator.core.vendor.Metrics` over what exchanges leave behind.
+    """Implementation of :class:`emulator.core.vendor.Metrics`.
 
-    Adding one is on every request's road; they are counted some hundred at a time, or when somebody asks.
+    Requests are counted in batches of 500, or when a metric is read, to keep the request path short.
     """
 
     def __init__(self, provider: Callable[[str], str] = lambda path: "") -> None:
@@ -136,7 +134,7 @@ class VendorMetrics:
         self._prompt_tokens = 0
         self._completion_tokens = 0
         self._errors: Counter[str] = Counter()
-        self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
+        self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # key: deployment, served model, class of status
         self._figures = array("d")
         self._names: dict[str, int] = {}
         self._numbers = count()
@@ -147,13 +145,13 @@ class VendorMetrics:
         self.running = 0
 
     def add(self, call: Answered) -> None:
-        """Count one answered request; one that reached a deployment counts its tokens too."""
+        """Count an answered request; tokens only if it reached a deployment."""
         self._waiting.append(call)
-        if len(self._waiting) >= _FRESH:
+        if len(self._waiting) >= _MAX_PENDING:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Count those that wait; nothing of them is held any longer."""
+        """Count the requests of the batch and release their records."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
@@ -168,7 +166,6 @@ class VendorMetrics:
         self._sums.add(kinds.values())
 
     def _count(self, calls: Sequence[Answered]) -> None:
-        """Count some of one kind."""
         first, many = calls[0], len(calls)
         deployment, served, status = first.deployment, first.served, first.status
         if not 200 <= status < 400:
@@ -177,48 +174,47 @@ class VendorMetrics:
             return
         self._count_at((deployment, served, status // 100), many)
         self._note_end(deployment, first.session, calls[-1].ended)
-        asked, said = [call.prompt_tokens for call in calls], [call.completion_tokens for call in calls]
-        self._prompt_tokens += sum(asked)
-        self._completion_tokens += sum(said)
+        prompt, completion = [call.prompt_tokens for call in calls], [call.completion_tokens for call in calls]
+        self._prompt_tokens += sum(prompt)
+        self._completion_tokens += sum(completion)
         places = self._place(deployment), self._place(served)
         times = [call.duration for call in calls], [nan if call.ttft is None else call.ttft for call in calls]
         events = [call.events for call in calls]
-        for row in zip(*map(repeat, places), *times, asked, said, events, strict=False):
+        for row in zip(*map(repeat, places), *times, prompt, completion, events, strict=False):
             self._figures.extend(row)
 
     def _count_at(self, key: tuple[str, str, int], many: int) -> None:
-        """Count some of one deployment, the one counted latest standing last; a client may invent names without end."""
+        """Add to a counter and evict the one counted longest ago: clients may invent any number of names."""
         counts = self._by_deployment
         counts[key] = counts.pop(key, 0) + many
-        if len(counts) > _MOST_COUNTED:
+        if len(counts) > _MAX_COUNTERS:
             del counts[next(iter(counts))]
 
     def _place(self, name: str) -> int:
-        """The number that stands for a name in the figures; names of which there are none any more are forgotten."""
+        """Return the number of a name in the figures; evict names without figures when there are too many."""
         place = self._names.get(name)
         if place is None:
-            if len(self._names) >= _MOST_NAMES:
+            if len(self._names) >= _MAX_NAMES:
                 used = {*self._figures[::_WIDTH], *self._figures[1::_WIDTH]}
                 self._names = {known: number for known, number in self._names.items() if number in used}
             place = self._names[name] = next(self._numbers)
         return place
 
     def register(self, names: Iterable[str]) -> None:
-        """These deployments are counted by their names from now on."""
+        """Register deployments; requests to others are counted under the model OTHER."""
         self._sums.register(names)
 
     def sums(self, session: str | None) -> MetricTotals:
-        """Of the calls that are over: all, or a session's."""
+        """Return the totals of finished requests, of all sessions or of one."""
         self.catch_up()
         return self._sums.of(session)
 
     def forget(self, session: str) -> None:
-        """A session is over."""
         self.catch_up()
         self._sums.forget(session)
 
     def total(self, name: str, **labels: str) -> float:
-        """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""
+        """Return a counter; ``failed`` takes the label ``error``, request counters ``deployment`` and ``served``."""
         self.catch_up()
         if "deployment" in labels:
             deployment, served = labels["deployment"], labels["served"]
@@ -238,9 +234,9 @@ class VendorMetrics:
         return totals.get(name, 0)
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
-        """The latest calls' values of one of their figures, or ``itl``; those that have one.
+        """Return one figure, or ``itl``, of the latest requests that have it.
 
-        ``labels`` are figures, too, and only calls with the same are looked at.
+        ``labels`` select requests by ``deployment`` and ``served``.
         """
         if name == "limit":
             return tuple(self._limits[-_LATEST:])
@@ -252,11 +248,11 @@ class VendorMetrics:
         return tuple(value for value in values if value == value)
 
     def _note_end(self, deployment: str, session: str, ended: float) -> None:
-        """When a deployment was asked last in a session, the sessions of long ago forgotten."""
+        """Store the end of the last request of a session to a deployment; evict the oldest pair."""
         key = (deployment, session)
         self._last.pop(key, None)
         self._last[key] = ended
-        if len(self._last) > _SESSIONS:
+        if len(self._last) > _MAX_LAST:
             del self._last[next(iter(self._last))]
 
     def last(self, deployment: str, session: str) -> float | None:
@@ -264,7 +260,7 @@ class VendorMetrics:
         return self._last.get((deployment, session))
 
     def work(self, call: InferenceCall | None, step: int) -> None:
-        """The answer to a call begins to go out (1), or is over (-1)."""
+        """Count a response that begins (``step`` 1) or ends (-1)."""
         if call is None:
             return
         name = call.deployment.name
@@ -272,7 +268,7 @@ class VendorMetrics:
         if step > 0:
             self._joined += self._working[name] > 1
             if not isinstance(call.request, EmbeddingRequest):
-                self._limits.append(min(call.request.sampling.max_tokens or 0, _LARGEST))
+                self._limits.append(min(call.request.sampling.max_tokens or 0, _MAX_INT64))
 
     def working(self, deployment: str) -> int:
         return self._working[deployment]
@@ -282,7 +278,7 @@ class VendorMetrics:
 
 
 def _read(row: Sequence[float], name: str) -> float:
-    """One figure of a call; of ``itl`` the mean gap between two tokens, in seconds. Not a number: it has none."""
+    """Return one figure of a row, for ``itl`` the mean gap between tokens in seconds; NaN if there is none."""
     if name != "itl":
         return row[_COLUMNS.index(name)]
     _, _, duration, ttft, _, tokens, _ = row

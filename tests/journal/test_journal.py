@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.core.executor import cooperative
 from emulator.core.http import Request
-from emulator.journal.journal import _FRESH, _SPARE, WORLD, Journal
+from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, WORLD, Journal
 from emulator.journal.record import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload
 from emulator.scenario.credentials import NO_TOKENS
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
@@ -143,7 +143,7 @@ def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> N
 
 def test_of_calls_that_come_together_what_goes_at_once_takes_no_room() -> None:
     journal, witness = Journal(), Witness()
-    for number in range(_FRESH * 2):
+    for number in range(_MAX_PENDING * 2):
         journal.add_attempt(Call(str(number), 10, explainer=witness), 5)
     assert (len(journal), journal.size, witness.held) == (5, WORLD + 50, 5)
     journal.clear()
@@ -269,8 +269,8 @@ def test_what_a_cleared_session_left_takes_no_room() -> None:
             journal.clear(str(number))
     assert (len(journal), journal.size) == (100, 1000)
     assert [call.id for call in journal.since(0)] == [call.id for call in journal.list_calls("0")]
-    assert len(journal._order) <= 2 * len(journal) + _SPARE
-    assert len(journal._kept) <= len(journal._order)
+    assert len(journal._order) <= 2 * len(journal) + _MAX_STALE
+    assert len(journal._payloads) <= len(journal._order)
 
 
 _Step = tuple[str, str, int]
@@ -309,11 +309,11 @@ def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) 
 
 def test_calls_that_need_not_be_told_of_are_there_for_whoever_asks() -> None:
     journal = Journal()
-    for number in range(_FRESH + 5):
+    for number in range(_MAX_PENDING + 5):
         journal.add_attempt(Call(str(number)))
     journal.add_attempt(Call("of another session", session="a"))
     assert journal.find("3") is not None
-    assert (journal.latest, len(journal)) == (_FRESH + 6, _FRESH + 6)
+    assert (journal.latest, len(journal)) == (_MAX_PENDING + 6, _MAX_PENDING + 6)
 
 
 async def test_others_have_their_turn_while_many_calls_are_read() -> None:
@@ -344,4 +344,4 @@ def test_sessions_that_were_cleared_are_not_remembered_without_end() -> None:
     journal.clear()
     eras.append(journal.epoch("a"))
     assert len(set(eras)) == 4
-    assert len(journal._eras) <= 20_000
+    assert len(journal._epochs) <= 20_000

@@ -1,4 +1,4 @@
-"""The report of an emulator that runs: the calls that its journal keeps, and what each view of the console shows."""
+"""Handler of ``POST /_emulator/report``: the journal and the console's views as one HTML page."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from emulator.runtime.runtime import Runtime
 
 
 class ReportHandlers(Handlers):
-    """What the control plane does, and the report of it."""
+    """All handlers of the control API, the report included."""
 
     async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> AsyncIterator[str]:
         return await write_report(self._runtime, body)
 
 
 async def write_report(runtime: Runtime, asked: models.ReportAsked) -> AsyncIterator[str]:
-    """The calls that are kept, and the scenario, limits and times as they are now; in pieces."""
+    """Return the HTML of the report in pieces: the journal, and scenario, limits and timing as of now."""
     answers = await _collect(Handlers(runtime), asked.session or "")
     report = Report(asked.title, asked.outcome, dict(runtime.urls), answers)
     return write_page(report, runtime.journal.list_calls(asked.session))
 
 
 async def _collect(actions: Handlers, session: str) -> dict[str, JSON]:
-    """What each view of the page shows, by the route that it would ask."""
+    """Return the responses that the views of the page need, by path."""
     nothing, of = models.NoQuery(), models.SessionQuery(session=session)
     shown = {
         "/scenario": await actions.get_scenario(of, b"", ""),
@@ -43,7 +43,7 @@ async def _collect(actions: Handlers, session: str) -> dict[str, JSON]:
 
 
 async def write_page(report: Report, calls: Sequence[JournalItem]) -> AsyncIterator[str]:
-    """The page of these calls, in pieces: whole it takes several times the room of what the journal keeps."""
+    """Yield the HTML page in pieces: a whole one takes several times the memory of the journal."""
     for part in report.open_page():
         yield part
     comma = ""

@@ -1,4 +1,4 @@
-"""What the control plane says of the calls that were made."""
+"""Handlers of the journal: list, show and verify requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from emulator.scenario.matching import RuleResult
 
 
 class RequestHandlers:
-    """One method a route: its query, its body, the name that ends its path."""
+    """Handlers of routes; each takes the query, the body and the name at the end of the path."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
     async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> AsyncIterator[str]:
-        """As :class:`emulator.control.models.Requests`, in pieces."""
+        """Return the JSON of :class:`emulator.control.models.Requests` in pieces."""
         matches = compile_filters(query)
         if query.wait is None:
             found = await self._find(matches, query.since)
@@ -42,16 +42,16 @@ class RequestHandlers:
         return [call async for call in cooperative(calls) if matches(call)]
 
     async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[JournalItem]:
-        """What is new and matches, as soon as there is anything; nothing once the time is over."""
+        """Return the matching records after ``since`` once there are any; none after a timeout in seconds."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         since = self._runtime.journal.latest if since is None else since
-        with JournalWatcher(self._runtime) as news:
+        with JournalWatcher(self._runtime) as watcher:
             while not (found := await self._find(matches, since)):
                 left = end - loop.time()
-                if left <= 0 or news.over:
+                if left <= 0 or watcher.over:
                     break
-                await news.wait(left)
+                await watcher.wait(left)
         return found
 
     async def get_request(self, query: models.RequestQuery, body: bytes, name: str) -> models.RequestDetail:
@@ -80,7 +80,7 @@ async def _write_each(
 
 
 def show_short(call: JournalItem) -> models.RequestEntry:
-    """Its figures and what became of it; it is read only to tell of a rule that came near."""
+    """Return the figures and outcome of a record; builds the whole entry only to name the nearest rule."""
     entry = call.without_payload()
     return models.RequestEntry.model_validate(entry if entry.one_line is not None else call.load())
 
@@ -90,12 +90,12 @@ def _show_whole(call: JournalItem) -> models.RequestEntry:
 
 
 def show_whole(entry: JournalEntry) -> models.RequestDetail:
-    """One call, and all that is kept of it."""
-    kept = entry.payload
+    """Return an entry with request, response, limits and the result of each rule."""
+    payload = entry.payload
     return models.RequestDetail(
         **models.RequestEntry.model_validate(entry).model_dump(),
-        request=show_request(entry, kept),
-        response=show_response(entry, kept),
+        request=show_request(entry, payload),
+        response=show_response(entry, payload),
         limits=[models.LimitRow.model_validate(limit) for limit in entry.limits],
         explanation=[_show(verdict) for verdict in entry.explain()],
     )

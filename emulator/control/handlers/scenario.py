@@ -1,4 +1,4 @@
-"""What each control request does."""
+"""Handlers of scenarios, sessions, clock, deployments and timing."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, ParamSpec, TypeVar
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Handlers(RequestHandlers, StatusHandlers):
-    """All of them."""
+    """All handlers but the report."""
 
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
         active = self._runtime.for_session(query.session)
@@ -60,7 +60,7 @@ class Handlers(RequestHandlers, StatusHandlers):
 
     @property
     def _library(self) -> Mapping[str, ParsedScenario]:
-        """What there is to switch within; where the server was given nothing, what comes with the emulator."""
+        """Scenarios to switch between: those of the command line, or else the bundled ones."""
         return self._runtime.library or load_bundled()
 
     def _select(self, name: str) -> ParsedScenario:
@@ -94,8 +94,8 @@ class Handlers(RequestHandlers, StatusHandlers):
 
     async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:
         found: dict[str, models.SessionState] = {}
-        for told in (await self._runtime.controller.gather("sessions")).values():
-            for state in map(models.SessionState.model_validate, as_array(told)):
+        for rows in (await self._runtime.controller.gather("sessions")).values():
+            for state in map(models.SessionState.model_validate, as_array(rows)):
                 found[state.name] = _join(found.get(state.name), state)
         sessions = sorted(found.values(), key=lambda state: -state.idle_seconds)
         return models.SessionList(sessions=sessions)
@@ -111,7 +111,7 @@ class Handlers(RequestHandlers, StatusHandlers):
         except ValueError as error:
             raise ProblemError(400, "Bad session", f"{error}, not {name!r}.") from None
         _check_vendor(body.vendor, self._runtime.find(name).apps)
-        self._runtime.for_session(name)  # from now on it exists
+        self._runtime.for_session(name)  # creates the session
         return models.Listening(url=await self._runtime.listen(name, body.vendor))
 
     async def list_deployments(self, query: models.DeploymentsQuery, body: bytes, name: str) -> models.Deployments:
@@ -165,7 +165,7 @@ class Handlers(RequestHandlers, StatusHandlers):
 
 
 def _join(one: models.SessionState | None, other: models.SessionState) -> models.SessionState:
-    """What two processes know of a session."""
+    """Merge the state of one session in two processes."""
     if one is None:
         return other
     idle = min(one.idle_seconds, other.idle_seconds)

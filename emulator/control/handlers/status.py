@@ -1,4 +1,4 @@
-"""What the control plane shows to whoever looks: levels, hits and load, worked out when somebody asks."""
+"""Handlers of state computed on demand: limits, metrics, rules, load, and checks of a scenario."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.matching import RuleResult, find_nearest
 from emulator.scenario.source import Document
 
-_LATEST = 100  # calls whose rules are asked once more
+_LATEST = 100  # requests that are matched again
 _STATM = Path("/proc/self/statm")
 _PAGE = 4096  # bytes, on the systems that have the file
 
 
 class StatusHandlers:
-    """One method a route: its query, its body, the name that ends its path."""
+    """Handlers of routes; each takes the query, the body and the name at the end of the path."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -41,16 +41,16 @@ class StatusHandlers:
 
     async def get_metrics(self, query: models.MetricsQuery, body: bytes, name: str) -> str:
         levels: list[Level] = []
-        with suppress(StoreLostError):  # that is told, too
+        with suppress(StoreLostError):  # the metric emulator_store_up has it
             levels = await self._find_levels(query.session or "")
         await run_in_thread(import_module, "prometheus_client")
         return render_metrics(Page(self._runtime.metrics, levels, query.session, self._runtime.store.health))
 
     async def _find_levels(self, session: str) -> list[Level]:
-        """How the limits stand, those too of which nobody has asked anything yet.
+        """Return the levels of all quotas, unused ones included.
 
         Raises:
-            StoreLostError: calls are refused for want of it.
+            StoreLostError: the store does not answer, and requests are refused.
         """
         emulator = self._runtime.find(session).emulator
         now = emulator.clock.now() - emulator.started
@@ -58,8 +58,8 @@ class StatusHandlers:
             levels = list(await emulator.state.levels(session, now))
         except EmulatedError as error:
             raise StoreLostError(f"calls are refused as {error.kind}") from None
-        asked = {level.quota.name for level in levels}
-        return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
+        used = {level.quota.name for level in levels}
+        return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in used]
 
     async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
         rules = self._runtime.for_session(query.session).loaded.scenario.rules
@@ -136,7 +136,7 @@ class StatusHandlers:
 
 
 def show_document(document: Document) -> models.Parsed:
-    """Return a file of a scenario as the control plane gives it."""
+    """Return a parsed scenario file as the response of ``POST /_emulator/parse``."""
     errors = [models.MistakeRow.model_validate(row) for row in document.rows[:MOST_MISTAKES]]
     values, keys = _show_places(document.locations.values), _show_places(document.locations.keys)
     return models.Parsed(document=document.data, values=values, keys=keys, errors=errors)
@@ -171,7 +171,7 @@ def _name_nearest(verdicts: tuple[RuleResult, ...]) -> str | None:
 
 
 def _find_draws(asked: list[tuple[JournalEntry, tuple[RuleResult, ...]]]) -> dict[str, float]:
-    """The latest draw of each rule; ``asked``: the latest call first."""
+    """Return the latest random draw of each rule; ``asked`` has the latest request first."""
     draws: dict[str, float] = {}
     for _, verdicts in asked:
         for verdict in verdicts:
@@ -181,7 +181,7 @@ def _find_draws(asked: list[tuple[JournalEntry, tuple[RuleResult, ...]]]) -> dic
 
 
 def _measure_memory() -> int:
-    """Resident bytes. Source: proc(5), the second number of ``statm``."""
+    """Return the resident bytes of this process, 0 if unknown. Source: proc(5), the second number of ``statm``."""
     try:
         return int(_STATM.read_text(encoding="ascii").split()[1]) * _PAGE
     except (OSError, ValueError, IndexError):
