@@ -87,7 +87,7 @@ class Replica(LocalController):
             planned = self._here.plan(loaded, session, seed)
             return {"op": "put"}, self._write(planned, self._own_clock(planned, session), era=os.urandom(6).hex())
 
-        self._admit(session, loaded)
+        self._validate_capacity(session, loaded)
         await self._change(session, make)
 
     async def reset(self, session: str = "") -> None:
@@ -96,7 +96,7 @@ class Replica(LocalController):
             clock, now = self._own_clock(active, session), active.emulator.clock.now()
             return {"op": "reset"}, self._write(active, clock, started=now, era=os.urandom(6).hex())
 
-        self._admit(session)
+        self._validate_capacity(session)
         await self._change(session, make)
 
     async def advance(self, seconds: float, session: str = "") -> None:
@@ -106,7 +106,7 @@ class Replica(LocalController):
             clock.advance(seconds)
             return {"op": "advance", "seconds": seconds}, self._write(active, clock)
 
-        self._admit(session)
+        self._validate_capacity(session)
         await self._change(session, make, keeps=True)
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
@@ -114,7 +114,7 @@ class Replica(LocalController):
             active = self._here.for_session(session)
             return {"op": "clock"}, self._write(active, make_clock(wanted, active.emulator.clock.now()))
 
-        self._admit(session)
+        self._validate_capacity(session)
         await self._change(session, make, keeps=True)
 
     async def end_session(self, session: str) -> bool:

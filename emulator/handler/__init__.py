@@ -1,1 +1,1 @@
-"""The road of a request: parse, decide, write, record."""
+"""Handle one request: parse it, decide the response, record the call."""

@@ -1,4 +1,4 @@
-"""The road every request takes: read, decide, play, record."""
+"""Request handler of one vendor: parse, decide, write and record every request."""
 
 import asyncio
 import logging
@@ -18,9 +18,9 @@ from emulator.core.plan import Plan
 from emulator.core.storage import DocumentsError, LocalState
 from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
 from emulator.handler.context import RequestContext
-from emulator.handler.decide import ResponseDecider, check_headers, refuse_overrides
+from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
-from emulator.handler.explain import Explainer, judge
+from emulator.handler.explain import Explainer, explain_rules
 from emulator.handler.parse import RequestParser, read_body
 from emulator.handler.planning import Emulator
 from emulator.handler.record import CallRecorder
@@ -38,7 +38,7 @@ from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.matching import RuleResult
 
 log = logging.getLogger("emulator")
-_BUG = Response(  # our own mistakes never hide in a vendor's envelope
+_BUG = Response(  # a bug of the emulator must not look like a vendor's error
     500,
     b"The emulator itself failed; its log has the traceback. Please report it.\n",
     (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1")),
@@ -47,7 +47,7 @@ _BUG = Response(  # our own mistakes never hide in a vendor's envelope
 
 
 class VendorApp:
-    """One vendor, mounted."""
+    """Request handler of one vendor under one scenario."""
 
     def __init__(
         self,
@@ -72,186 +72,192 @@ class VendorApp:
         self._decider = ResponseDecider(vendor, service, emulator, hints, header_faults=header_faults)
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
-        self._quick: FastHandler | None = None
+        self._fast: FastHandler | None = None
         self._spans = spans
         if emulator.has_no_rules and isinstance(emulator.state, LocalState) and spans is None:
-            self._quick = FastHandler(
+            self._fast = FastHandler(
                 vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics
             )
         self._closing = closing
         self._journal = journal
 
-    async def serve(self, http: web.BaseRequest, found: SessionRoute, path: str, base_url: str) -> WriteResult:
-        """Answer one request; every outcome is played and recorded the same way."""
-        exchange = self._receive(http, found, path, base_url)
-        player = ResponseWriter(self.vendor, self.emulator.clock, self._closing, http, exchange, self._recorder.record)
+    async def serve(self, http: web.BaseRequest, route: SessionRoute, path: str, base_url: str) -> WriteResult:
+        """Respond to one request, then settle its quotas and close its call record, also after an error."""
+        context = self._receive(http, route, path, base_url)
+        writer = ResponseWriter(self.vendor, self.emulator.clock, self._closing, http, context, self._recorder.record)
         self._metrics.running += 1
         left = False
         try:
-            exchange.answer = answer = await self._answer(http, exchange)
-            self._metrics.work(exchange.call, 1)
-            exchange.extra = _extra(exchange)
-            if exchange.overrides and found.headers.get(TIMING) == "1":
-                player.planned_ttft = exchange.planned_ttft or 0.0
-            if exchange.admission is not None and _has_left(http):
+            context.answer = response = await self._respond(http, context)
+            self._metrics.work(context.call, 1)
+            context.extra = _build_own_headers(context)
+            if context.overrides and route.headers.get(TIMING) == "1":
+                writer.planned_ttft = context.planned_ttft or 0.0
+            if context.admission is not None and _has_disconnected(http):
                 left = True
-                return player.abort()
-            return await self._play(player, exchange, answer)
+                return writer.abort()
+            return await self._write(writer, context, response)
         except (ConnectionError, asyncio.CancelledError):
             left = True
             raise
         except Exception:
             log.exception("bug in the emulator: %s %s", http.method, path)
-            return player.abort() if exchange.sent.status else await player.write(_BUG)
+            return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
             self._metrics.running -= 1
-            if exchange.answer is not None:
-                self._metrics.work(exchange.call, -1)
-            if exchange.admission is not None:
-                await self._recorder.settle(exchange, exchange.admission)
-            trace = self._recorder.close(exchange, left=left)
-            if self._spans is not None and exchange.span is not None:
-                self._spans.end(exchange.span, self.vendor, exchange, trace, self.emulator.clock)
+            if context.answer is not None:
+                self._metrics.work(context.call, -1)
+            if context.admission is not None:
+                await self._recorder.settle(context, context.admission)
+            record = self._recorder.close(context, left=left)
+            if self._spans is not None and context.span is not None:
+                self._spans.end(context.span, self.vendor, context, record, self.emulator.clock)
 
-    async def _play(
-        self, player: ResponseWriter, exchange: RequestContext, answer: Response | StreamingResponse | FaultableResponse
+    async def _write(
+        self,
+        writer: ResponseWriter,
+        context: RequestContext,
+        response: Response | StreamingResponse | FaultableResponse,
     ) -> WriteResult:
-        """Send the answer; meanwhile another request may stop it by a name of the call, or, bent by a fault, cut it."""
-        plan, call = exchange.plan, exchange.call
+        """Write the response; register it meanwhile under the call's cancel ids.
+
+        A cancel request stops a response early; it aborts a response with faults.
+        """
+        plan, call = context.plan, context.call
         due = 0.0 if plan is None else plan.due
         if plan is None or call is None or call.cancel_ids is None:
-            return await player.write(answer, due)
-        running, session, names = self.service.running, exchange.wire.session, call.cancel_ids(plan.key)
-        player.stoppable = not isinstance(answer, FaultableResponse)
-        stop = partial(self._stop, player, exchange, call, plan) if player.stoppable else None
-        answering = CancellableResponse(stop, player.abort)
-        running.enter(session, names, answering)
+            return await writer.write(response, due)
+        running, session, names = self.service.running, context.wire.session, call.cancel_ids(plan.key)
+        writer.stoppable = not isinstance(response, FaultableResponse)
+        stop = partial(self._stop, writer, context, call, plan) if writer.stoppable else None
+        cancellable = CancellableResponse(stop, writer.abort)
+        running.enter(session, names, cancellable)
         try:
-            return await player.write(answer, due)
+            return await writer.write(response, due)
         finally:
-            running.leave(session, names, answering)
+            running.leave(session, names, cancellable)
 
-    def _stop(self, player: ResponseWriter, exchange: RequestContext, call: InferenceCall, plan: Plan) -> None:
-        if exchange.sent.whole:
+    def _stop(self, writer: ResponseWriter, context: RequestContext, call: InferenceCall, plan: Plan) -> None:
+        if context.sent.whole:
             return
-        exchange.plan = plan = plan.stop(self.emulator.clock.now() - exchange.started)
+        context.plan = plan = plan.stop(self.emulator.clock.now() - context.started)
         codec = call.codec
-        player.stop(codec.stream(plan, exchange.wire) if call.stream else codec.render(plan, exchange.wire))
+        writer.stop(codec.stream(plan, context.wire) if call.stream else codec.render(plan, context.wire))
 
-    def _receive(self, http: web.BaseRequest, found: SessionRoute, path: str, base_url: str) -> RequestContext:
-        session, journal = found.session, self._journal
-        span = None if self._spans is None else self._spans.begin(http.method, found.headers)
-        wire = Request(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
-        wire.key_suffix = found.key_suffix
-        exchange = RequestContext(
-            wire, self.emulator.clock.now(), journal.epoch(session), journal.next_seq(), found.overrides
+    def _receive(self, http: web.BaseRequest, route: SessionRoute, path: str, base_url: str) -> RequestContext:
+        session, journal = route.session, self._journal
+        span = None if self._spans is None else self._spans.begin(http.method, route.headers)
+        request = Request(http.method, path, _query(http), route.headers, b"", NOTHING, base_url, "", session)
+        request.key_suffix = route.key_suffix
+        context = RequestContext(
+            request, self.emulator.clock.now(), journal.epoch(session), journal.next_seq(), route.overrides
         )
-        exchange.span = span
-        return exchange
+        context.span = span
+        return context
 
-    async def _answer(
-        self, http: web.BaseRequest, exchange: RequestContext
+    async def _respond(
+        self, http: web.BaseRequest, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
-        wire = exchange.wire
+        request = context.wire
         response: Response | StreamingResponse
         try:
-            if exchange.overrides:
-                check_headers(wire.headers)
-            bounds = self.emulator.bounds
-            wire.most_values, wire.most_text = bounds.values, bounds.text
-            wire.body = await read_body(http, min(self.vendor.body_limit, bounds.body))
+            if context.overrides:
+                validate_override_names(request.headers)
+            limits = self.emulator.bounds
+            request.most_values, request.most_text = limits.values, limits.text
+            request.body = await read_body(http, min(self.vendor.body_limit, limits.body))
             if "Content-Encoding" in http.headers:
-                most = min(self.vendor.body_limit, bounds.decompressed)
-                wire.body = await unpack(wire.body, http.headers["Content-Encoding"], most)
-            response = await self._decide(exchange)
+                max_bytes = min(self.vendor.body_limit, limits.decompressed)
+                request.body = await unpack(request.body, http.headers["Content-Encoding"], max_bytes)
+            response = await self._decide(context)
         except EmulatedError as error:
-            exchange.error, exchange.refusal = error.kind, error
-            exchange.plan = None
-            await self._name(exchange)
-            response = await self._decider.refuse(error, exchange)
+            context.error, context.refusal = error.kind, error
+            context.plan = None
+            await self._assign_key(context)
+            response = await self._decider.refuse(error, context)
             error.clear_traceback()
         except HeaderOverrideError as error:
-            exchange.error, exchange.hint = "asked", str(error)
-            await self._name(exchange)
+            context.error, context.hint = "asked", str(error)
+            await self._assign_key(context)
             return refuse_overrides(error)
-        return await self._decider.apply_faults(response, exchange)
+        return await self._decider.apply_faults(response, context)
 
-    async def _decide(self, exchange: RequestContext) -> Response | StreamingResponse:
-        """What is read, and decided; once more where documents turn out to have a say."""
+    async def _decide(self, context: RequestContext) -> Response | StreamingResponse:
+        """Parse the request and decide the response; repeat with documents if the session has some."""
         try:
-            return await self._decide_once(exchange)
+            return await self._decide_once(context)
         except DocumentsError:
-            self._reader.begin_again(exchange.wire)
-            return await self._decide_once(exchange)
+            self._reader.begin_again(context.wire)
+            return await self._decide_once(context)
 
-    async def _decide_once(self, exchange: RequestContext) -> Response | StreamingResponse:
-        exchange.parsed = parsed = await self._reader.parse(exchange)
+    async def _decide_once(self, context: RequestContext) -> Response | StreamingResponse:
+        context.parsed = parsed = await self._reader.parse(context)
         try:
-            return await self._decider.decide(exchange)
+            return await self._decider.decide(context)
         finally:
-            self._reader.remember(exchange, parsed)
+            self._reader.remember(context, parsed)
 
-    async def _name(self, exchange: RequestContext) -> None:
-        """A request that was refused early has a name all the same."""
-        if not exchange.wire.has_key:
-            with suppress(EmulatedError):  # the store is away: it counts as the first attempt
-                await self._reader.name(exchange)
+    async def _assign_key(self, context: RequestContext) -> None:
+        """Assign a response key even if parsing failed."""
+        if not context.wire.has_key:
+            with suppress(EmulatedError):  # the store is unreachable: the request counts as the first attempt
+                await self._reader.name(context)
 
     def cache_head(
         self,
         name: Name,
         http: web.BaseRequest,
-        found: SessionRoute,
+        route: SessionRoute,
         path: str,
         base_url: str,
-        worlds: tuple[object, object],
+        scenarios: tuple[object, object],
     ) -> CachedHead | None:
-        """What is known of a head that came before; ``None``: each of its requests takes the long road."""
-        if self._quick is None:
+        """Return the cached head for later requests with the same head; ``None`` if they cannot take the fast path."""
+        if self._fast is None:
             return None
         endpoint, params = self._reader.find("POST", path)
         if endpoint is None or endpoint.is_public:
             return None
         head = CachedHead(
             name,
-            *worlds,
-            self._quick,
+            *scenarios,
+            self._fast,
             endpoint,
             path,
             _query(http),
             params,
-            found.headers,
-            self._reader.limit(found.headers),
+            route.headers,
+            self._reader.limit(route.headers),
             base_url,
-            found.session,
-            found.key_suffix,
+            route.session,
+            route.key_suffix,
             self.vendor.is_stateful or endpoint.is_stateful,
         )
         head.place = self._reader.memo.place(head.open(b""))
         return head
 
-    async def try_out(self, wire: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
-        """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""
-        exchange = RequestContext(wire, self.emulator.clock.now())
+    async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
+        """Return the result of each rule, the kind of error and the hint for a request; nothing is sent or recorded."""
+        context = RequestContext(request, self.emulator.clock.now())
         try:
-            await self._decide(exchange)
+            await self._decide(context)
         except EmulatedError as error:
-            exchange.error = error.kind
-            self._decider.explain(error, exchange)
-        verdicts = () if exchange.match is None else judge(self.emulator, self.vendor.name, exchange)
-        return verdicts, exchange.error, exchange.hint
+            context.error = error.kind
+            self._decider.explain(error, context)
+        results = () if context.match is None else explain_rules(self.emulator, self.vendor.name, context)
+        return results, context.error, context.hint
 
 
 def _query(http: web.BaseRequest) -> Mapping[str, str]:
     return http.query if "?" in http.raw_path else NOTHING
 
 
-def _has_left(http: web.BaseRequest) -> bool:
-    """The client hung up, as it may while it waits for a slot."""
+def _has_disconnected(http: web.BaseRequest) -> bool:
+    """Return whether the client disconnected, for example while it waited for a slot."""
     return http.transport is None or http.transport.is_closing()
 
 
-def _extra(exchange: RequestContext) -> Headers:
-    name = identify_response(exchange.wire.key)
-    rule = exchange.rule
+def _build_own_headers(context: RequestContext) -> Headers:
+    name = identify_response(context.wire.key)
+    rule = context.rule
     return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)

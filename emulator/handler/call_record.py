@@ -1,4 +1,4 @@
-"""The record of a call as the request handler leaves it; the journal entry is built from it on demand."""
+"""Record of one call as the request handler leaves it; the journal entry is built from it on demand."""
 
 from __future__ import annotations
 
@@ -29,71 +29,75 @@ from emulator.scenario.matching import Match, RuleResult
 
 
 def redact_payload(
-    wire: Request, headers: Headers, body: bytes | None, choice: Choice | None, most: int, tokens: ListedCredentials
+    request: Request, headers: Headers, body: bytes | None, choice: Choice | None, most: int, tokens: ListedCredentials
 ) -> Payload:
-    """Request and answer, each body up to ``most`` bytes; ``tokens``: what the scenario lists."""
-    redact_request(wire)
-    wire.body = tokens.cut_bytes(redact_body(wire.body))
-    wire.forget_json()
-    wire.query = _cut_values(wire.query, tokens)
-    if (heads := _cut_values(wire.headers, tokens)) is not wire.headers:
-        wire.headers = CIMultiDict(heads)
-    kept = Payload(wire, tuple([(name, tokens.cut(redact("header", name, value))) for name, value in headers]))
+    """Build the payload for the journal, with credentials redacted.
+
+    ``most``: bytes kept of each body. ``tokens``: credentials that the scenario lists.
+    """
+    redact_request(request)
+    request.body = tokens.cut_bytes(redact_body(request.body))
+    request.forget_json()
+    request.query = _cut_values(request.query, tokens)
+    if (heads := _cut_values(request.headers, tokens)) is not request.headers:
+        request.headers = CIMultiDict(heads)
+    payload = Payload(request, tuple([(name, tokens.cut(redact("header", name, value))) for name, value in headers]))
     if body is not None:
-        kept.body = tokens.cut_bytes(redact_body(body[:most]))
+        payload.body = tokens.cut_bytes(redact_body(body[:most]))
     if choice is not None:
         text = choice.tokens_said.text if len(choice.segments) == 1 else choice.text()
-        kept.text = tokens.cut(redact_text(text[:most]))
-        kept.tool_calls = tuple([(name, tokens.cut(redact_text(said))) for name, said in choice.tool_calls])
-        kept.response_cut = len(text) > most
-    kept.response_cut |= body is not None and len(body) > most
-    return kept
+        payload.text = tokens.cut(redact_text(text[:most]))
+        payload.tool_calls = tuple([(name, tokens.cut(redact_text(args))) for name, args in choice.tool_calls])
+        payload.response_cut = len(text) > most
+    payload.response_cut |= body is not None and len(body) > most
+    return payload
 
 
 def _cut_values(values: Mapping[str, str], tokens: ListedCredentials) -> Mapping[str, str]:
-    """Headers or a query; what is cut is still equal to the whole."""
+    """Redact listed credentials in headers or a query; a redacted value still compares equal to the original."""
     changed = {
         name: MaskedCredential(value, shown) for name, value in values.items() if (shown := tokens.cut(value)) != value
     }
     return {**values, **changed} if changed else values
 
 
-def is_telling(raw: bytes, tokens: ListedCredentials) -> bool:
-    """Whether bytes hold a credential: where it was cut, places in them would be others."""
+def has_credential(raw: bytes, tokens: ListedCredentials) -> bool:
+    """Return whether bytes hold a credential; redaction would shift the fault positions in them."""
     return not raw == redact_body(raw) == redact_events(raw) == tokens.cut_bytes(raw)
 
 
-TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
-AROUND = 1024  # bytes of what holds all this
-_LONGEST_TRACEPARENT = 64  # characters; one of the known version has 55
-_PAIR = 2 * 49  # bytes of two texts beside their letters
-_MET = Match()  # in place of one that is no longer known
+TOKEN = 24  # bytes of a token in a response with its due time; equal tokens share their text
+AROUND = 1024  # bytes of the objects around the payload
+_MAX_TRACEPARENT = 64  # characters; a value of version 00 has 55
+_PAIR = 2 * 49  # bytes of two str objects without their characters
+_DROPPED_MATCH = Match()  # in place of a match dropped with the payload
 
 
 def size_of(pairs: Mapping[str, str]) -> int:
-    """Bytes of names and values: a client chooses both."""
+    """Return the bytes of names and values; both are chosen by the client."""
     return _PAIR * len(pairs) + sum(map(len, pairs.keys())) + sum(map(len, pairs.values()))
 
 
 @dataclass(slots=True, eq=False)
 class CallRecord:
-    """One call as the journal has it; :class:`JournalEntry` says what its figures mean.
+    """Record of one call; :class:`JournalEntry` documents the figures.
 
     Fields:
         ended: Unix seconds.
-        explainer, match: as long as what was sent is kept; of the latter ``taken`` and ``bent`` stay.
-        asked: rules were asked.
-        usage, choice, finish_reason: of the plan, if there was one; the latter two of its first choice.
-        headers: of the answer; ``extra``: those beside its own.
-        body: of an answer in one piece; ``raw``: of one that was bent, and where the faults struck in it.
-        most: bytes that are kept of each body; 0: neither bodies nor headers are kept.
-        verdicts: what each rule said, where rules look at credentials, which are not kept.
-        left: the client did not wait for the answer; ``over``: nothing of it changes any more.
+        explainer, match: dropped with the payload; ``rule_name`` and ``fault_types`` stay.
+        asked: rules were evaluated.
+        usage, choice, finish_reason: of the plan, if there is one; the latter two of its first choice.
+        headers: of the response; ``extra``: those the emulator adds.
+        body: of a response in one piece.
+        raw: bytes of a response with faults; ``strikes``: where the faults changed it.
+        most: bytes kept of each body; 0: no bodies and headers are kept.
+        verdicts: results of the rules, stored if rules match on credentials, which are not kept.
+        left: the client disconnected early; ``over``: the record is final.
     """
 
     explainer: Explainer | None
     vendor: str
-    wire: Request
+    request: Request
     started: float
     ended: float
     start_seq: int
@@ -134,30 +138,30 @@ class CallRecord:
     traceparent: str | None = None
     left: bool = False
     over: bool = False
-    taken: str | None = None
-    bent: tuple[str, ...] = ()
+    rule_name: str | None = None
+    fault_types: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
-        return self.wire.key.hex()
+        return self.request.key.hex()
 
     @property
     def session(self) -> str:
-        return self.wire.session
+        return self.request.session
 
     @property
     def path(self) -> str:
-        return self.wire.path
+        return self.request.path
 
     @property
     def rule(self) -> str | None:
-        return self.taken if self.match is None or self.match.rule is None else self.match.rule.name
+        return self.rule_name if self.match is None or self.match.rule is None else self.match.rule.name
 
     @property
     def faults(self) -> tuple[str, ...]:
         match = self.match
         if match is None or not match.outcome.faults:
-            return self.bent
+            return self.fault_types
         return tuple([fault.type for fault in match.outcome.faults])
 
     @property
@@ -166,7 +170,7 @@ class CallRecord:
 
     @property
     def failure(self) -> str:
-        """Why it failed, in one word; empty: it did not."""
+        """Return why the call failed, in one word; empty if it succeeded."""
         if self.error:
             return self.error
         if self.sent.status >= 400:
@@ -179,17 +183,17 @@ class CallRecord:
 
     @property
     def ttft(self) -> float | None:
-        """Seconds after admission at which the body began."""
+        """Return the seconds from admission to the start of the body."""
         return self.sent.first - self.started if self.sent.first else None
 
     @property
     def lateness(self) -> Sequence[float]:
-        """Seconds by which each write was late."""
+        """Return the seconds by which each write was late."""
         return self.sent.lateness
 
     @property
     def duration(self) -> float:
-        """Seconds from admission to the end."""
+        """Return the seconds from admission to the end."""
         return self.ended - self.started
 
     @property
@@ -205,87 +209,87 @@ class CallRecord:
         return 0 if self.usage is None else self.usage.completion_tokens
 
     def cut(self) -> None:
-        """Keep of bodies what there is room for, and no credential of the head; say how large that is."""
-        wire, most = self.wire, self.most
+        """Truncate bodies to ``most`` bytes, redact the request head, and set ``size``, in bytes."""
+        request, most = self.request, self.most
         times = self.sent.pack()
         if not most:
-            self._empty()
+            self._release_references()
             return
-        wire.forget_json()
-        wire.documents = NOTHING  # what is kept is bounded where it is kept
-        cut_head(wire)
+        request.forget_json()
+        request.documents = NOTHING  # documents have a limit of their own in the store
+        cut_head(request)
         self._shorten(most)
-        said = 0 if self.choice is None else self.choice.count * TOKEN
+        response_size = 0 if self.choice is None else self.choice.count * TOKEN
         if self.body is not None:
-            said += min(most, len(self.body))
+            response_size += min(most, len(self.body))
         if self.raw is not None:
             self.raw = self.raw[:most]
-            said += len(self.raw)
-        self.size = AROUND + said + times + len(wire.body) + size_of(wire.headers)
-        if wire.query:
-            self.size += size_of(wire.query)
+            response_size += len(self.raw)
+        self.size = AROUND + response_size + times + len(request.body) + size_of(request.headers)
+        if request.query:
+            self.size += size_of(request.query)
 
     def _shorten(self, most: int) -> None:
-        if len(self.wire.body) > most:
-            self.wire.body, self.request_cut = self.wire.body[:most], True
+        if len(self.request.body) > most:
+            self.request.body, self.request_cut = self.request.body[:most], True
         if self.body is not None and len(self.body) > most:
             self.body, self.response_cut = self.body[:most], True
 
     def drop_payload(self) -> None:
-        """Keep no more than the figures."""
+        """Drop bodies, headers and the match; keep the figures."""
         self.size = self.most = 0
         self.asked = False
         if len(self.sent.lateness) > 1:
             self.sent.lateness = [find_p99(self.sent.lateness)]
-        self._empty()
+        self._release_references()
         if self.entry is not None:
             self.entry.drop_payload()
 
-    def _empty(self) -> None:
-        """Hold on to nothing of the request, the answer and the scenario that it met."""
-        self.taken, self.bent = self.rule, self.faults
-        self.explainer, self.match = None, None if self.match is None else _MET
-        self.traceparent = self._find_traceparent()
-        self.wire.forget()
+    def _release_references(self) -> None:
+        """Release the references to the request's payload, the response and the scenario."""
+        self.rule_name, self.fault_types = self.rule, self.faults
+        self.explainer, self.match = None, None if self.match is None else _DROPPED_MATCH
+        self.traceparent = self._read_traceparent()
+        self.request.forget()
         self.headers = self.extra = ()
         self.choice = self.body = self.raw = None
         self.sent.dues = ()
 
     def load(self) -> JournalEntry:
-        """The entry, made when it is first asked for."""
+        """Return the journal entry, built on the first call."""
         if self.entry is None:
             self.entry = self.without_payload()
             if self.most:
-                self.entry.keep = self._keep
+                self.entry.keep = self._build_payload
         return self.entry
 
     def without_payload(self) -> JournalEntry:
-        """Its figures alone."""
+        """Return the journal entry without its payload."""
         if self.entry is not None:
             return self.entry
-        entry = self._make()
+        entry = self._build_entry()
         if self.asked or self.most:
             match = self.match if self.asked else None
             entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.verdicts)
         return entry
 
-    def _make(self) -> JournalEntry:
-        wire, sent = self.wire, self.sent
+    def _build_entry(self) -> JournalEntry:
+        request, sent = self.request, self.sent
         return JournalEntry(
             id=self.id,
             time=self.started,
             seq=self.seq,
             start_seq=self.start_seq,
             vendor=self.vendor,
-            method=wire.method,
-            path=wire.path,
+            method=request.method,
+            path=request.path,
             status=sent.status,
             deployment=self.deployment,
             served=self.served,
             operation=self.operation,
             stream=self.stream,
-            principal=wire.principal,
-            session=wire.session,
+            principal=request.principal,
+            session=request.session,
             attempts=self.attempts,
             number=self.number,
             retry_of=self.retry_of,
@@ -307,26 +311,26 @@ class CallRecord:
             events=sent.events,
             bytes_in=self.bytes_in,
             bytes_out=sent.size,
-            traceparent=self._find_traceparent(),
+            traceparent=self._read_traceparent(),
         )
 
-    def _find_traceparent(self) -> str | None:
-        return self.traceparent or read_traceparent(self.wire.headers)
+    def _read_traceparent(self) -> str | None:
+        return self.traceparent or read_traceparent(self.request.headers)
 
-    def _keep(self) -> Payload:
+    def _build_payload(self) -> Payload:
         tokens = NO_TOKENS if self.explainer is None else self.explainer.tokens
-        kept = redact_payload(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most, tokens)
-        if self.raw is not None and not is_telling(self.raw, tokens):
-            kept.raw = self.raw[: self.sent.size]
-            kept.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
+        payload = redact_payload(self.request, (*self.headers, *self.extra), self.body, self.choice, self.most, tokens)
+        if self.raw is not None and not has_credential(self.raw, tokens):
+            payload.raw = self.raw[: self.sent.size]
+            payload.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
         if self.stream or self.raw is not None:
-            kept.writes = thin_out(self.sent.dues, self.sent.lateness)
-        kept.request_cut, kept.size = self.request_cut, self.size
-        kept.response_cut |= self.response_cut
-        return kept
+            payload.writes = thin_out(self.sent.dues, self.sent.lateness)
+        payload.request_cut, payload.size = self.request_cut, self.size
+        payload.response_cut |= self.response_cut
+        return payload
 
 
 def read_traceparent(headers: Mapping[str, str]) -> str | None:
-    """What the client says of its trace."""
+    """Return the client's ``traceparent`` header, truncated."""
     value = headers.get("traceparent")
-    return None if value is None else value[:_LONGEST_TRACEPARENT]
+    return None if value is None else value[:_MAX_TRACEPARENT]

@@ -1,4 +1,4 @@
-"""One request and all that is found out about it on its way to the answer."""
+"""State of one request, from its arrival to its call record."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ from emulator.scenario.matching import Match
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-_LONGEST_NAME = 256  # characters of a deployment's name that nothing has: it stays when the request is forgotten
+_MAX_NAME = 256  # characters kept of an unknown deployment's name, which stays in the record without a payload
 
 
 @dataclass(slots=True, eq=False)
 class RequestContext:
-    """A request and its answer; what is known is recorded even if it ends early.
+    """One request, its response, and what the request stages found out about both.
+
+    A call that ends early is recorded with the fields set so far.
 
     Fields:
-        started: when it was admitted, Unix seconds.
-        epoch: of the journal it belongs to; ``start_seq``: which of its calls it is.
-        fingerprint: what makes it the same as another.
-        parsed: the call, or the answer or change of a route that no model answers.
-        refusal: what was said in place of an answer.
-        overrides: a header asks something of the emulator itself.
-        error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
-        answer: what is sent; ``extra``: headers beside its own; ``strikes``: where faults struck in it.
-        trace: what is left of it, once it is recorded.
-        span: what is told of it elsewhere, if anything is.
+        started: when the request was admitted, Unix seconds.
+        epoch: of the journal; ``start_seq``: sequence number of the request's start.
+        fingerprint: equal for equal requests.
+        parsed: the call, or the response or change of a route without a model.
+        refusal: the error in place of an answer.
+        overrides: the request has ``x-emulator-*`` headers.
+        error: kind of refusal; ``limits``: limits that refused; ``hint``: what the client may have meant.
+        answer: the response; ``extra``: headers the emulator adds; ``strikes``: where faults changed it.
+        record: the call record, once the call is recorded.
+        span: the OpenTelemetry span, if tracing is on.
     """
 
     wire: Request
@@ -58,41 +60,41 @@ class RequestContext:
     extra: Headers = ()
     strikes: tuple[FaultSite, ...] = ()
     sent: Sent = field(default_factory=Sent)
-    trace: CallRecord | None = None
+    record: CallRecord | None = None
     span: Span | None = None
 
     @property
     def attempt(self) -> int:
-        """How often it came before, once it is named."""
+        """Return how often an equal request came before; 0 until the key is assigned."""
         return self.wire.attempt
 
     @property
     def call(self) -> InferenceCall | None:
-        """What is asked of a model, if anything is."""
+        """Return the inference call, if the request is one."""
         return self.parsed if isinstance(self.parsed, InferenceCall) else None
 
     @property
     def asked(self) -> tuple[str | None, str]:
-        """Name of the deployment that was asked, as far as it is known, and which of those behind it answers."""
+        """Return the requested deployment's name, if known, and the name of the model that serves it."""
         if self.call is not None:
             return self.call.deployment.name, self.call.served
         details = {} if self.refusal is None else self.refusal.details
         name = details.get("deployment")
-        return (str(name)[:_LONGEST_NAME], str(details.get("served", ""))) if name else (None, "")
+        return (str(name)[:_MAX_NAME], str(details.get("served", ""))) if name else (None, "")
 
     @property
     def rule(self) -> str | None:
-        """Name of the rule that took the request."""
+        """Return the name of the rule that matched."""
         return self.match.rule.name if self.match is not None and self.match.rule is not None else None
 
     @property
     def faults(self) -> tuple[AnyFault, ...]:
-        """What bends the answer, in order."""
+        """Return the faults of the response, in order."""
         return self.match.outcome.faults if self.match is not None else ()
 
     @property
     def sent_tokens(self) -> int:
-        """Tokens of the answer that went out."""
+        """Return the number of completion tokens sent."""
         if self.plan is None:
             return 0
         if self.sent.tokens is not None:
@@ -101,7 +103,7 @@ class RequestContext:
 
     @property
     def planned_ttft(self) -> float | None:
-        """Seconds after admission at which the body is to begin."""
+        """Return the planned seconds from admission to the start of the body."""
         plan, call = self.plan, self.call
         if plan is None or call is None:
             return None
@@ -110,7 +112,7 @@ class RequestContext:
 
     @property
     def is_cut(self) -> bool:
-        """The answer itself ends before it is whole."""
+        """Return whether a fault or a dropped connection ends the response early."""
         if isinstance(self.answer, FaultableResponse):
             return self.answer.ending is not CloseMode.COMPLETE
         return isinstance(self.answer, Response) and self.answer.status == DROPPED

@@ -1,4 +1,7 @@
-"""Why a call was refused, and what may have been meant: found out once it is refused, so that others pay nothing."""
+"""Explain refused requests: exceeded limits, unknown paths and deployments, with a suggestion of what was meant.
+
+Nothing is computed for requests that succeed.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from emulator.journal.record import LimitCheck
 from emulator.ratelimit import LimitError
 from emulator.scenario.errors import find_nearest_name
 
-_NAMES = ("name", "model", "deployment", "id")  # what path patterns call a deployment
-_MOST_NAMES = 3
-_ANYWHERE = "OPTIONS"  # a method that a vendor may take at any path: the path need not be there
-_MOST_LETTERS = 60  # of a name as it is shown
+_NAMES = ("name", "model", "deployment", "id")  # path parameters that hold a deployment's name
+_MAX_NAMES = 3
+_ANYWHERE = "OPTIONS"  # a vendor may accept this method at any path, even at unknown ones
+_MAX_NAME_CHARS = 60
 
 
 class Suggestions:
-    """Knows the vendors that are served, and by ``urls`` their ports once they listen."""
+    """Diagnostics over the served vendors; ``urls``: their base URLs, filled once they listen."""
 
     def __init__(self, vendors: Vendors, served: Sequence[str], urls: Mapping[str, str]) -> None:
         self._all = vendors
@@ -34,53 +37,53 @@ class Suggestions:
 
     @cached_property
     def _vendors(self) -> Mapping[str, AnyVendor]:
-        """All that are served; they are imported when something has to be explained."""
+        """Import the served vendors on first use."""
         return {name: self._all[name] for name in self._served}
 
-    def explain(self, error: EmulatedError, wire: Request, service: AnyService) -> str:
-        """Why the emulator itself refuses a request; empty if the refusal says all."""
+    def explain(self, error: EmulatedError, request: Request, service: AnyService) -> str:
+        """Return why the emulator refuses a request; empty if the error says it all."""
         if isinstance(error, LimitError):
             return "; ".join(describe_limit(charge, balance) for charge, balance in error.refusing)
         match error.kind:
             case ErrorKind.OVERLOADED if "capacity" in error.details:
                 details = error.details
-                return f"no room: {details['capacity']} calls run and {details['queue']} wait, as many as may"
+                return f"at capacity: {details['capacity']} calls run and {details['queue']} wait, which is the maximum"
             case ErrorKind.METHOD_NOT_ALLOWED if error.details.get("allow", _ANYWHERE) != _ANYWHERE:
                 return f"the path takes {error.details['allow']}"
             case ErrorKind.UNAUTHENTICATED if service.keys is not None:
                 return "no key of the scenario came with it"
             case ErrorKind.NOT_FOUND | ErrorKind.METHOD_NOT_ALLOWED if "path" in error.details:
-                return self._explain_path(service.name, wire)
+                return self._explain_path(service.name, request)
             case ErrorKind.NOT_FOUND | ErrorKind.NOT_READY:
-                return _explain_deployment(wire, service)
-        return _explain_deployment(wire, service) if error.param == "model" else ""
+                return _explain_deployment(request, service)
+        return _explain_deployment(request, service) if error.param == "model" else ""
 
     def elsewhere(self, method: str, path: str, but: str = "") -> tuple[str, ...]:
-        """The vendors that have a path, those that name it in full before those that take anything."""
+        """Return the vendors that have a path; those with the most specific pattern only."""
         ranks = {name: self._rank(name, method, path) for name in self._vendors if name != but}
         best = min((rank for rank in ranks.values() if rank is not None), default=None)
         return tuple(name for name, rank in ranks.items() if rank is not None and rank == best)
 
     def explain_front(self, method: str, path: str) -> str:
-        """What may be meant by a path of the front that no vendor has."""
+        """Return a suggestion for a path of the front port without a known vendor prefix."""
         first, slash, rest = path[1:].partition("/")
         vendors = self.elsewhere(method, path)
         if vendors:
             return f"{self._list(vendors)}; here it is /{vendors[0]}{path}."
-        known = find_nearest_name(first, self._vendors)
-        return f"did you mean /{known}{slash}{rest}?" if known else ""
+        nearest = find_nearest_name(first, self._vendors)
+        return f"did you mean /{nearest}{slash}{rest}?" if nearest else ""
 
-    def _explain_path(self, vendor: str, wire: Request) -> str:
-        says = f"{self._vendors[vendor].title} has no such path"
-        first, _, rest = wire.path[1:].partition("/")
-        if first in self._vendors and self._rank(first, wire.method, f"/{rest}") is not None:
+    def _explain_path(self, vendor: str, request: Request) -> str:
+        refusal = f"{self._vendors[vendor].title} has no such path"
+        first, _, rest = request.path[1:].partition("/")
+        if first in self._vendors and self._rank(first, request.method, f"/{rest}") is not None:
             at = f" {self._where(first)}" if first != vendor else ""
-            return f"{says}; /{first} is for the front port, without it{at} has it"
-        others = self.elsewhere(wire.method, wire.path, vendor)
+            return f"{refusal}; /{first} is for the front port, without it{at} has it"
+        others = self.elsewhere(request.method, request.path, vendor)
         if others:
-            return f"{says}; {self._list(others)}"
-        known = find_nearest_name(wire.path, [row.path for row in self._vendors[vendor].endpoints])
-        return f"{says}; did you mean {known}?" if known else says
+            return f"{refusal}; {self._list(others)}"
+        nearest = find_nearest_name(request.path, [row.path for row in self._vendors[vendor].endpoints])
+        return f"{refusal}; did you mean {nearest}?" if nearest else refusal
 
     def _list(self, vendors: Sequence[str]) -> str:
         return f"{_join(map(self._where, vendors))} {'has' if len(vendors) == 1 else 'have'} it"
@@ -91,9 +94,9 @@ class Suggestions:
         return f"{vendor} (port {port})" if port else vendor
 
     def _rank(self, vendor: str, method: str, path: str) -> int | None:
-        """How vaguely a vendor names a path: 0 in full, 1 with a name in it, 2 with any rest; ``None``: not at all.
+        """Return how specific a vendor's pattern for a path is: 0 literal, 1 with parameters, 2 with a rest parameter.
 
-        A row that takes any path whatever it begins with names none.
+        ``None``: no pattern matches, or only one that begins with a parameter.
         """
         router = self._routers.get(vendor)
         if router is None:
@@ -108,16 +111,16 @@ class Suggestions:
 
 
 def check_limits(error: EmulatedError) -> tuple[LimitCheck, ...]:
-    """What a refused call asked of each limit that refused it."""
+    """Return the check of each limit that refused a call."""
     if not isinstance(error, LimitError):
         return ()
     return tuple(
-        LimitCheck(charge.quota.name, charge.quota.unit, charge.cost, balance.left, _known_wait(charge, balance))
+        LimitCheck(charge.quota.name, charge.quota.unit, charge.cost, balance.left, _compute_wait(charge, balance))
         for charge, balance in error.refusing
     )
 
 
-def _known_wait(charge: Charge, balance: Balance) -> float | None:
+def _compute_wait(charge: Charge, balance: Balance) -> float | None:
     never = charge.cost > charge.quota.amount
     return None if never or balance.wait is None or balance.wait == inf else round(balance.wait, 6)
 
@@ -128,48 +131,48 @@ def describe_limit(charge: Charge, balance: Balance) -> str:
     unit = "calls at once" if quota.unit == "concurrency" else quota.unit.replace("_", " ")
     if charge.cost > quota.amount:
         return f"{quota.name} can never be met: {charge.cost} {unit} asked, there are {quota.amount} in all"
-    wait = _known_wait(charge, balance)
-    then = "nobody knows when there is enough" if wait is None else f"enough in {wait:g} s"
+    wait = _compute_wait(charge, balance)
+    then = "the wait is unknown" if wait is None else f"enough in {wait:g} s"
     return f"{quota.name} refuses: {charge.cost} {unit} asked, {balance.left} of {quota.amount} left, {then}"
 
 
-def _explain_deployment(wire: Request, service: AnyService) -> str:
-    """What is wrong with the name of the deployment that a request asks for."""
-    name = _find_name(wire)
+def _explain_deployment(request: Request, service: AnyService) -> str:
+    """Return what is wrong with the deployment that a request names; empty if nothing is."""
+    name = _find_name(request)
     if not name:
         return ""
     deployment = service.deployments.get(name)
     if deployment is not None:
-        return "" if deployment.state == "ready" else f"`{_cut(name)}` is {deployment.state}"
-    return _suggest(_cut(name), tuple(service.deployments))
+        return "" if deployment.state == "ready" else f"`{_truncate(name)}` is {deployment.state}"
+    return _suggest(_truncate(name), tuple(service.deployments))
 
 
-@scenario_lru  # whoever asks for the wrong one asks again, and to look takes milliseconds
-def _suggest(name: str, known: tuple[str, ...]) -> str:
-    meant = find_nearest_name(name, known)
+@scenario_lru  # clients repeat a wrong name, and each comparison takes milliseconds
+def _suggest(name: str, deployments: tuple[str, ...]) -> str:
+    meant = find_nearest_name(name, deployments)
     if meant is not None:
         return f"no deployment `{name}`; did you mean `{meant}`?"
-    more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
-    alike = sorted(known, key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())[:_MOST_NAMES]
-    there = f"there are {', '.join(alike)}{more}" if known else "there are none"
+    more = f" and {len(deployments) - _MAX_NAMES} more" if len(deployments) > _MAX_NAMES else ""
+    alike = sorted(deployments, key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())[:_MAX_NAMES]
+    there = f"there are {', '.join(alike)}{more}" if deployments else "there are none"
     return f"no deployment `{name}`; {there}"
 
 
-def _find_name(wire: Request) -> str:
-    """The deployment a request names: in its path, else as ``model`` of its body."""
+def _find_name(request: Request) -> str:
+    """Return the deployment a request names: in its path, else as ``model`` of its body."""
     for key in _NAMES:
-        if wire.params.get(key):
-            return wire.params[key]
+        if request.params.get(key):
+            return request.params[key]
     try:
-        body = wire.json()
+        body = request.json()
     except ValueError:
         return ""
     model = body.get("model") if isinstance(body, dict) else None
     return model if isinstance(model, str) else ""
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= _MOST_LETTERS else name[: _MOST_LETTERS - 1] + "…"
+def _truncate(name: str) -> str:
+    return name if len(name) <= _MAX_NAME_CHARS else name[: _MAX_NAME_CHARS - 1] + "…"
 
 
 def _join(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Why a rule took a request: what each rule says to it, now or long after it was answered."""
+"""Explain which rule matched a request: evaluate every rule again, at once or long after the response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.core.http import Response
 from emulator.core.storage import LocalState
 from emulator.core.vendor import Parsed
 from emulator.handler.context import RequestContext
-from emulator.handler.planning import Emulator, read_facts
+from emulator.handler.planning import Emulator, read_attributes
 from emulator.journal.record import JournalEntry
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 
@@ -22,7 +22,7 @@ _NO_ANSWER = Response(204)
 
 
 class Explainer:
-    """Explains the answers of one vendor."""
+    """Explains the rule matches of one vendor's recorded calls."""
 
     def __init__(self, vendor: str, reader: RequestParser, emulator: Emulator) -> None:
         self.held = 0
@@ -32,38 +32,38 @@ class Explainer:
         self.tokens = emulator.tokens
 
     def explain(self, entry: JournalEntry) -> tuple[RuleResult, ...]:
-        """What each rule said to a recorded request, up to the one that took it."""
-        kept, evidence = entry.payload, entry.evidence
-        facts = self.read(entry)
-        if facts is None or kept is None or kept.request_cut or evidence is None or evidence.match is None:
+        """Return the result of each rule for a recorded request, up to the rule that matched."""
+        payload, evidence = entry.payload, entry.evidence
+        attributes = self.read(entry)
+        if attributes is None or payload is None or payload.request_cut or evidence is None or evidence.match is None:
             return ()
-        return self._emulator.explain(facts, evidence.match)
+        return self._emulator.explain(attributes, evidence.match)
 
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
-        """A recorded request as the rules saw it; ``None``: it is no longer kept."""
-        evidence, kept = entry.evidence, entry.payload
-        if evidence is None or kept is None:
+        """Return the attributes of a recorded request; ``None`` if its payload is gone."""
+        evidence, payload = entry.evidence, entry.payload
+        if evidence is None or payload is None:
             return None
-        wire = replace(kept.request)  # what it finds out of its body goes with it
+        request = replace(payload.request)  # a copy: its cached JSON is dropped with it
         state = self._emulator.state
         if isinstance(state, LocalState):
-            wire.documents = state.fetch_now(wire.session, self._vendor)  # as they are now
+            request.documents = state.fetch_now(request.session, self._vendor)  # the current documents
         parsed: Parsed = _NO_ANSWER
-        if entry.deployment is not None and not kept.request_cut:  # a management route may not be run again
+        if entry.deployment is not None and not payload.request_cut:  # not on management routes: it may have effects
             with suppress(EmulatedError):
-                parsed = self._reader.parse_again(wire)
+                parsed = self._reader.parse_again(request)
         since_start = entry.time - self._emulator.started
-        facts = read_facts(self._vendor, wire, parsed, evidence.fingerprint, evidence.attempt, since_start)
-        return replace(facts, body_bytes=entry.bytes_in)  # of the body as it came
+        attributes = read_attributes(self._vendor, request, parsed, evidence.fingerprint, evidence.attempt, since_start)
+        return replace(attributes, body_bytes=entry.bytes_in)  # before redaction
 
 
-def judge(emulator: Emulator, vendor: str, exchange: RequestContext) -> tuple[RuleResult, ...]:
-    """What each rule says to a request."""
-    return emulator.explain(read_exchange(emulator, vendor, exchange), exchange.match or Match())
+def explain_rules(emulator: Emulator, vendor: str, context: RequestContext) -> tuple[RuleResult, ...]:
+    """Return the result of each rule for a request."""
+    return emulator.explain(read_context_attributes(emulator, vendor, context), context.match or Match())
 
 
-def read_exchange(emulator: Emulator, vendor: str, exchange: RequestContext) -> RequestAttributes:
-    """A request as the rules see it."""
-    since_start = exchange.started - emulator.started
-    parsed = exchange.parsed or _NO_ANSWER
-    return read_facts(vendor, exchange.wire, parsed, exchange.fingerprint, exchange.attempt, since_start)
+def read_context_attributes(emulator: Emulator, vendor: str, context: RequestContext) -> RequestAttributes:
+    """Return the attributes of a request that rules match on."""
+    since_start = context.started - emulator.started
+    parsed = context.parsed or _NO_ANSWER
+    return read_attributes(vendor, context.wire, parsed, context.fingerprint, context.attempt, since_start)

@@ -20,59 +20,59 @@ from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 
-_MOST = 512  # requests
-_LARGEST = 8192  # bytes of a body
+_MAX_CACHED = 512  # requests
+_MAX_CACHED_BODY = 8192  # bytes
 _TALLY = create_stats("calls")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedCall:
-    """What was found out about a request when it came before."""
+    """Cached parse result of a request."""
 
     fingerprint: bytes
     call: InferenceCall
 
 
 class ParseCache:
-    """The requests of one vendor that came more than once; the oldest is forgotten first.
+    """FIFO cache of parsed requests that repeat.
 
-    ``headers``: those that have a say in how a request is read.
+    ``headers``: request headers that influence parsing.
     """
 
     def __init__(self, headers: tuple[str, ...]) -> None:
         self._headers = headers
-        self._known: dict[Hashable, ParsedCall] = {}
+        self._cached: dict[Hashable, ParsedCall] = {}
 
-    def place(self, wire: Request) -> Hashable:
-        """All of a request that counts here, but its body and who asks."""
-        query = frozenset(wire.query.items()) if wire.query else None
-        return (wire.method, wire.path, query, *[wire.headers.get(name) for name in self._headers])
+    def place(self, request: Request) -> Hashable:
+        """Return the cache key of a request without its body and principal."""
+        query = frozenset(request.query.items()) if request.query else None
+        return (request.method, request.path, query, *[request.headers.get(name) for name in self._headers])
 
-    def find(self, wire: Request, place: Hashable = None) -> ParsedCall | None:
-        """What is known of an equal request; ``place``, if it was found out before."""
-        known = None
-        if self._known and len(wire.body) <= _LARGEST:
-            known = self._known.get((place or self.place(wire), wire.body, wire.principal))
-        if known is None:
+    def find(self, request: Request, place: Hashable = None) -> ParsedCall | None:
+        """Return the cached result for an equal request; ``place``: its cache key, if computed before."""
+        cached = None
+        if self._cached and len(request.body) <= _MAX_CACHED_BODY:
+            cached = self._cached.get((place or self.place(request), request.body, request.principal))
+        if cached is None:
             _TALLY.misses += 1
         else:
             _TALLY.hits += 1
-        return known
+        return cached
 
-    def remember(self, wire: Request, identity: bytes, call: InferenceCall) -> None:
-        """Keep a call for equal requests to come, if it is one to keep."""
-        if call.repeatable and len(wire.body) <= _LARGEST:
-            if len(self._known) >= _MOST:
-                del self._known[next(iter(self._known))]
-            self._known[self.place(wire), wire.body, wire.principal] = ParsedCall(identity, call)
+    def remember(self, request: Request, fingerprint: bytes, call: InferenceCall) -> None:
+        """Cache a call for equal requests if the call is repeatable and its body short enough."""
+        if call.repeatable and len(request.body) <= _MAX_CACHED_BODY:
+            if len(self._cached) >= _MAX_CACHED:
+                del self._cached[next(iter(self._cached))]
+            self._cached[self.place(request), request.body, request.principal] = ParsedCall(fingerprint, call)
 
 
-_MOST_KEEPING = 10_000  # sessions
-_LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; of a longer one its digest stands for it
+_MAX_STATEFUL_SESSIONS = 10_000
+_MAX_CANONICAL_BODY = 4 * 1024**2  # bytes; a longer body is fingerprinted as it is, with its order of keys
 
 
 class RequestParser:
-    """Accepts, authenticates and parses the requests to one vendor; ``memo``: those that came more than once."""
+    """Request parser of one vendor: authenticates, fingerprints and parses; ``memo``: cache of repeated requests."""
 
     def __init__(self, vendor: AnyVendor, service: AnyService, emulator: Emulator) -> None:
         self._vendor = vendor
@@ -81,157 +81,160 @@ class RequestParser:
         self._router = Router(vendor.endpoints)
         self._reads = frozenset(name.lower() for name in vendor.relevant_headers)
         self.memo = ParseCache(vendor.relevant_headers)
-        self._is_near = isinstance(emulator.state, LocalState)
-        self._keeping: set[str] = set()
+        self._is_local = isinstance(emulator.state, LocalState)
+        self._stateful_sessions: set[str] = set()
 
-    async def parse(self, exchange: RequestContext) -> Parsed:
-        """What is asked, or the whole answer; what is known of an equal request is not found out again.
+    async def parse(self, context: RequestContext) -> Parsed:
+        """Return the inference call, or the whole response of a route without a model.
 
-        The request has its name then, or gets it in one question with its charges.
+        The request has its key afterwards, unless the emulator assigns it together with the quota charges.
 
         Raises:
-            EmulatedError: what the vendor refuses.
-            DocumentsError: there are documents, which it must be read with.
+            EmulatedError: the vendor refuses the request.
+            DocumentsError: the session has documents, so the request must be parsed with them.
         """
-        wire = exchange.wire
+        request = context.wire
         missing = endpoint = None
         try:
-            endpoint, wire.params = self._router.resolve(wire.method, wire.path)
+            endpoint, request.params = self._router.resolve(request.method, request.path)
         except EmulatedError as error:
             missing = error
             missing.clear_traceback()
         if endpoint is None or not endpoint.is_public:
-            wire.principal = self._vendor.authenticate(wire, self._service)
+            request.principal = self._vendor.authenticate(request, self._service)
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
-            await self._look(wire)
-        known = None if wire.documents else self.memo.find(wire)
-        await self._identify(exchange, known)
+            await self._load_documents(request)
+        cached = None if request.documents else self.memo.find(request)
+        await self._set_fingerprint(context, cached)
         if self._emulator.defers_key and endpoint is not None:
-            call = await self._read_unnamed(endpoint, wire) if known is None else known.call
+            call = await self._parse_without_key(endpoint, request) if cached is None else cached.call
             if call is not None:
                 return call
-        await self._emulator.name(wire, exchange.fingerprint)
-        if known is not None:
-            return known.call
+        await self._emulator.name(request, context.fingerprint)
+        if cached is not None:
+            return cached.call
         if missing is not None or endpoint is None:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
-        return await self._parse_checked(endpoint, wire)
+        return await self._parse_checked(endpoint, request)
 
-    async def _look(self, wire: Request) -> None:
-        """Find out what the vendor keeps for the session.
+    async def _load_documents(self, request: Request) -> None:
+        """Load the vendor's documents of the session.
 
-        Far away that is nothing as a rule, and whoever counts the request says if it is not; then it is read again.
+        With a remote store the request is first parsed without them, as most sessions have none; counting the request
+        raises :class:`DocumentsError` if there are some, and the request is parsed again.
         """
-        shelf, keeping = self._vendor.name, self._keeping
-        if self._is_near or wire.session in keeping:
-            wire.unread_collection, wire.documents = "", await self._emulator.state.fetch(wire.session, shelf)
-            if not wire.documents:
-                keeping.discard(wire.session)
+        collection, stateful = self._vendor.name, self._stateful_sessions
+        if self._is_local or request.session in stateful:
+            request.unread_collection = ""
+            request.documents = await self._emulator.state.fetch(request.session, collection)
+            if not request.documents:
+                stateful.discard(request.session)
         else:
-            wire.unread_collection = shelf
+            request.unread_collection = collection
 
-    def begin_again(self, wire: Request) -> None:
-        """There are documents: each request of the session is read with them until it is seen that they are gone."""
-        if len(self._keeping) >= _MOST_KEEPING:
-            self._keeping.clear()
-        self._keeping.add(wire.session)
-        wire.key = UNNAMED
+    def begin_again(self, request: Request) -> None:
+        """Mark the session as having documents and reset the key, so that the request is parsed with them."""
+        if len(self._stateful_sessions) >= _MAX_STATEFUL_SESSIONS:
+            self._stateful_sessions.clear()
+        self._stateful_sessions.add(request.session)
+        request.key = UNNAMED
 
-    async def _read_unnamed(self, endpoint: AnyEndpoint, wire: Request) -> InferenceCall | None:
-        """A call that is read the same way whatever its name; ``None``: only its name tells."""
+    async def _parse_without_key(self, endpoint: AnyEndpoint, request: Request) -> InferenceCall | None:
+        """Return a call whose parsing does not depend on the key; ``None`` if it may."""
         try:
-            parsed = await self._parse_checked(endpoint, wire)
+            parsed = await self._parse_checked(endpoint, request)
         except EmulatedError as error:
             error.clear_traceback()
             return None
         return parsed if isinstance(parsed, InferenceCall) and parsed.repeatable else None
 
-    async def _parse_checked(self, endpoint: AnyEndpoint, wire: Request) -> Parsed:
+    async def _parse_checked(self, endpoint: AnyEndpoint, request: Request) -> Parsed:
         parsed = (
-            self._parse(endpoint, wire)
-            if len(wire.body) <= INLINE_BYTES
-            else await run_in_thread(self._parse, endpoint, wire)
+            self._parse(endpoint, request)
+            if len(request.body) <= INLINE_BYTES
+            else await run_in_thread(self._parse, endpoint, request)
         )
         if isinstance(parsed, InferenceCall):
             self._emulator.bounds.check(parsed.request, parsed.deployment)
         return parsed
 
-    def remember(self, exchange: RequestContext, parsed: Parsed) -> None:
-        """Know a call that was read, and has come before, from now on."""
-        wire = exchange.wire
-        if wire.attempt and isinstance(parsed, InferenceCall) and not wire.documents and self.memo.find(wire) is None:
-            self.memo.remember(wire, exchange.fingerprint, parsed)
+    def remember(self, context: RequestContext, parsed: Parsed) -> None:
+        """Cache a parsed call once an equal request has come before."""
+        request = context.wire
+        is_repeated = bool(request.attempt) and not request.documents
+        if is_repeated and isinstance(parsed, InferenceCall) and self.memo.find(request) is None:
+            self.memo.remember(request, context.fingerprint, parsed)
 
-    async def name(self, exchange: RequestContext) -> None:
-        """Give a request that was refused early the name it would have."""
-        if not exchange.fingerprint:
-            await self._identify(exchange)
-        exchange.wire.unread_collection = ""
-        await self._emulator.name(exchange.wire, exchange.fingerprint)
+    async def name(self, context: RequestContext) -> None:
+        """Assign the key of a request that was refused early."""
+        if not context.fingerprint:
+            await self._set_fingerprint(context)
+        context.wire.unread_collection = ""
+        await self._emulator.name(context.wire, context.fingerprint)
 
-    async def _identify(self, exchange: RequestContext, known: ParsedCall | None = None) -> None:
-        """Find out what makes the request the same as another."""
-        wire = exchange.wire
-        if known is not None:
-            exchange.fingerprint = known.fingerprint
-        elif len(wire.body) <= INLINE_BYTES:
-            exchange.fingerprint = authenticate_principal(self._vendor.name, wire)
+    async def _set_fingerprint(self, context: RequestContext, cached: ParsedCall | None = None) -> None:
+        """Set the fingerprint of the request."""
+        request = context.wire
+        if cached is not None:
+            context.fingerprint = cached.fingerprint
+        elif len(request.body) <= INLINE_BYTES:
+            context.fingerprint = compute_fingerprint(self._vendor.name, request)
         else:
-            exchange.fingerprint = await run_in_thread(authenticate_principal, self._vendor.name, wire)
+            context.fingerprint = await run_in_thread(compute_fingerprint, self._vendor.name, request)
 
     def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
-        """The endpoint and what its pattern caught; ``None``: there is none."""
+        """Return the endpoint and its path parameters; ``None`` if no endpoint matches."""
         try:
             return self._router.resolve(method, path)
         except EmulatedError:
             return None, NOTHING
 
     def limit(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Of a request's headers, those that a parser sees."""
+        """Return the request headers that a parser may read."""
         return limit_headers(headers, self._reads)
 
-    def parse_again(self, wire: Request) -> Parsed:
-        """What a request asks that was read before."""
-        endpoint, _ = self._router.resolve(wire.method, wire.path)
-        return self._parse(endpoint, wire)
+    def parse_again(self, request: Request) -> Parsed:
+        """Parse a recorded request again."""
+        endpoint, _ = self._router.resolve(request.method, request.path)
+        return self._parse(endpoint, request)
 
-    def _parse(self, endpoint: AnyEndpoint, wire: Request) -> Parsed:
-        with wire.limited_to(self._reads):
-            return endpoint.parse(wire, self._service)
+    def _parse(self, endpoint: AnyEndpoint, request: Request) -> Parsed:
+        with request.limited_to(self._reads):
+            return endpoint.parse(request, self._service)
 
 
-def authenticate_principal(vendor: str, wire: Request) -> bytes:
-    """What makes a request the same as another: no header, no session, no key order of its body."""
-    body, written = wire.body, None
-    if 0 < len(body) <= _LONGEST:
+def compute_fingerprint(vendor: str, request: Request) -> bytes:
+    """Return the fingerprint of a request, which leaves out headers, session and the order of JSON keys."""
+    body, written = request.body, None
+    if 0 < len(body) <= _MAX_CANONICAL_BODY:
         try:
-            body = canonical_json(wire.json())
-            written = _write_json(body)
+            body = canonical_json(request.json())
+            written = _encode_ascii(body)
         except (ValueError, RecursionError):
             pass
     elif body:
         body = blake2b(body).digest()
-    query = "&".join(sorted([f"{k}={v}" for k, v in wire.query.items()])) if wire.query else ""
-    before, after = _write_around(vendor, wire.method, wire.path, query, wire.principal)
+    query = "&".join(sorted([f"{k}={v}" for k, v in request.query.items()])) if request.query else ""
+    before, after = _encode_surroundings(vendor, request.method, request.path, query, request.principal)
     return derive_key_from_bytes(b"%b%b%b" % (before, written or ascii(body).encode(), after))
 
 
-def _write_json(body: bytes) -> bytes | None:
-    """``ascii`` of compact JSON, at a quarter of its cost, if all its characters are such as ``ascii`` lets stand."""
+def _encode_ascii(body: bytes) -> bytes | None:
+    """Return ``ascii`` of compact JSON in a quarter of its time; ``None`` if a character needs an escape."""
     if not body.isascii() or b"\x7f" in body:
         return None
     return b"b'%b'" % body.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
 
 
 @lru(1024)
-def _write_around(vendor: str, method: str, path: str, query: str, principal: str) -> tuple[bytes, bytes]:
-    """What stands before and after the body in what is derived from."""
+def _encode_surroundings(vendor: str, method: str, path: str, query: str, principal: str) -> tuple[bytes, bytes]:
+    """Return the parts of the fingerprint's input before and after the body."""
     before, after = ascii((vendor, method, path, query)), ascii((principal,))
     return f"{before[:-1]}, ".encode(), f", {after[1:-2]})".encode()
 
 
 async def read_body(http: web.BaseRequest, limit: int) -> bytes:
-    """The request body; past ``limit`` bytes the rest is left unread.
+    """Return the request body; beyond ``limit`` bytes the rest is left unread.
 
     Raises:
         EmulatedError: ``PAYLOAD_TOO_LARGE``.
@@ -248,14 +251,14 @@ async def read_body(http: web.BaseRequest, limit: int) -> bytes:
         raise too_large(limit)
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    held = BytesIO()  # it gives away what it holds; to join the parts would take twice the room
+    buffer = BytesIO()  # `getvalue` shares its buffer; joining parts would need twice the memory
     while chunk := await content.readany():
-        if held.tell() + len(chunk) > limit:
+        if buffer.tell() + len(chunk) > limit:
             raise too_large(limit)
-        held.write(chunk)
-    return held.getvalue()
+        buffer.write(chunk)
+    return buffer.getvalue()
 
 
 def too_large(limit: int) -> EmulatedError:
-    """The refusal of a body of more than so many bytes."""
+    """Return the error for a body of more than ``limit`` bytes."""
     return EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})

@@ -1,4 +1,4 @@
-"""Deciding the answer to a call: match, generate, pace. Sends nothing and waits for nothing."""
+"""Plan the response to a call: match rules, admit the call, generate content, schedule the tokens."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -28,16 +28,17 @@ from emulator.scenario.models import ReplyOutcome, Scenario
 
 UNMATCHED = Match()
 LONG_PROMPT = 65_536
-"""Tokens; to look at more takes some milliseconds."""
+"""Maximum prompt, in tokens, that is planned on the event loop; more takes milliseconds."""
 
 
 class Emulator:
-    """One scenario at work: what all vendors share while they answer.
+    """Active scenario as the request handlers of all vendors share it.
 
-    ``has_no_rules``: no call has a rule to meet, or anything to wait for but its own latency; ``immediate``: not even that.
-    ``defers_key``: nothing asks for the attempt of a call before it is charged, and the state is far: one question
-    finds out both.
-    ``name_answer``: gives the key of an answer, from the request's identity and attempt.
+    ``has_no_rules``: calls meet no rule, quota or slot and wait for their own latency only.
+    ``immediate``: calls have no latency either.
+    ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store
+    command counts the attempt and charges the quotas.
+    ``name_answer``: returns the response key for a fingerprint and an attempt.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Emulator:
         self.seed = seed
         self.name_answer = prepare_key(seed, "answer", ..., ...)
         self.started = clock.now() if started is None else started
-        self._drafts = ContentCache()
+        self._contents = ContentCache()
         self._latency = latency
         self.immediate = latency.immediate
         self.rules = scenario.rules
@@ -64,81 +65,81 @@ class Emulator:
         self.bounds = scenario.bounds
         self.strict = scenario.strict
         self.quotas = list_quotas(scenario.limits)
-        self._gate = AdmissionController(compile_limits(scenario.limits), state)
-        self._bounded = is_bounded(scenario, latency)
+        self._admission = AdmissionController(compile_limits(scenario.limits), state)
+        self._is_bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
-        self.has_no_rules = not (ruled or self._bounded)
-        self.defers_key = self._bounded and not ruled and not isinstance(state, LocalState)
+        self.has_no_rules = not (ruled or self._is_bounded)
+        self.defers_key = self._is_bounded and not ruled and not isinstance(state, LocalState)
         self._matcher: RuleMatcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
 
-    async def name(self, request: Request, identity: bytes) -> None:
-        """Count a request's attempts, and give it the key of its answer.
+    async def name(self, request: Request, fingerprint: bytes) -> None:
+        """Count a request's attempts and assign its response key.
 
         Raises:
-            DocumentsError: it was read without documents, and there are some.
+            DocumentsError: the request was parsed without documents, and the session has some.
         """
         try:
-            request.attempt = await self.state.count(request.session, ATTEMPTS, identity, request.unread_collection)
-        finally:  # a request that is refused for want of the store has a name all the same
-            request.key = self.name_answer(identity, request.attempt)
+            request.attempt = await self.state.count(request.session, ATTEMPTS, fingerprint, request.unread_collection)
+        finally:  # a request refused because the store is unreachable has a key, too
+            request.key = self.name_answer(fingerprint, request.attempt)
 
     async def match(
-        self, vendor: str, wire: Request, parsed: Parsed, identity: bytes, attempt: int, now: float
+        self, vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float
     ) -> Match:
-        """Which rule takes a request admitted at ``now``, and with what outcome; asked where there are rules."""
-        facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
-        return await self._matcher.match(facts, self.state)
+        """Return the rule that matches a request admitted at ``now``, with its outcome."""
+        attributes = read_attributes(vendor, request, parsed, fingerprint, attempt, now - self.started)
+        return await self._matcher.match(attributes, self.state)
 
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
-        """Servers that have only so many slots: how many calls run on each, and how many wait."""
-        return self._gate.busy
+        """Return the servers with limited slots, each with its number of running and waiting calls."""
+        return self._admission.busy
 
     def gate_for(self, call: InferenceCall) -> AdmissionController | None:
-        """What may hold a call back, if anything may."""
-        return self._gate if self._bounded or call.quotas else None
+        """Return the admission controller if a quota or slot may delay or refuse the call."""
+        return self._admission if self._is_bounded or call.quotas else None
 
-    def explain(self, facts: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
-        """What each rule said to a request, up to the one that took it; counts nothing."""
-        return tuple(map(self.tokens.cut_verdict, self._matcher.explain(facts, match)))
+    def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
+        """Return the result of each rule up to the one that matched; counts nothing."""
+        return tuple(map(self.tokens.cut_verdict, self._matcher.explain(attributes, match)))
 
     async def admit(
         self,
         call: InferenceCall,
         match: Match,
         request: Request,
-        identity: bytes,
+        fingerprint: bytes,
         now: float,
-        gate: AdmissionController,
+        control: AdmissionController,
     ) -> tuple[Plan, Ticket]:
-        """The answer to a call, decided once its quotas are charged and there is a slot for it; it is named then.
+        """Admit a call, assign its key, and return its plan and ticket.
 
         Raises:
-            EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
+            EmulatedError: as :meth:`decide`; or a quota is exhausted or the server is full. Nothing is charged then.
             DocumentsError: as :meth:`name`.
         """
-        latency, at = self._latency_of(match), self.clock.now() - self.started
+        latency, since_start = self._latency_of(match), self.clock.now() - self.started
         if request.has_key:
-            admission = await gate.reserve(call, request, at)
+            admission = await control.reserve(call, request, since_start)
         else:
             try:
-                admission = await gate.reserve(call, request, at, identity)
+                admission = await control.reserve(call, request, since_start, fingerprint)
                 request.attempt = admission.attempt
             finally:
-                request.key = self.name_answer(identity, request.attempt)
-        await gate.acquire(admission, call, at, latency.load)
+                request.key = self.name_answer(fingerprint, request.attempt)
+        await control.acquire(admission, call, since_start, latency.load)
         try:
             plan = await self.plan(call, match, request.key, now, admission.slot)
-            await gate.set_expected_end(admission, now - self.started + plan.due)
+            await control.set_expected_end(admission, now - self.started + plan.due)
         except BaseException:
-            await gate.release(admission, None, self.clock.now() - self.started)
+            await control.release(admission, None, self.clock.now() - self.started)
             raise
         return replace(plan, quota=admission.balances), admission
 
     async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
-        """A call that was let in is over, with so many tokens sent; ``None``: it was refused after all."""
-        await self._gate.release(admission, output_tokens, now - self.started)
+        """Release an admitted call with the output tokens sent; ``None``: the call was refused after its admission."""
+        await self._admission.release(admission, output_tokens, now - self.started)
 
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
@@ -152,7 +153,7 @@ class Emulator:
         slot: Slot | None = None,
         repeated: bytes | None = None,
     ) -> Plan:
-        """As :meth:`decide`, beside the event loop if it takes long."""
+        """Return the plan as :meth:`decide` does, in the worker thread if planning takes long."""
         reply = match.outcome.reply
         vector = 0 if reply is None else len(reply.embedding or ())
         self.bounds.check_vectors(call.request, vector)
@@ -176,82 +177,84 @@ class Emulator:
         slot: Slot | None = None,
         repeated: bytes | None = None,
     ) -> Plan:
-        """The answer to a call.
+        """Return the plan of a call.
 
         Args:
-            key: names the answer.
-            now: when the call came.
-            slot: where it runs, if slots are few.
-            repeated: identity of a call that came before, and whose draft is worth keeping.
+            key: of the response.
+            now: when the call was admitted, Unix seconds.
+            slot: of the server, if its slots are limited.
+            repeated: fingerprint of a repeated call, whose content is cached.
 
         Raises:
-            EmulatedError: a rule refuses the call, or nothing satisfies the schema it asks for.
+            EmulatedError: a rule refuses the call, or no JSON satisfies the requested schema.
         """
         outcome = match.outcome
         if outcome.error is not None:
             raise outcome.error.to_error()
         reply = None if outcome.reply is None else fix_reply(outcome.reply)
-        draft = self._write(call, reply) if reply or repeated is None else self._recall(call, repeated)
+        content = self._generate(call, reply) if reply or repeated is None else self._find_content(call, repeated)
         waited = call.delay + (0.0 if slot is None else max(0.0, slot.since - (now - self.started)))
         if not waited and (self.immediate if outcome.latency is None else self._latency_of(match).immediate):
-            return Plan(key, now, draft.choices, draft.vectors, draft.prompts, draft.usage)
-        return pace(draft, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)
+            return Plan(key, now, content.choices, content.vectors, content.prompts, content.usage)
+        return pace(content, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)
 
-    def _recall(self, call: InferenceCall, identity: bytes) -> Content:
-        """The draft of a call that came before."""
-        draft = self._drafts.find(identity)
-        if draft is None:
-            draft = self._write(call, None)
-            self._drafts.keep(identity, draft)
-        return draft
+    def _find_content(self, call: InferenceCall, fingerprint: bytes) -> Content:
+        """Return the cached content of a repeated call; generate it the first time."""
+        content = self._contents.find(fingerprint)
+        if content is None:
+            content = self._generate(call, None)
+            self._contents.keep(fingerprint, content)
+        return content
 
-    def _write(self, call: InferenceCall, reply: FixedReply | None) -> Content:
+    def _generate(self, call: InferenceCall, reply: FixedReply | None) -> Content:
         deployment = call.deployment
         try:
             return generate(
                 call.request, deployment, tokenizer_for(deployment.tokenizer), self.seed, call.prompt_tokens, reply
             )
         except Unsatisfiable as error:
-            plain = isinstance(call.request, ChatRequest) and call.request.format == "text"
-            param = "tools" if plain else "response_format"
+            is_text = isinstance(call.request, ChatRequest) and call.request.format == "text"
+            param = "tools" if is_text else "response_format"
             text = f"No JSON satisfies the schema: {error}"
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
 
 
-def read_facts(
-    vendor: str, wire: Request, parsed: Parsed, identity: bytes, attempt: int, since_start: float
+def read_attributes(
+    vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, since_start: float
 ) -> RequestAttributes:
-    """A request as the rules see it; a catalogue or health route has no ask."""
+    """Return the attributes of a request that rules match on; ``call`` attributes are empty for other routes."""
     call = parsed if isinstance(parsed, InferenceCall) else None
     return RequestAttributes(
         vendor=vendor,
-        endpoint=wire.path,
+        endpoint=request.path,
         deployment=call.deployment.name if call else "",
         task=call.deployment.task if call else "",
-        principal=wire.principal,
-        session=wire.session,
+        principal=request.principal,
+        session=request.session,
         stream=call is not None and call.stream,
         ask=call.request if call else None,
         prompt_tokens=sum(call.prompt_tokens) if call else 0,
-        body_bytes=len(wire.body),
-        headers=wire.headers,
-        query=wire.query,
-        body=wire.json,
-        fingerprint=identity,
+        body_bytes=len(request.body),
+        headers=request.headers,
+        query=request.query,
+        body=request.json,
+        fingerprint=fingerprint,
         attempt=attempt,
         since_start=since_start,
     )
 
 
 def fix_reply(reply: ReplyOutcome) -> FixedReply:
-    """A scenario's reply in the engine's words."""
+    """Convert a scenario's reply into the generator's model."""
     text = dump_text(reply.json_) if reply.has_json else reply.text
     return FixedReply(
         text=text,
         pieces=tuple(reply.chunks or ()),
         refusal=reply.refusal,
         reasoning=reply.reasoning,
-        tool_calls=tuple((call.name, _arguments(call.arguments), call.id or "") for call in reply.tool_calls or ()),
+        tool_calls=tuple(
+            (call.name, _format_arguments(call.arguments), call.id or "") for call in reply.tool_calls or ()
+        ),
         embedding=None if reply.embedding is None else tuple(reply.embedding),
         finish_reason=reply.finish_reason,
         usage={} if reply.usage is None else reply.usage.model_dump(exclude_none=True),
@@ -259,22 +262,27 @@ def fix_reply(reply: ReplyOutcome) -> FixedReply:
     )
 
 
-def _arguments(value: JSON) -> str:
+def _format_arguments(value: JSON) -> str:
     return value if isinstance(value, str) else dump_text(value)
 
 
 def is_bounded(scenario: Scenario, latency: Latency) -> bool:
-    """Some call may have to wait for others, or be refused for their sake."""
+    """Return whether calls may wait for others or be refused because of others."""
     steps = [step for rule in scenario.rules for step in (rule, *(rule.sequence or ()))]
     return bool(scenario.limits or latency.load or any(step.latency and step.latency.load for step in steps))
 
 
-def pace(draft: Content, latency: Latency, key: bytes, now: float, running: int = 1, waited: float = 0.0) -> Plan:
-    """Say when each token of a draft is due, for a call that waited before it ran beside others."""
-    prompt_tokens = draft.usage.prompt_tokens
+def pace(content: Content, latency: Latency, key: bytes, now: float, running: int = 1, waited: float = 0.0) -> Plan:
+    """Return the plan with the due time of each token.
+
+    Args:
+        running: calls that run on the same server.
+        waited: seconds before the call began to run.
+    """
+    prompt_tokens = content.usage.prompt_tokens
     choices = []
     due = 0.0
-    for number, choice in enumerate(draft.choices):
+    for number, choice in enumerate(content.choices):
         times = latency.pace(choice.count, prompt_tokens, derive_key(key, "latency", number), running)
         if waited:
             times = tuple([time + waited for time in times])
@@ -287,8 +295,8 @@ def pace(draft: Content, latency: Latency, key: bytes, now: float, running: int 
         key=key,
         created=now,
         choices=tuple(choices),
-        vectors=draft.vectors,
-        prompts=draft.prompts,
-        usage=draft.usage,
+        vectors=content.vectors,
+        prompts=content.prompts,
+        usage=content.usage,
         due=due,
     )

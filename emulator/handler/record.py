@@ -1,4 +1,4 @@
-"""What became of a request: settled with its limits, entered in journal and metrics."""
+"""Finish a request: settle its quotas, write its call record, update metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from emulator.core.http import Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.handler.call_record import CallRecord
 from emulator.handler.context import RequestContext
-from emulator.handler.explain import Explainer, judge
+from emulator.handler.explain import Explainer, explain_rules
 from emulator.handler.planning import Emulator
 from emulator.http.compact_record import CompactRecord
 from emulator.journal.journal import Journal
@@ -18,7 +18,7 @@ from emulator.ratelimit import Ticket
 
 
 class CallRecorder:
-    """Records the answers of one vendor."""
+    """Records the calls of one vendor in journal and metrics."""
 
     def __init__(
         self,
@@ -38,114 +38,114 @@ class CallRecorder:
         self.explainer = explainer
         self._settings = emulator.journal
 
-    def enter(self, slip: CompactRecord) -> None:
-        """Enter a call of the short road in journal and metrics."""
-        self.journal.add_attempt(slip, self._settings.entries)
-        self._metrics.add(slip)
+    def enter(self, record: CompactRecord) -> None:
+        """Add a call of the fast path to journal and metrics."""
+        self.journal.add_attempt(record, self._settings.entries)
+        self._metrics.add(record)
         if self._scale:
-            self._timing.add_at_once(slip.duration / self._scale)
+            self._timing.add_at_once(record.duration / self._scale)
 
-    async def settle(self, exchange: RequestContext, admission: Ticket) -> None:
-        """Charge what was sent, and give up the slot when the answer was over, however late that is noticed."""
-        now, sent = self._emulator.clock.now(), exchange.sent
-        tokens = None if exchange.plan is None else exchange.sent_tokens
-        over = min(now, exchange.started + sent.reached) if sent.whole else now
-        await self._emulator.release(admission, tokens, over)
+    async def settle(self, context: RequestContext, admission: Ticket) -> None:
+        """Charge the tokens sent and release the slot, as of the time the response ended."""
+        now, sent = self._emulator.clock.now(), context.sent
+        tokens = None if context.plan is None else context.sent_tokens
+        ended = min(now, context.started + sent.reached) if sent.whole else now
+        await self._emulator.release(admission, tokens, ended)
 
-    def record(self, exchange: RequestContext) -> None:
-        """Enter a request in journal and metrics; all is known of it, and the last byte is still to be sent."""
-        if exchange.trace is not None:
+    def record(self, context: RequestContext) -> None:
+        """Add a call to journal and metrics, just before its last byte is written."""
+        if context.record is not None:
             return
-        exchange.trace = trace = self._trace(exchange)
-        if isinstance(exchange.answer, FaultableResponse):
-            trace.raw, trace.strikes = exchange.answer.body, exchange.strikes
-        wire, journal = exchange.wire, self.journal
-        if exchange.epoch == journal.epoch(wire.session):
-            if exchange.fingerprint:
-                followed = journal.follow(wire.session, exchange.fingerprint, wire.key.hex())
-                trace.attempts, trace.retry_of = followed
-                trace.number = trace.attempts.count
-            if trace.asked and self._emulator.reads_secrets:  # what its rules look at is gone afterwards
-                trace.verdicts = judge(self._emulator, self._vendor, exchange)
-            trace.cut()
-            journal.add(trace, self._settings.entries)
+        context.record = record = self._build_record(context)
+        if isinstance(context.answer, FaultableResponse):
+            record.raw, record.strikes = context.answer.body, context.strikes
+        request, journal = context.wire, self.journal
+        if context.epoch == journal.epoch(request.session):
+            if context.fingerprint:
+                followed = journal.follow(request.session, context.fingerprint, request.key.hex())
+                record.attempts, record.retry_of = followed
+                record.number = record.attempts.count
+            if record.asked and self._emulator.reads_secrets:  # the credentials that rules match on are redacted next
+                record.verdicts = explain_rules(self._emulator, self._vendor, context)
+            record.cut()
+            journal.add(record, self._settings.entries)
         else:
-            trace.drop_payload()
-        self._metrics.add(trace)
-        if self._scale and exchange.plan is not None and exchange.sent.whole and not exchange.faults:
-            self._timing.add(trace, self._scale)
+            record.drop_payload()
+        self._metrics.add(record)
+        if self._scale and context.plan is not None and context.sent.whole and not context.faults:
+            self._timing.add(record, self._scale)
 
-    def close(self, exchange: RequestContext, *, left: bool) -> CallRecord:
-        """Say how an exchange ended in truth, once it is over; ``left``: the client did not wait for the answer."""
-        self.record(exchange)
-        trace, sent = exchange.trace, exchange.sent
-        assert trace is not None
-        trace.over = True
+    def close(self, context: RequestContext, *, left: bool) -> CallRecord:
+        """Finalise the record when the connection is done; ``left``: the client disconnected early."""
+        self.record(context)
+        record, sent = context.record, context.sent
+        assert record is not None
+        record.over = True
         if sent.whole and not left:
-            return trace
-        trace.left = left or not exchange.is_cut
-        trace.sent_tokens = exchange.sent_tokens
-        trace.ended = self._emulator.clock.now()
-        entry = trace.load()
+            return record
+        record.left = left or not context.is_cut
+        record.sent_tokens = context.sent_tokens
+        record.ended = self._emulator.clock.now()
+        entry = record.load()
         entry.whole = False
-        entry.client_left = trace.left
+        entry.client_left = record.left
         entry.status = sent.status
-        entry.sent_tokens = trace.sent_tokens
-        entry.duration = trace.duration
+        entry.sent_tokens = record.sent_tokens
+        entry.duration = record.duration
         if entry.seq:
             self.journal.amend(entry)
-        return trace
+        return record
 
-    def _trace(self, exchange: RequestContext) -> CallRecord:
-        wire, sent, call, plan, answer = exchange.wire, exchange.sent, exchange.call, exchange.plan, exchange.answer
-        deployment, served = exchange.asked if call is None else (call.deployment.name, call.served)
+    def _build_record(self, context: RequestContext) -> CallRecord:
+        request, sent, call, plan, response = context.wire, context.sent, context.call, context.plan, context.answer
+        deployment, served = context.asked if call is None else (call.deployment.name, call.served)
         usage = choice = planned_end = None
         if plan is not None:
-            usage, planned_end = plan.usage, _plan_end(plan)
+            usage, planned_end = plan.usage, _find_planned_end(plan)
             choice = plan.choices[0] if plan.choices else None
         whole = usage is not None and sent.whole and sent.tokens is None
-        return CallRecord(  # in the order of its fields: naming so many costs more than all else here
+        return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
             self.explainer,
             self._vendor,
-            wire,
-            exchange.started,
+            request,
+            context.started,
             self._emulator.clock.now(),
-            exchange.start_seq,
-            exchange.fingerprint,
-            exchange.attempt,
+            context.start_seq,
+            context.fingerprint,
+            context.attempt,
             sent,
-            usage.completion_tokens if usage is not None and whole else exchange.sent_tokens,
-            len(wire.body),
+            usage.completion_tokens if usage is not None and whole else context.sent_tokens,
+            len(request.body),
             deployment,
             served,
             None if call is None else call.deployment.task,
             call is not None and call.stream,
-            exchange.match,
-            bool(self._emulator.rules) and exchange.match is not None,
-            exchange.error,
-            exchange.hint and self._emulator.tokens.cut(exchange.hint),
-            exchange.limits,
+            context.match,
+            bool(self._emulator.rules) and context.match is not None,
+            context.error,
+            context.hint and self._emulator.tokens.cut(context.hint),
+            context.limits,
             usage,
-            exchange.planned_ttft,
+            context.planned_ttft,
             planned_end,
             None if choice is None else choice.finish_reason,
             choice,
-            () if answer is None else answer.headers,
-            exchange.extra,
-            _body_of(answer),
+            () if response is None else response.headers,
+            context.extra,
+            _body_of(response),
             self._settings.bodies,
         )
 
 
-def _body_of(answer: Response | StreamingResponse | FaultableResponse | None) -> bytes | None:
-    """What an answer in one piece says."""
-    if isinstance(answer, Response) or (isinstance(answer, FaultableResponse) and not answer.streamed):
-        return answer.body
+def _body_of(response: Response | StreamingResponse | FaultableResponse | None) -> bytes | None:
+    """Return the body of a response in one piece."""
+    if isinstance(response, Response) or (isinstance(response, FaultableResponse) and not response.streamed):
+        return response.body
     return None
 
 
-def _plan_end(plan: Plan) -> float:
-    """Seconds after admission at which the last token is due."""
+def _find_planned_end(plan: Plan) -> float:
+    """Return the planned seconds from admission to the last token."""
     choices = plan.choices
     if len(choices) == 1 and len(choices[0].due):
         return float(choices[0].due[-1])

@@ -1,1 +1,1 @@
-"""HTTP: the only part, with the control plane, that knows the web framework."""
+"""HTTP server on aiohttp: connections, request heads, response writing, timeouts, TLS and session routing."""

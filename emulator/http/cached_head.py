@@ -1,4 +1,4 @@
-"""Heads of requests that have come before, and what was found out about each."""
+"""Cached request head of the fast path, and the protocols of its connection and handler."""
 
 from __future__ import annotations
 
@@ -15,61 +15,61 @@ from emulator.core.vendor import AnyEndpoint
 from emulator.handler.call_record import read_traceparent, size_of
 
 Name = tuple[str, str, bytes, bytes]
-"""A head: whose port it came to, vendor and session, and its bytes before and after the length of the body."""
+"""Identity of a head: vendor and session of its port, and its bytes before and after the body length."""
 
 
 END = b"\r\n\r\n"  # of a head
-MOST_DIGITS = 9  # of the length of a body
+MAX_DIGITS = 9  # of Content-Length
 
 Written = tuple[bytes, bool]
-"""An answer as it is written, and whether the connection goes on."""
+"""Bytes of a response, and whether the connection stays open."""
 
 
 class Connection(Protocol):
-    """The connection that an answer goes out on."""
+    """Connection that a delayed response is written to."""
 
     transport: asyncio.Transport | None
 
     @property
     def writing_paused(self) -> bool:
-        """The client reads too slowly."""
+        """Return whether the transport has paused writing to a slow reader."""
 
     def end_flow(self, *, whole: bool) -> None:
-        """The answer is over; unless it is whole, so is the connection."""
+        """End the response; an incomplete one closes the connection."""
 
 
 class DelayedWriter(Protocol):
-    """An answer that takes its time."""
+    """Response that is written over time."""
 
-    def begin(self, carrier: Connection, transport: asyncio.Transport) -> None:
-        """Write what is due, and the rest when it is."""
+    def begin(self, connection: Connection, transport: asyncio.Transport) -> None:
+        """Write what is due now, and the rest when it is due."""
 
     def resume(self) -> None:
-        """The client has read what was sent."""
+        """Continue after the client has read its backlog."""
 
     def disconnect(self) -> None:
-        """The client has left."""
+        """Stop writing: the client disconnected."""
 
 
 class FastAnswers(Protocol):
-    """Whoever answers on the short road."""
+    """Handler of the requests with a cached head."""
 
     vendor: str
 
     def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
-        """The answer; ``None``: it takes the long road.
+        """Return the response; ``None`` if the general request handler must handle the request.
 
         Raises:
-            EmulatedError: the call is refused; nothing has happened.
+            EmulatedError: the call is refused; there are no side effects.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Address:
-    """Where the calls of a head went, for whoever remembers one that is over.
+    """Address of the calls of a head; it outlives the scenario in their records.
 
     Fields:
-        traceparent: what the client says of its trace.
+        traceparent: the client's header.
     """
 
     vendor: str
@@ -80,18 +80,18 @@ class Address:
 
 @dataclass(slots=True, eq=False)
 class CachedHead:
-    """A head that has come before.
+    """Request head seen before, with everything derived from it.
 
     Fields:
-        server, active: the scenarios under which it came, the server's and its session's.
-        answers: who answers.
-        headers: without the session; ``seen``: of them what a parser sees.
-        is_stateful: the vendor may keep documents that have a say.
-        place: as :class:`emulator.handler.parse.ParseCache` has it.
-        misses: calls in a row that the short road was not for.
-        remaining: its bytes after the length of the body.
+        server, active: the server's and the session's active scenario when the head was cached.
+        answers: handler of its requests.
+        headers: without the session; ``seen``: those that a parser may read.
+        is_stateful: the vendor may store documents that change the response.
+        place: cache key in :class:`emulator.handler.parse.ParseCache`.
+        misses: consecutive requests that the fast path did not handle.
+        remaining: bytes after the body length.
         size: bytes of headers and query as the journal counts them.
-        address: what of it outlives the scenarios.
+        address: the part that records keep.
     """
 
     name: Name
@@ -113,21 +113,21 @@ class CachedHead:
     remaining: bytes = field(init=False)
     size: int = field(init=False)
     address: Address = field(init=False)
-    _kept: Mapping[str, str] = field(init=False)
+    _redacted: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.remaining = self.name[3] + END
         whole = Request("POST", self.path, headers=self.headers)
         redact_request(whole)
-        self._kept = whole.headers
+        self._redacted = whole.headers
         self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
         self.address = Address(self.answers.vendor, self.path, self.session, read_traceparent(self.headers))
 
     def measure(self, data: bytes) -> tuple[int, int] | None:
-        """Where the body of a request with this head begins and ends; ``None``: it has another head."""
+        """Return start and end of the body in ``data``; ``None`` if the head differs."""
         before, rest = self.name[2], self.remaining
         start = len(before)
-        stop = data.find(b"\r", start, start + MOST_DIGITS + 1)
+        stop = data.find(b"\r", start, start + MAX_DIGITS + 1)
         digits = data[start:stop]
         if stop < 0 or not (digits.isdigit() and data.startswith(before) and data.startswith(rest, stop)):
             return None
@@ -135,12 +135,14 @@ class CachedHead:
         return begin, begin + int(digits)
 
     def open(self, body: bytes) -> Request:
-        """A request with this head."""
-        wire = Request("POST", self.path, self.query, self.headers, body, self.params, self.base_url, "", self.session)
-        wire.key_suffix = self.key_suffix
-        return wire
+        """Build a request with this head."""
+        request = Request(
+            "POST", self.path, self.query, self.headers, body, self.params, self.base_url, "", self.session
+        )
+        request.key_suffix = self.key_suffix
+        return request
 
-    def close(self, wire: Request) -> None:
-        """Leave of a request's headers what may be kept, and what is its own: the head is that of another."""
-        wire.headers = CIMultiDict(self._kept)
-        wire.headers["Content-Length"] = str(len(wire.body))
+    def close(self, request: Request) -> None:
+        """Replace the request's headers, which it shares with this head, with a redacted copy for the journal."""
+        request.headers = CIMultiDict(self._redacted)
+        request.headers["Content-Length"] = str(len(request.body))

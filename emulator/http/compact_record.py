@@ -1,6 +1,6 @@
-"""What a call of the short road leaves behind: what it asked, and the figures of its answer.
+"""Compact call record of the fast path: the request and the figures of its response.
 
-The answer itself is made once more should somebody read it: the same request gets the same words.
+The response itself is replayed when its payload is read: equal requests get equal responses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from emulator.journal.record import Attempts, Explainer, JournalEntry, MatchEvid
 
 @dataclass(slots=True, eq=False)
 class ReplayedResponse:
-    """An answer that was made once more, and the request, its credentials cut."""
+    """Replayed response and its request, with credentials redacted."""
 
     request: Request
     headers: Headers
@@ -28,7 +28,7 @@ class ReplayedResponse:
 
 
 class Replayer(Protocol):
-    """Whoever answers a vendor's calls on the short road; ``most``: bytes that are kept of each body."""
+    """Replays responses of a vendor's fast path; ``most``: bytes kept of each body."""
 
     vendor: str
     most: int
@@ -36,22 +36,22 @@ class Replayer(Protocol):
     @property
     def explainer(self) -> Explainer: ...
 
-    def replay(self, slip: CompactRecord) -> ReplayedResponse:
-        """The answer to a call once more."""
+    def replay(self, record: CompactRecord) -> ReplayedResponse:
+        """Return the response of a recorded call."""
 
 
 @dataclass(slots=True, eq=False)
 class CompactRecord:
-    """One call as the journal has it; :class:`JournalEntry` says what its figures mean.
+    """Record of one call of the fast path; :class:`JournalEntry` documents the figures.
 
     Fields:
-        teller, head: whoever answered it and what it answered, as long as that is kept: both hold on to a scenario.
+        replayer, head: dropped with the payload, as both reference a scenario.
         asked: the deployment.
         ended: Unix seconds.
         body: of the request.
-        bytes_out: of the answer's body.
-        events: of a stream; 0: it is none.
-        size: bytes that count against what is kept in all; 0: bodies are not kept.
+        bytes_out: of the response body.
+        events: of a stream; 0: the response is no stream.
+        size: bytes that count against the journal's maximum; 0: bodies are not kept.
     """
 
     replayer: Replayer | None
@@ -115,7 +115,7 @@ class CompactRecord:
 
     @property
     def rule(self) -> None:
-        """No rule has a say."""
+        """Return ``None``: the fast path handles no calls that rules may match."""
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -155,43 +155,43 @@ class CompactRecord:
 
     @property
     def lateness(self) -> Sequence[float]:
-        """Of a stream, which goes out in one write that was due at once."""
+        """Return the delay of a stream's only write, which was due at once."""
         return [self.duration] if self.events else ()
 
     @property
     def ttft(self) -> float:
-        """It begins as it ends: in one write."""
+        """Return the seconds to the first byte; the response is one write."""
         return self.ended - self.started
 
-    def join(self, attempts: Attempts, before: str | None) -> None:
-        """It is one more of these attempts, after the one with that id."""
-        self.attempts, self.number, self.retry_of = attempts, attempts.count, before
+    def join(self, attempts: Attempts, earlier: str | None) -> None:
+        """Link this record to the earlier identical requests; ``earlier``: id of the latest."""
+        self.attempts, self.number, self.retry_of = attempts, attempts.count, earlier
 
     def drop_payload(self) -> None:
-        """Keep no more than the figures."""
+        """Drop the request body and the references to replay the response."""
         self.body, self.size = b"", 0
         self.replayer = self.head = None
         if self.entry is not None:
             self.entry.drop_payload()
 
     def load(self) -> JournalEntry:
-        """The entry, made when it is first asked for."""
+        """Return the journal entry, built on the first call."""
         if self.entry is None:
             self.entry = self.without_payload()
             if self.size:
-                self.entry.keep = self._keep
+                self.entry.keep = self._build_payload
         return self.entry
 
     def without_payload(self) -> JournalEntry:
-        """Its figures; the answer is not made once more."""
+        """Return the journal entry without payload; the response is not replayed."""
         if self.entry is not None:
             return self.entry
-        entry = self._make()
+        entry = self._build_entry()
         if self.size:
             entry.evidence = MatchEvidence(self.explainer, None, self.fingerprint, self.attempt)
         return entry
 
-    def _make(self) -> JournalEntry:
+    def _build_entry(self) -> JournalEntry:
         return JournalEntry(
             id=self.id,
             time=self.started,
@@ -226,12 +226,14 @@ class CompactRecord:
             bytes_out=self.bytes_out,
         )
 
-    def _keep(self) -> Payload:
+    def _build_payload(self) -> Payload:
         assert self.replayer is not None
-        said = self.replayer.replay(self)
+        response = self.replayer.replay(self)
         tokens = self.replayer.explainer.tokens
-        kept = redact_payload(said.request, said.headers, said.body, said.choice, self.replayer.most, tokens)
+        payload = redact_payload(
+            response.request, response.headers, response.body, response.choice, self.replayer.most, tokens
+        )
         if self.events:
-            kept.writes = thin_out((0.0,), self.lateness)
-        kept.size = self.size
-        return kept
+            payload.writes = thin_out((0.0,), self.lateness)
+        payload.size = self.size
+        return payload

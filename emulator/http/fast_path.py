@@ -17,33 +17,33 @@ from emulator.core.storage import ATTEMPTS, LocalState
 from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
 from emulator.handler.call_record import AROUND, TOKEN
 from emulator.handler.context import RequestContext
-from emulator.handler.parse import ParseCache, authenticate_principal
+from emulator.handler.parse import ParseCache, compute_fingerprint
 from emulator.handler.planning import LONG_PROMPT, UNMATCHED, Emulator
 from emulator.handler.record import CallRecorder
 from emulator.http.cached_head import CachedHead, Connection, DelayedWriter, Written
 from emulator.http.compact_record import CompactRecord, ReplayedResponse
 from emulator.http.response_head import LAST_CHUNK, check_headers, chunk, encode_head, frame, identify_response
-from emulator.http.stream_writer import Sent, StreamState, StreamWriter, Tell
+from emulator.http.stream_writer import OnDone, Sent, StreamState, StreamWriter
 from emulator.observability.vendor_metrics import VendorMetrics
 
 log = logging.getLogger("emulator")
 
 
-class Writer(Protocol):
-    """What is written of an answer, and when."""
+class BodyWriter(Protocol):
+    """Writer of a response body over time."""
 
-    def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
-        """Write what is due, now and whenever more is."""
+    def go(self, transport: asyncio.WriteTransport | None, on_done: OnDone) -> None:
+        """Write what is due now, and the rest when it is due."""
 
     def cancel(self) -> None:
-        """Write no more."""
+        """Stop writing."""
 
 
-class DelayedResponse:
-    """Writes an answer in one piece ``due`` seconds after admission.
+class WholeResponseWriter:
+    """Writer of a whole response ``due`` seconds after admission.
 
-    ``word``: the whole of it, when it is sent at a time; ``size``: of its body.
-    ``before_end`` is called when all is known of the answer and it is still to be written.
+    ``encode``: returns the whole response for the time it is sent at; ``size``: bytes of its body.
+    ``before_end`` is called when the response is complete, just before the response is written.
     """
 
     def __init__(
@@ -51,112 +51,118 @@ class DelayedResponse:
         clock: Clock,
         started: float,
         due: float,
-        word: Callable[[float], bytes],
+        encode: Callable[[float], bytes],
         size: int,
         sent: Sent,
         before_end: Callable[[], None],
     ) -> None:
         self._clock = clock
         self._due, self._at = due, started + due
-        self._word = word
+        self._encode = encode
         self._size = size
         self._sent = sent
         self._before_end = before_end
         self._transport: asyncio.WriteTransport | None = None
-        self._tell: Tell | None = None
+        self._callback: OnDone | None = None
 
-    def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
-        self._transport, self._tell = transport, tell
+    def go(self, transport: asyncio.WriteTransport | None, on_done: OnDone) -> None:
+        self._transport, self._callback = transport, on_done
         self._clock.call_at(self._at, self._write)
 
     def cancel(self) -> None:
-        self._tell = None
+        self._callback = None
 
     def _write(self) -> None:
-        tell, self._tell = self._tell, None
-        if tell is None:
+        on_done, self._callback = self._callback, None
+        if on_done is None:
             return
         outcome: StreamState | Exception = StreamState.GONE
         transport, sent, now = self._transport, self._sent, self._clock.now()
         try:
             if transport is not None and not transport.is_closing():
-                data = self._word(now)
+                data = self._encode(now)
                 sent.size, sent.first, sent.reached, sent.whole = self._size, now, self._due, True
                 self._before_end()
                 transport.write(data)
                 outcome = StreamState.DONE
         except Exception as error:
             outcome = error
-        tell(outcome)
+        on_done(outcome)
 
 
-class DelayedResponses:
-    """One answer on one connection; ``opening``: what is written of it at once."""
+class TimedResponse:
+    """Timed response on one connection; ``opening``: bytes that are written at once."""
 
-    __slots__ = ("_carrier", "_exchange", "_metrics", "_opening", "_recorder", "_waits", "_writer")
+    __slots__ = ("_connection", "_context", "_metrics", "_opening", "_recorder", "_waits", "_writer")
 
     def __init__(
-        self, exchange: RequestContext, opening: bytes, writer: Writer, recorder: CallRecorder, metrics: VendorMetrics
+        self,
+        context: RequestContext,
+        opening: bytes,
+        writer: BodyWriter,
+        recorder: CallRecorder,
+        metrics: VendorMetrics,
     ) -> None:
-        self._exchange = exchange
+        self._context = context
         self._opening = opening
         self._writer = writer
         self._recorder = recorder
         self._metrics = metrics
-        self._carrier: Connection | None = None
-        self._waits = False  # for the client to read
+        self._connection: Connection | None = None
+        self._waits = False  # for a slow reader
 
-    def begin(self, carrier: Connection, transport: asyncio.Transport) -> None:
-        """Write the head and whatever is due, and the rest when it is."""
-        self._carrier = carrier
+    def begin(self, connection: Connection, transport: asyncio.Transport) -> None:
+        """Write the head and what is due, and the rest when it is due."""
+        self._connection = connection
         self._metrics.running += 1
-        self._metrics.work(self._exchange.call, 1)
+        self._metrics.work(self._context.call, 1)
         if self._opening:
             transport.write(self._opening)
-        self._writer.go(transport, self._hear)
+        self._writer.go(transport, self._on_done)
 
     def resume(self) -> None:
-        """The client has read what was sent."""
-        if self._waits and self._carrier is not None:
+        """Continue after the client has read its backlog."""
+        if self._waits and self._connection is not None:
             self._waits = False
-            self._writer.go(self._carrier.transport, self._hear)
+            self._writer.go(self._connection.transport, self._on_done)
 
     def disconnect(self) -> None:
-        """The client has left."""
+        """Stop writing and close the record: the client disconnected."""
         self._end(left=True)
 
-    def _hear(self, outcome: StreamState | Exception) -> None:
-        carrier = self._carrier
-        if carrier is None:
+    def _on_done(self, outcome: StreamState | Exception) -> None:
+        connection = self._connection
+        if connection is None:
             return
         if outcome is StreamState.SLOW:
             self._waits = True
-            if not carrier.writing_paused:
-                asyncio.get_running_loop().call_soon(self.resume)  # others have their turn
+            if not connection.writing_paused:
+                asyncio.get_running_loop().call_soon(self.resume)  # other connections are served first
             return
         if isinstance(outcome, Exception):
-            wire = self._exchange.wire
-            log.error("bug in the emulator: %s %s", wire.method, wire.path, exc_info=outcome)
+            request = self._context.wire
+            log.error("bug in the emulator: %s %s", request.method, request.path, exc_info=outcome)
         self._end(left=False)
-        carrier.end_flow(whole=outcome is StreamState.DONE)
+        connection.end_flow(whole=outcome is StreamState.DONE)
 
     def _end(self, *, left: bool) -> None:
-        if self._carrier is not None:
-            self._carrier = None
+        if self._connection is not None:
+            self._connection = None
             self._writer.cancel()
             self._metrics.running -= 1
-            self._metrics.work(self._exchange.call, -1)
-            self._recorder.close(self._exchange, left=left)
+            self._metrics.work(self._context.call, -1)
+            self._recorder.close(self._context, left=left)
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class _Answer:
-    """An answer without its head.
+class _FramedBody:
+    """Response without its head.
 
     Fields:
-        parts: its body as it is written.
-        size: of the body without framing.
-        events: of a stream.
+        parts: of the body, with chunk framing.
+        size: bytes of the body without framing.
+        events: of a stream; 0: the response is no stream.
+        goes_on: the connection stays open.
     """
 
     status: int
@@ -169,7 +175,7 @@ class _Answer:
 
 
 class FastHandler:
-    """Answers the usual calls of one vendor; ``state`` must be near."""
+    """Fast request handler of one vendor; needs local state."""
 
     def __init__(
         self,
@@ -193,105 +199,115 @@ class FastHandler:
         self.most = emulator.journal.bodies
 
     def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
-        """The answer, entered in the journal once it is whole; ``None``: it takes the long road.
+        """Return the response and record its call; ``None`` if the general request handler must handle the request.
 
         Raises:
-            EmulatedError: the call is refused; nothing has happened.
+            EmulatedError: the call is refused; there are no side effects.
         """
-        emulator, state, most = self._emulator, self._state, self.most
-        if len(body) > most > 0:
-            return None  # the answer could not be made once more
+        emulator, state, max_bytes = self._emulator, self._state, self.most
+        if len(body) > max_bytes > 0:
+            return None  # without its whole body the request could not be replayed
         emulator.clock.catch_up()
         started = emulator.clock.now()
-        wire = head.open(body)
-        session = wire.session
+        request = head.open(body)
+        session = request.session
         if head.is_stateful and state.fetch_now(session, self.vendor):
             return None
-        wire.principal = self._vendor.authenticate(wire, self._service)
-        known = self._memo.find(wire, head.place)
-        identity = authenticate_principal(self.vendor, wire) if known is None else known.fingerprint
-        wire.attempt = attempt = state.peek(session, ATTEMPTS, identity)
-        wire.key = emulator.name_answer(identity, attempt)
-        call = self._read(head, wire) if known is None else known.call
-        if call is None or not self._takes(call):
+        request.principal = self._vendor.authenticate(request, self._service)
+        cached = self._memo.find(request, head.place)
+        fingerprint = compute_fingerprint(self.vendor, request) if cached is None else cached.fingerprint
+        request.attempt = attempt = state.peek(session, ATTEMPTS, fingerprint)
+        request.key = emulator.name_answer(fingerprint, attempt)
+        call = self._parse(head, request) if cached is None else cached.call
+        if call is None or not self._can_handle(call):
             return None
-        plan = emulator.decide(call, UNMATCHED, wire.key, started, None, identity if attempt else None)
-        answer = self._make(head, wire, call, plan, identity)
+        plan = emulator.decide(call, UNMATCHED, request.key, started, None, fingerprint if attempt else None)
+        answer = self._respond(head, request, call, plan, fingerprint)
         if answer is None:
             return None
-        if attempt and known is None:
-            self._memo.remember(wire, identity, call)
-        if isinstance(answer, DelayedResponses):
-            state.count_now(session, ATTEMPTS, identity)
+        if attempt and cached is None:
+            self._memo.remember(request, fingerprint, call)
+        if isinstance(answer, TimedResponse):
+            state.count_now(session, ATTEMPTS, fingerprint)
             return answer
-        written = self._word_whole(wire, plan, answer)
-        state.count_now(session, ATTEMPTS, identity)
-        self._record(head, wire, call, plan, answer, identity)
+        written = self._encode_whole(request, plan, answer)
+        state.count_now(session, ATTEMPTS, fingerprint)
+        self._record(head, request, call, plan, answer, fingerprint)
         return written
 
-    def _make(
-        self, head: CachedHead, wire: Request, call: InferenceCall, plan: Plan, identity: bytes
-    ) -> _Answer | DelayedResponses | None:
-        late = plan.due > 0.0
+    def _respond(
+        self, head: CachedHead, request: Request, call: InferenceCall, plan: Plan, fingerprint: bytes
+    ) -> _FramedBody | TimedResponse | None:
+        is_timed = plan.due > 0.0
         if call.stream:
-            stream = call.codec.stream(plan, wire)
-            return self._begin(stream, self._enter(head, wire, call, plan, stream, identity)) if late else _pour(stream)
-        whole = call.codec.render(plan, wire)
-        answer = _word(whole)
-        if answer is None or not late:
+            stream = call.codec.stream(plan, request)
+            if not is_timed:
+                return _frame_stream(stream)
+            return self._time_stream(stream, self._build_context(head, request, call, plan, stream, fingerprint))
+        whole = call.codec.render(plan, request)
+        answer = _frame_response(whole)
+        if answer is None or not is_timed:
             return answer
-        return self._delay(answer, self._enter(head, wire, call, plan, whole, identity)) if answer.goes_on else None
+        if not answer.goes_on:
+            return None
+        return self._time_response(answer, self._build_context(head, request, call, plan, whole, fingerprint))
 
-    def _word_whole(self, wire: Request, plan: Plan, answer: _Answer) -> Written:
-        """An answer with its head."""
-        headers, goes_on = (*answer.headers, identify_response(wire.key)), answer.goes_on
+    def _encode_whole(self, request: Request, plan: Plan, answer: _FramedBody) -> Written:
+        """Return the bytes of a response with its head."""
+        headers, goes_on = (*answer.headers, identify_response(request.key)), answer.goes_on
         opening = encode_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
         return b"".join((opening, *answer.parts)), goes_on
 
-    def _read(self, head: CachedHead, wire: Request) -> InferenceCall | None:
-        """The call, if it is one."""
-        wire.headers, whole = head.seen, wire.headers
-        parsed = head.endpoint.parse(wire, self._service)
-        wire.headers = whole
+    def _parse(self, head: CachedHead, request: Request) -> InferenceCall | None:
+        """Parse the request; ``None`` if it is no inference call."""
+        request.headers, whole = head.seen, request.headers
+        parsed = head.endpoint.parse(request, self._service)
+        request.headers = whole
         return parsed if isinstance(parsed, InferenceCall) else None
 
-    def _takes(self, call: InferenceCall) -> bool:
-        """The call changes nothing, waits for nothing, is quickly made, and would be read the same way at any time.
+    def _can_handle(self, call: InferenceCall) -> bool:
+        """Return whether a call is repeatable, cheap and not stored, delayed, limited or cancellable.
 
         Raises:
-            EmulatedError: it asks for more than there may be.
+            EmulatedError: the call exceeds a cost limit.
         """
         if call.store_result is not None or call.delay or call.quotas or not call.repeatable:
             return False
         if call.cancel_ids is not None and not self._emulator.immediate:
-            return False  # there would be time to stop it
-        bounds, ask, deployment = self._emulator.bounds, call.request, call.deployment
-        if not is_cheap(ask, bounds.messages):
-            if is_unbounded(ask) or is_slow(ask, deployment):
+            return False  # a cancel request may stop it
+        bounds, inference, deployment = self._emulator.bounds, call.request, call.deployment
+        if not is_cheap(inference, bounds.messages):
+            if is_unbounded(inference) or is_slow(inference, deployment):
                 return False
-            bounds.check(ask, deployment)
+            bounds.check(inference, deployment)
         return sum(call.prompt_tokens) <= LONG_PROMPT
 
     def _record(
-        self, head: CachedHead, wire: Request, call: InferenceCall, plan: Plan, answer: _Answer, identity: bytes
+        self,
+        head: CachedHead,
+        request: Request,
+        call: InferenceCall,
+        plan: Plan,
+        answer: _FramedBody,
+        fingerprint: bytes,
     ) -> None:
         journal, usage, ended = self._recorder.journal, plan.usage, self._emulator.clock.now()
-        body, bytes_out, most = wire.body, answer.size, self.most
-        size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
-        slip = CompactRecord(  # in the order of its fields: naming so many costs more than all else here
-            self if most else None,
-            head if most else None,
+        body, bytes_out, max_bytes = request.body, answer.size, self.most
+        size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if max_bytes else 0
+        record = CompactRecord(  # positional: this many keyword arguments cost more than the rest of the function
+            self if max_bytes else None,
+            head if max_bytes else None,
             head.address,
-            wire.principal,
+            request.principal,
             call.deployment,
             call.served,
             plan.created,
             ended,
             journal.next_seq(),
-            body if most else b"",
-            identity,
-            wire.attempt,
-            wire.key,
+            body if max_bytes else b"",
+            fingerprint,
+            request.attempt,
+            request.key,
             answer.status,
             usage.prompt_tokens,
             usage.completion_tokens,
@@ -301,77 +317,77 @@ class FastHandler:
             answer.events,
             size,
         )
-        self._recorder.enter(slip)
+        self._recorder.enter(record)
 
-    def _begin(self, stream: StreamingResponse, exchange: RequestContext) -> DelayedResponses:
-        """A stream that takes its time."""
-        headers, started = (*stream.headers, *exchange.extra), exchange.started
+    def _time_stream(self, stream: StreamingResponse, context: RequestContext) -> TimedResponse:
+        """Return a timed stream."""
+        headers, started = (*stream.headers, *context.extra), context.started
         opening = encode_head(self._vendor, stream.status, headers, frame(stream.status, None), started)
-        over = partial(self._recorder.record, exchange)
-        pump = StreamWriter(self._emulator.clock, started, iter(stream.events), exchange.sent, over, chunked=True)
-        return DelayedResponses(exchange, opening, pump, self._recorder, self._metrics)
+        over = partial(self._recorder.record, context)
+        writer = StreamWriter(self._emulator.clock, started, iter(stream.events), context.sent, over, chunked=True)
+        return TimedResponse(context, opening, writer, self._recorder, self._metrics)
 
-    def _delay(self, answer: _Answer, exchange: RequestContext) -> DelayedResponses:
-        """An answer in one piece that takes its time."""
-        headers, started, plan = (*answer.headers, *exchange.extra), exchange.started, exchange.plan
+    def _time_response(self, answer: _FramedBody, context: RequestContext) -> TimedResponse:
+        """Return a whole response that is sent when it is due."""
+        headers, started, plan = (*answer.headers, *context.extra), context.started, context.plan
         assert plan is not None
         check_headers(headers)
 
-        def word(now: float) -> bytes:
+        def encode(now: float) -> bytes:
             return b"".join((encode_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
 
-        over = partial(self._recorder.record, exchange)
-        late = DelayedResponse(self._emulator.clock, started, plan.due, word, answer.size, exchange.sent, over)
-        return DelayedResponses(exchange, b"", late, self._recorder, self._metrics)
+        over = partial(self._recorder.record, context)
+        timed = WholeResponseWriter(self._emulator.clock, started, plan.due, encode, answer.size, context.sent, over)
+        return TimedResponse(context, b"", timed, self._recorder, self._metrics)
 
-    def _enter(
+    def _build_context(
         self,
         head: CachedHead,
-        wire: Request,
+        request: Request,
         call: InferenceCall,
         plan: Plan,
         answer: Response | StreamingResponse,
-        identity: bytes,
+        fingerprint: bytes,
     ) -> RequestContext:
-        """A call whose answer begins."""
-        head.close(wire)
+        """Build the context of a call with a timed response."""
+        head.close(request)
         journal, started = self._recorder.journal, plan.created
-        exchange = RequestContext(wire, started, journal.epoch(wire.session), journal.next_seq(), overrides=False)
-        exchange.fingerprint, exchange.parsed = identity, call
-        exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, answer
-        exchange.extra = (identify_response(wire.key),)
-        exchange.sent.status = answer.status
-        return exchange
+        context = RequestContext(request, started, journal.epoch(request.session), journal.next_seq(), overrides=False)
+        context.fingerprint, context.parsed = fingerprint, call
+        context.match, context.plan, context.answer = UNMATCHED, plan, answer
+        context.extra = (identify_response(request.key),)
+        context.sent.status = answer.status
+        return context
 
-    def replay(self, slip: CompactRecord) -> ReplayedResponse:
-        """An answer once more, for whoever reads the journal."""
+    def replay(self, record: CompactRecord) -> ReplayedResponse:
+        """Return the response of a recorded call, for a reader of the journal."""
         emulator = self._emulator
-        assert slip.head is not None
-        wire = slip.head.open(slip.body)
-        wire.principal, wire.attempt, wire.key = slip.principal, slip.attempt, slip.key
-        call = self._read(slip.head, wire)
+        assert record.head is not None
+        request = record.head.open(record.body)
+        request.principal, request.attempt, request.key = record.principal, record.attempt, record.key
+        call = self._parse(record.head, request)
         assert call is not None
-        plan = emulator.decide(call, UNMATCHED, slip.key, slip.started)
-        answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
-        slip.head.close(wire)
-        wire.forget_json()
-        headers = (*answer.headers, identify_response(slip.key))
+        plan = emulator.decide(call, UNMATCHED, record.key, record.started)
+        answer = call.codec.stream(plan, request) if call.stream else call.codec.render(plan, request)
+        record.head.close(request)
+        request.forget_json()
+        headers = (*answer.headers, identify_response(record.key))
         body = answer.body if isinstance(answer, Response) else None
-        return ReplayedResponse(wire, headers, body, plan.choices[0] if plan.choices else None)
+        return ReplayedResponse(request, headers, body, plan.choices[0] if plan.choices else None)
 
 
-def _word(answer: Response) -> _Answer | None:
-    """One in one piece."""
+def _frame_response(answer: Response) -> _FramedBody | None:
+    """Frame a whole response; ``None`` if its body is empty."""
     body = answer.body
     if not body:
         return None
     framing = frame(answer.status, None if answer.chunked else len(body))
     parts = (chunk(body), LAST_CHUNK) if answer.chunked else (body,)
-    return _Answer(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
+    return _FramedBody(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
 
 
-def _pour(answer: StreamingResponse) -> _Answer | None:
-    """A stream, if it goes out in one write."""
+def _frame_stream(answer: StreamingResponse) -> _FramedBody | None:
+    """Frame a stream that goes out in one write; ``None`` if it takes more."""
     events = answer.events
     batches = events.batches() if isinstance(events, BatchedEvents) else None
     first = None if batches is None else next(batches, None)
@@ -379,4 +395,4 @@ def _pour(answer: StreamingResponse) -> _Answer | None:
         return None
     pieces, size, count = first
     framing = frame(answer.status, None)
-    return _Answer(answer.status, answer.headers, framing, (*pieces, LAST_CHUNK), size, count, True)
+    return _FramedBody(answer.status, answer.headers, framing, (*pieces, LAST_CHUNK), size, count, True)

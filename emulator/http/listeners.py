@@ -26,33 +26,33 @@ from emulator.http.connection import Connection, WriteCoalescer
 from emulator.http.head_cache import HeadCache
 from emulator.http.sessions import SessionNameError, route_session
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
-from emulator.http.writer import GO_ON
+from emulator.http.writer import KEEP_ALIVE
 from emulator.runtime.runtime import Runtime
 from emulator.runtime.sessions import require_capacity
 
-_GRACE = 1.0  # seconds for what was cancelled to come to its end
+_CANCEL_TIMEOUT = 1.0  # seconds for cancelled handlers to end
 
 
 class _Request(web.BaseRequest):
     async def _prepare_hook(self, response: web.StreamResponse) -> None:
-        """No answer names the framework."""
+        """Remove aiohttp's ``Server`` header."""
         response.headers.pop("Server", None)
 
 
 class ConnectionServer(web.Server):
-    """The connections of one listening socket.
+    """Connections of one listening socket.
 
-    ``own``: its vendor and session, if it is for one; ``came``: told of each client that came in.
+    ``own``: vendor and session of the port, if it serves one; ``came``: called for each new connection.
     """
 
     def __init__(
         self,
         serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        lane: HeadCache | None = None,
+        head_cache: HeadCache | None = None,
         own: tuple[str, str] = ("", ""),
     ) -> None:
         super().__init__(serve, handler_cancellation=True)
-        self.heads = lane
+        self.heads = head_cache
         self.own = own
         self.came: Callable[[], None] | None = None
         self._outbox = WriteCoalescer()
@@ -64,7 +64,7 @@ class ConnectionServer(web.Server):
 
     @property
     def clients(self) -> list[Connection]:
-        """Those that are open, or whose answer has not come to its end."""
+        """Return the connections that are open or still write a response."""
         return [connection for connection in self.connections if isinstance(connection, Connection)]
 
     def _make_request(
@@ -78,7 +78,7 @@ class ConnectionServer(web.Server):
         return _Request(message, payload, protocol, writer, task, self._loop)
 
     async def finish(self, seconds: float) -> None:
-        """Let answers that are under way end, for so long at most; what is left then, or if cancelled, ends at once."""
+        """Wait up to ``seconds`` for open responses, then abort the rest; if cancelled, abort at once."""
         waiting = [asyncio.ensure_future(client.finish()) for client in self.clients]
         try:
             if waiting:
@@ -90,16 +90,16 @@ class ConnectionServer(web.Server):
                 client.abort()
         left = [task for client in self.clients if (task := client._task_handler) is not None]
         if left:
-            await asyncio.wait(left, timeout=_GRACE)
+            await asyncio.wait(left, timeout=_CANCEL_TIMEOUT)
 
 
-_MOST = 256  # clients at a time: others have their turn
+_MAX_ACCEPTED = 256  # connections per loop iteration, so that open connections are served too
 
 
 class Acceptor:
-    """The clients that wait at some listening sockets; ``make``: the protocol of each that comes in.
+    """Acceptor of all pending connections per loop iteration; uvloop alone accepts one.
 
-    ``shake``, ``farewell``: seconds for TLS to begin and to end.
+    ``make``: creates the protocol of a connection. ``handshake_timeout``, ``shutdown_timeout``: of TLS, in seconds.
     """
 
     def __init__(
@@ -107,39 +107,39 @@ class Acceptor:
         sockets: Iterable[socket.socket],
         make: Callable[[], asyncio.Protocol],
         context: ssl.SSLContext | None = None,
-        shake: float | None = None,
-        farewell: float | None = None,
+        handshake_timeout: float | None = None,
+        shutdown_timeout: float | None = None,
     ) -> None:
         self._sockets = [socket.socket(fileno=os.dup(sock.fileno())) for sock in sockets]
         for sock in self._sockets:
             sock.setblocking(False)
         self._make = make
         self._context = context
-        self._shake = shake
-        self._farewell = farewell
+        self._handshake_timeout = handshake_timeout
+        self._shutdown_timeout = shutdown_timeout
         self._loop = asyncio.get_running_loop()
         self._entering: set[asyncio.Task[object]] = set()
-        self._looking = False
+        self._is_scheduled = False
 
     def on_readable(self) -> None:
-        """One came in; others may wait."""
-        if not self._looking:
-            self._looking = True
+        """Schedule the acceptance of pending connections."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
             self._loop.call_soon(self._admit)
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Stop accepting."""
         for sock in self._sockets:
             sock.close()
         self._sockets.clear()
 
     def _admit(self) -> None:
-        self._looking = False
+        self._is_scheduled = False
         for sock in self._sockets:
-            for _ in range(_MOST):
+            for _ in range(_MAX_ACCEPTED):
                 try:
                     client, _ = sock.accept()
-                except OSError:  # nobody waits; what else may be wrong the event loop meets, too
+                except OSError:  # nothing pending; the event loop reports any other error
                     break
                 client.setblocking(False)
                 task: asyncio.Task[object] = self._loop.create_task(self._enter(client))
@@ -152,26 +152,26 @@ class Acceptor:
                 self._make,
                 client,
                 ssl=self._context,
-                ssl_handshake_timeout=self._shake,
-                ssl_shutdown_timeout=self._farewell,
+                ssl_handshake_timeout=self._handshake_timeout,
+                ssl_shutdown_timeout=self._shutdown_timeout,
             )
-        except OSError:  # it left, or its TLS does not begin
+        except OSError:  # disconnected, or the TLS handshake failed
             client.close()
 
 
 log = logging.getLogger("emulator")
 _BACKLOG = 2048  # connections that wait to be accepted
-_LONGEST_SHAKE = 60.0  # seconds for TLS to begin
-_FAREWELL = 1.0  # seconds for a client to agree that TLS ends; one that rests in a pool does not listen
-DRAIN = 30.0  # seconds that open answers get after SIGTERM
+_HANDSHAKE_TIMEOUT = 60.0  # seconds
+_SHUTDOWN_TIMEOUT = 1.0  # seconds for the client's close_notify; an idle pooled client sends none
+DRAIN = 30.0  # seconds that open responses get after SIGTERM
 _CONTROL = "/_emulator"
-MOST_PORTS_OF_ONE = 100  # ports of one session's own
-MOST_PORTS = 1_000  # ports of all sessions' own; each is an open file
+MAX_PORTS_OF_SESSION = 100
+MAX_PORTS = 1_000  # of all sessions; each is an open file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Socket:
-    """One that listens, and the connections that came of it."""
+    """Listening socket and its connections."""
 
     server: asyncio.Server
     acceptor: Acceptor | None
@@ -179,22 +179,22 @@ class _Socket:
     port: int
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Stop accepting."""
         self.server.close()
         if self.acceptor is not None:
             self.acceptor.close()
 
 
 class PortInUse(Exception):
-    """An address that cannot be had; one line for a person."""
+    """The address is in use or cannot be bound; the message is one line for the user."""
 
 
 class Listeners:
-    """All listening sockets of one emulator.
+    """Listening sockets of one emulator.
 
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
-    ``drain``: seconds that open answers get at the end; ``limits``: that clients get.
-    ``chores``: done every few seconds. ``shares_ports``: other processes listen on the same.
+    ``drain``: seconds that open responses get at shutdown; ``limits``: client timeouts.
+    ``chores``: functions called every few seconds. ``shares_ports``: other processes listen on the same ports.
     """
 
     def __init__(
@@ -211,8 +211,8 @@ class Listeners:
         self._drain = drain
         self._shares_ports = shares_ports
         self._limits = limits or Timeouts()
-        self._patience = TimeoutMonitor(self._limits)
-        self.chores: list[Callable[[], None]] = [self._look_at_clients, runtime.sessions.forget_idle]
+        self._timeouts = TimeoutMonitor(self._limits)
+        self.chores: list[Callable[[], None]] = [self._check_timeouts, runtime.sessions.forget_idle]
         self._watching: asyncio.Task[None] | None = None
         self._sockets: list[_Socket] = []
         self._host = ""
@@ -223,13 +223,13 @@ class Listeners:
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
-        runtime.forgotten.append(self._end)
+        runtime.forgotten.append(self._close_session)
 
     async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
-        """Listen on the front and on the port of each vendor that is served; port 0 takes a free one.
+        """Listen on the front port and on one port for each served vendor; port 0 picks a free one.
 
         Raises:
-            PortInUse: an address is taken; nothing stays open.
+            PortInUse: an address is taken; all sockets are closed again.
         """
         self._host, self._ports, self._context = host, ports, context
         self.scheme = "https" if context else "http"
@@ -246,17 +246,17 @@ class Listeners:
         self.control.ready = True
 
     async def follow(self) -> None:
-        """Open what another scenario needs; a vendor whose port cannot be had is served on the front alone."""
+        """Open the ports a new scenario needs; a vendor without its port is served on the front port only."""
         try:
             await self._open_served()
         except PortInUse as error:
             log.warning("%s", error)
 
     async def open_for(self, session: str, vendor: str) -> str:
-        """The base URL of a vendor on a free port that is a session's own, until the session ends.
+        """Return the base URL of a vendor on a free port of the session, open until the session ends.
 
         Raises:
-            ProblemError: 429, as there are too many.
+            ProblemError: 429 if too many ports are open.
         """
         key = (session, vendor)
         if key not in self._own:
@@ -267,16 +267,16 @@ class Listeners:
         return self._url(self._own[key].port)
 
     def _check_ports(self, session: str) -> None:
-        of_session = sum(owner == session for owner, _ in self._own)
-        for count, most, whose in (
-            (of_session, MOST_PORTS_OF_ONE, "this session"),
-            (len(self._own), MOST_PORTS, "sessions"),
+        of_session = sum(name == session for name, _ in self._own)
+        for count, maximum, owner in (
+            (of_session, MAX_PORTS_OF_SESSION, "this session"),
+            (len(self._own), MAX_PORTS, "sessions"),
         ):
-            if count >= most:
-                raise ProblemError(429, "Too many ports", f"{count:,} ports of {whose} are open, which is the most.")
+            if count >= maximum:
+                raise ProblemError(429, "Too many ports", f"{count:,} ports of {owner} are open, which is the maximum.")
 
-    def _end(self, session: str) -> None:
-        """A session has ended; its ports are closed."""
+    def _close_session(self, session: str) -> None:
+        """Close the ports of a session that has ended."""
         for key in [key for key in self._own if key[0] == session]:
             sock = self._own.pop(key)
             sock.close()
@@ -285,15 +285,15 @@ class Listeners:
             task.add_done_callback(self._ending.discard)
             task.add_done_callback(lambda _, sock=sock: self._sockets.remove(sock))  # type: ignore[misc]
 
-    def _look_at_clients(self) -> None:
-        self._patience.check(self.clients())
+    def _check_timeouts(self) -> None:
+        self._timeouts.check(self.clients())
 
     def clients(self) -> list[Connection]:
-        """Every connection that is open."""
+        """Return every open connection."""
         return [client for sock in self._sockets for client in sock.web.clients]
 
     async def _open_served(self) -> None:
-        """Open the ports of vendors and planes that the scenario at work serves and none before it did."""
+        """Open the ports of served vendors and planes that are not open yet."""
         apps = self.runtime.active.apps
         for name, port in (*self._ports.items(), *apps.planes.items()):
             if name in self.urls or not (name == "front" or name in apps):
@@ -307,23 +307,23 @@ class Listeners:
     async def _listen(self, port: Port, number: int) -> _Socket:
         web = ConnectionServer(port.serve, self.heads, (port.vendor, port.session))
         loop, context = asyncio.get_running_loop(), self._context
-        shake = None if context is None else min(self._limits.head, _LONGEST_SHAKE)
-        farewell = None if context is None else _FAREWELL
+        handshake_timeout = None if context is None else min(self._limits.head, _HANDSHAKE_TIMEOUT)
+        shutdown_timeout = None if context is None else _SHUTDOWN_TIMEOUT
         server = await loop.create_server(
             web,
             self._host,
             number,
             ssl=context,
             backlog=_BACKLOG,
-            reuse_port=self._shares_ports and number > 0,  # a free one is a session's own
-            ssl_handshake_timeout=shake,
-            ssl_shutdown_timeout=farewell,
+            reuse_port=self._shares_ports and number > 0,  # a port of a session is not shared
+            ssl_handshake_timeout=handshake_timeout,
+            ssl_shutdown_timeout=shutdown_timeout,
         )
-        door = None
-        if not isinstance(loop, asyncio.BaseEventLoop):  # which takes all who wait
-            door = Acceptor(server.sockets, web, context, shake, farewell)
-            web.came = door.on_readable
-        sock = _Socket(server, door, web, int(server.sockets[0].getsockname()[1]))
+        acceptor = None
+        if not isinstance(loop, asyncio.BaseEventLoop):  # asyncio's own loop accepts all pending connections
+            acceptor = Acceptor(server.sockets, web, context, handshake_timeout, shutdown_timeout)
+            web.came = acceptor.on_readable
+        sock = _Socket(server, acceptor, web, int(server.sockets[0].getsockname()[1]))
         self._sockets.append(sock)
         return sock
 
@@ -332,26 +332,26 @@ class Listeners:
 
     @property
     def open_answers(self) -> int:
-        """How many have begun and not ended."""
+        """Return the number of open responses."""
         return sum(metrics.in_flight() for metrics in self.runtime.metrics.values())
 
     async def close(self) -> None:
-        """Stop accepting, let open answers end for a time, close; if cancelled, what is open ends now."""
+        """Stop accepting, let open responses drain, close; if cancelled, abort them at once."""
         self.control.ready = False
         if self._watching is not None:
             self._watching.cancel()
         for sock in self._sockets:
             sock.close()
-        await asyncio.sleep(0)  # what has arrived is begun
+        await asyncio.sleep(0)  # requests that have arrived begin
         self.runtime.close()
         await asyncio.gather(*(sock.web.finish(self._drain) for sock in self._sockets))
         self._sockets.clear()
 
 
 class Port:
-    """One listening socket: a vendor's bare root, or the front where each vendor has a prefix.
+    """Request dispatch of one port: a vendor's root, or the front port with a prefix per vendor.
 
-    ``vendor``: none of the front; ``session``: whose port it is, if a session's own.
+    ``vendor``: empty on the front port; ``session``: the session that owns the port, if one does.
     """
 
     def __init__(self, listeners: Listeners, vendor: str, session: str = "") -> None:
@@ -360,13 +360,13 @@ class Port:
         self._scheme = listeners.scheme
         self.vendor = vendor
         self.session = session
-        self._lane = listeners.heads
+        self._heads = listeners.heads
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request: the control plane's, or that of a vendor in the session it names.
+        """Serve one request: of the control plane, or of a vendor within a session.
 
         Raises:
-            BadStatusLine: it is one of a version of HTTP that nobody answers in, or of none.
+            BadStatusLine: the HTTP version is not 1.x.
         """
         if http.version[0] != 1:
             raise BadStatusLine
@@ -374,35 +374,35 @@ class Port:
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
         try:
-            found = route_session(path, http.headers, self._runtime.keys_of, self.session)
+            route = route_session(path, http.headers, self._runtime.keys_of, self.session)
         except SessionNameError as error:
             return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
-        active = self._runtime.begin_call(found.session)
-        name, path, prefix = self.vendor, found.path, found.prefix
+        active = self._runtime.begin_call(route.session)
+        name, path, prefix = self.vendor, route.path, route.prefix
         if not name:
             name, slash, rest = path[1:].partition("/")
             path, prefix = slash + rest or "/", f"{prefix}/{name}"
         app = active.apps.get(name)
         if app is None:
-            return await self._control.serve_unknown(http, found.session, found.path)
+            return await self._control.serve_unknown(http, route.session, route.path)
         base = f"{self._scheme}://{http.headers.get('Host', '')}{prefix}"
         connection = http.protocol
         if not isinstance(connection, Connection):
-            return await app.serve(http, found, path, base)
+            return await app.serve(http, route, path, base)
         if connection.name is not None:
-            self._lane.learn(connection.name, http, app, found, path, base)
-        played = await app.serve(http, found, path, base)
-        connection.is_free = played is GO_ON
-        return played
+            self._heads.learn(connection.name, http, app, route, path, base)
+        result = await app.serve(http, route, path, base)
+        connection.is_free = result is KEEP_ALIVE
+        return result
 
 
 def _visible(host: str) -> str:
-    """An address that a client on this machine can use."""
+    """Return an address that a client on this machine can connect to."""
     if host in ("0.0.0.0", "::", ""):  # noqa: S104  # nothing is bound here
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 
 
 def number_ports(vendors: Iterable[str], front: int) -> dict[str, int]:
-    """The front port, then one per vendor in order; a vendor that is not served leaves its number free."""
+    """Assign the front port, then one port per vendor in order; a vendor that is not served leaves its port unused."""
     return {"front": front, **{name: front and front + position for position, name in enumerate(vendors, start=1)}}

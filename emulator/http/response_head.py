@@ -1,4 +1,4 @@
-"""The head of a response and the framing of its body, byte for byte."""
+"""Encode the head of a response and the framing of its body."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _INERT = re.compile(
 
 @lru_cache(maxsize=256)
 def is_inert(content_type: str) -> bool:
-    """No browser runs a script of an answer of this type, nor takes the answer for one of another type that it would.
+    """Return whether browsers run no scripts in a response of this type and sniff no other type that could.
 
-    The types are few on purpose: HTML, XML, ``multipart``, what is unknown, and what is no type are not among them.
-    Source: MIME Sniffing Standard, section 7: ``text/plain`` is taken for bytes at most, images, sound and films for
-    others of their kind, and a missing type, ``*/*``, ``unknown/unknown`` and ``application/unknown`` for HTML where
-    the body looks like it. A list of types, with a comma, is none.
+    The list is an allowlist: HTML, XML, ``multipart``, unknown and malformed types are not on it.
+    Source: MIME Sniffing Standard, section 7: ``text/plain`` is sniffed as binary at most; images, audio and video
+    as others of their kind; a missing type, ``*/*``, ``unknown/unknown`` and ``application/unknown`` as HTML where the
+    body looks like it. A comma-separated list is malformed.
     """
     found = _TYPE.fullmatch(content_type.lower())
     return found is not None and _INERT.fullmatch(found[1]) is not None
@@ -34,11 +34,11 @@ def is_inert(content_type: str) -> bool:
 
 _PAIR = ": ".join
 LAST_CHUNK = b"0\r\n\r\n"
-WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
+WITHOUT_BODY = (204, 304)  # statuses of responses that end with their head
 _TYPE_NAME = len("content-type")
 _EMPTY = "Content-Length: 0\r\n"
-# The control plane has the same origin: a page among the answers of vendors must not run there.
-_ALONE = "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
+# The control plane has the same origin: an HTML page in a vendor's response must not run scripts there.
+_SANDBOX = "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
 
 
 @lru_cache(maxsize=4)
@@ -57,45 +57,45 @@ def encode_head(
     modern: bool = True,
     dated: bool = False,
 ) -> bytes:
-    """What comes before the body, in the vendor's way; ``modern``: to a client of HTTP/1.1.
+    """Return the bytes before the body, in the vendor's format.
 
-    ``dated``: a date is among the headers.
+    ``modern``: the client speaks HTTP/1.1. ``dated``: a date is among ``headers``.
 
     Raises:
-        ValueError: a header would end its line or the head.
+        ValueError: a header has a line break or NUL.
     """
-    if not modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
+    if not modern:  # for HTTP/1.0 only the end of the connection may end the body
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
     pairs = [*map(_PAIR, headers), ""]
-    _check_lines(pairs)
+    _validate_lines(pairs)
     lines = "\r\n".join(pairs)
     own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
     if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
-    if _may_be_page(status, headers, framing):
-        own += _ALONE
+    if _can_run_scripts(status, headers, framing):
+        own += _SANDBOX
     if vendor.lower_case:
         own = own.lower()
     return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
 def check_headers(headers: Headers) -> None:
-    """Find out early what :func:`encode_head` would raise.
+    """Validate headers before :func:`encode_head` does.
 
     Raises:
-        ValueError: a header would end its line or the head.
+        ValueError: a header has a line break or NUL.
     """
-    _check_lines([*map(_PAIR, headers)])
+    _validate_lines([*map(_PAIR, headers)])
 
 
-def _check_lines(lines: list[str]) -> None:
+def _validate_lines(lines: list[str]) -> None:
     text = "".join(lines)
     if "\n" in text or "\r" in text or "\0" in text:
-        raise ValueError("a header of an answer has a line break or NUL")
+        raise ValueError("a response header has a line break or NUL")
 
 
-def _may_be_page(status: int, headers: Headers, framing: str) -> bool:
-    """A browser might take the answer for a page that runs scripts; of several types it may believe any."""
+def _can_run_scripts(status: int, headers: Headers, framing: str) -> bool:
+    """Return whether a browser may run scripts in the response; with several types it may pick any."""
     if status in WITHOUT_BODY or framing == _EMPTY:
         return False
     typed = False
@@ -108,14 +108,14 @@ def _may_be_page(status: int, headers: Headers, framing: str) -> bool:
 
 
 def identify_response(key: bytes) -> tuple[str, str]:
-    """The header that says which answer it is."""
+    """Return the response header with the response key."""
     return "x-emulator-request-id", key.hex()
 
 
 def frame(status: int, length: int | None) -> str:
-    """How the head says where the body ends: after so many bytes, or, without a length, with the last chunk.
+    """Return the framing headers: ``Content-Length``, or chunked encoding without a length.
 
-    An answer that can have no body says nothing of it (RFC 9110, section 8.6, and RFC 9112, section 6.1).
+    Responses without a body have neither (RFC 9110, section 8.6, and RFC 9112, section 6.1).
     """
     if status in WITHOUT_BODY:
         return ""
@@ -123,5 +123,5 @@ def frame(status: int, length: int | None) -> str:
 
 
 def chunk(data: bytes) -> bytes:
-    """One chunk of a body."""
+    """Encode one chunk of a body."""
     return b"%x\r\n%b\r\n" % (len(data), data)

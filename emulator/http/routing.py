@@ -1,4 +1,4 @@
-"""Which endpoint a request is for."""
+"""Route a request path to an endpoint of a vendor."""
 
 import re
 from collections import defaultdict
@@ -14,7 +14,7 @@ _Rows = dict[str, AnyEndpoint]
 
 
 class Router:
-    """A vendor's endpoint table: literal paths by dictionary, patterns in order, compiled when first tried."""
+    """Router over a vendor's endpoints: literal paths by dictionary, patterns in order, compiled on first use."""
 
     def __init__(self, endpoints: Iterable[AnyEndpoint]) -> None:
         self._literal: dict[str, _Rows] = defaultdict(dict)
@@ -28,10 +28,10 @@ class Router:
         return [(_compile(path), rows) for path, rows in self._others.items()]
 
     def resolve(self, method: str, path: str) -> tuple[AnyEndpoint, Mapping[str, str]]:
-        """The endpoint and what its pattern caught.
+        """Return the endpoint and its path parameters.
 
         Raises:
-            EmulatedError: ``NOT_FOUND`` or ``METHOD_NOT_ALLOWED``, as :class:`Vendor` says.
+            EmulatedError: ``NOT_FOUND`` or ``METHOD_NOT_ALLOWED``; see :class:`Vendor`.
         """
         rows = self._literal.get(path)
         if rows is not None and (endpoint := rows.get(method) or rows.get("*")) is not None:

@@ -1,4 +1,4 @@
-"""Which session a request is for, and the request without any trace of it."""
+"""Extract the session of a request from its header, path, credential, host, baggage or port."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from emulator.core.dataclass import fast_dataclass
 
 PREFIX = "x-emulator-"
 HEADER = f"{PREFIX}session"
-_MOST_OTHERS = 1000
-_others: set[str] = set()  # names of headers that clients send and that are none of ours: looked at once
+_MAX_FOREIGN = 1000
+_foreign: set[str] = set()  # header names without the emulator's prefix, checked once
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PATH = re.compile(r"/_s/([^/]*)(?=/|$)")
 _CREDENTIALS = ("Authorization", "api-key", "x-api-key")
@@ -25,23 +25,23 @@ _HOST = ".localhost"
 
 
 class SessionNameError(ValueError):
-    """A name no session can have; one line for a person."""
+    """The session name is malformed; the message is one line for the user."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is no session's name; it takes 1 to 64 of A-Z a-z 0-9 . _ -")
+        super().__init__(f"{name!r} is not a session name; it takes 1 to 64 of A-Z a-z 0-9 . _ -")
 
 
 @fast_dataclass(frozen=True, slots=True)
 class SessionRoute:
-    """A request on its way to a session.
+    """Session of a request, and the request without the session.
 
     Fields:
-        session: its name; empty: the server's own.
-        path: without the session.
-        prefix: what the session took of the path; links in answers carry it.
-        headers: with the session cut off from every credential.
-        overrides: some of them are the emulator's own.
-        key_suffix: what was cut off, if it named the session; credentials that are handed out end in it.
+        session: name; empty: the server's own state.
+        path: without the session prefix.
+        prefix: session prefix of the path; links in responses carry it.
+        headers: with the session suffix removed from credentials.
+        overrides: the request has ``x-emulator-*`` headers.
+        key_suffix: session suffix of the credential, if it named the session; issued credentials end with it.
     """
 
     session: str
@@ -53,10 +53,10 @@ class SessionRoute:
 
 
 def check_name(name: str) -> str:
-    """The name of a session.
+    """Validate a session name and return it.
 
     Raises:
-        SessionNameError: it cannot be one.
+        SessionNameError: the name is malformed.
     """
     if not _NAME.fullmatch(name):
         raise SessionNameError(name)
@@ -71,17 +71,17 @@ def _no_keys(session: str) -> Collection[str]:
 
 
 def route_session(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, default: str = "") -> SessionRoute:
-    """Find the session, the first way that names one: header, path, key, host, baggage, own port.
+    """Return the session of a request; the first source wins: header, path, credential, host, baggage, own port.
 
     Args:
-        keys: the credentials that are whole as they are, by the session that anything but a key names.
-        default: the session of the port.
+        keys: returns the credentials listed for a session, which are not split.
+        default: session of the port.
 
     Raises:
-        SessionNameError: a header, path or baggage with a name that cannot be one.
+        SessionNameError: the name in a header, path or baggage is malformed.
     """
-    asks = not _others.issuperset(headers) and _asks(headers)
-    named = headers.get(HEADER) if asks else None
+    has_overrides = not _foreign.issuperset(headers) and _has_override_headers(headers)
+    named = headers.get(HEADER) if has_overrides else None
     prefix = in_path = ""
     if path.startswith("/_s/"):
         prefix, in_path, path = _split_path(path)
@@ -93,17 +93,17 @@ def route_session(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, 
     else:
         session = in_key or _find_in_host(headers) or _find_in_baggage(headers) or default
     suffix = f"~{in_key}" if in_key and in_key == session else ""
-    return SessionRoute(session, path, prefix, headers, asks, suffix)
+    return SessionRoute(session, path, prefix, headers, has_overrides, suffix)
 
 
-def _asks(headers: Mapping[str, str]) -> bool:
-    """Whether a header is one of the emulator's own; the names of others are remembered."""
+def _has_override_headers(headers: Mapping[str, str]) -> bool:
+    """Return whether a header has the emulator's prefix; names without it are cached."""
     found = False
     for header in headers:
         if header.lower().startswith(PREFIX):
             found = True
-        elif len(_others) < _MOST_OTHERS:
-            _others.add(str(header))
+        elif len(_foreign) < _MAX_FOREIGN:
+            _foreign.add(str(header))
     return found
 
 
@@ -115,15 +115,15 @@ def _split_path(path: str) -> tuple[str, str, str]:
     return found[0], found[1], path[found.end() :] or "/"
 
 
-def _split_keys(headers: Mapping[str, str], keys: Keys, otherwise: str) -> tuple[str, Mapping[str, str]]:
-    """The session that credentials name, and the headers with it cut off."""
+def _split_keys(headers: Mapping[str, str], keys: Keys, session_name: str) -> tuple[str, Mapping[str, str]]:
+    """Return the session named in credentials, and the headers without it."""
     session = ""
     cut: dict[str, str] | None = None
     for name in _CREDENTIALS:
         value = headers.get(name)
         if value is None or ("~" not in value and value[:6].lower() != "basic "):
             continue
-        found, rest = _split_credential(value, keys(otherwise))
+        found, rest = _split_credential(value, keys(session_name))
         if found:
             session = session or found
             cut = {**(cut or {}), name: rest}
@@ -138,14 +138,14 @@ def _split_credential(value: str, keys: Collection[str]) -> tuple[str, str]:
         return session, f"{scheme}{space}{rest}"
     try:
         user, colon, password = base64.b64decode(token, validate=True).decode().partition(":")
-    except ValueError:  # it is no base64 of UTF-8
+    except ValueError:  # not base64 of UTF-8
         return "", value
     session, rest = _split_key(password, keys)
     return session, f"{scheme}{space}{base64.b64encode(f'{user}{colon}{rest}'.encode()).decode()}"
 
 
 def _split_key(key: str, keys: Collection[str]) -> tuple[str, str]:
-    """A credential that has the form of a real one is whole, whatever follows its last tilde."""
+    """Split a credential at its last tilde; a listed one, or one in the form of a real Entra ID secret, stays whole."""
     rest, tilde, name = key.rpartition("~")
     if not tilde or key in keys or not _NAME.fullmatch(name) or _REAL.fullmatch(key):
         return "", key
@@ -160,7 +160,7 @@ def _replace(headers: Mapping[str, str], changes: Mapping[str, str]) -> Mapping[
 
 
 def _find_in_host(headers: Mapping[str, str]) -> str:
-    """The first label of ``a.localhost:4011``."""
+    """Return the session in a host such as ``a.localhost:4011``; empty if there is none."""
     host = headers.get("Host", "")
     if "." not in host or not (host := host.partition(":")[0].lower()).endswith(_HOST):
         return ""
@@ -169,7 +169,7 @@ def _find_in_host(headers: Mapping[str, str]) -> str:
 
 
 def _find_in_baggage(headers: Mapping[str, str]) -> str:
-    """The member ``emulator.session`` of a W3C baggage header."""
+    """Return the member ``emulator.session`` of a W3C baggage header; empty if there is none."""
     baggage = headers.get("baggage")
     found = _MEMBER.search(baggage) if baggage else None
     return check_name(unquote_plus(found[1].strip())) if found else ""

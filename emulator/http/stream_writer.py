@@ -13,27 +13,27 @@ from emulator.core.clock import Clock
 from emulator.core.http import Batch, Event, Mark
 from emulator.http.response_head import LAST_CHUNK
 
-MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
+MAX_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
 TIMING = "x-emulator-timing"
-_CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times are not exact
-_MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
-_AHEAD = 3  # events; to word some at once is quicker than to come back for each
+_TOLERANCE = 2e-6  # seconds; events due within them are due now, as sums of times are inexact
+_MAX_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
+_AHEAD = 3  # events; rendering several at once is faster than resuming the generator for each
 _PLAIN = Mark.PLAIN
 _NUMBER = 8  # bytes of a time
-_FEW = 8  # times that take no more room in a list than packed
+_MIN_PACKED = 8  # times; shorter lists take no more memory than packed arrays
 
 
 @dataclass(slots=True)
 class Sent:
-    """What reached the client.
+    """Progress of a response: what was sent to the client, and when.
 
     Fields:
-        status: 0 as long as no head has been sent.
+        status: 0 until the head is sent.
         first: when the body began, Unix seconds.
-        reached: when the last of what was sent was due, seconds after admission.
-        tokens: how many were sent, if somebody counted.
-        dues: when each write was due, seconds after admission; ``lateness``: seconds by which it was late.
-        whole: it was sent to its end; false if the client left before.
+        reached: due time of the last write, seconds after admission.
+        tokens: number of tokens sent, if the writer counts them.
+        dues: due time of each write, seconds after admission; ``lateness``: its delay, seconds.
+        whole: the response was sent in full; false if the client disconnected early.
     """
 
     status: int = 0
@@ -47,22 +47,22 @@ class Sent:
     whole: bool = False
 
     def pack(self) -> int:
-        """Nothing is written any more: have many times in a quarter of the room, in one piece; how many bytes."""
-        if len(self.dues) > _FEW:
+        """Pack many times into arrays at a quarter of the memory; return their size, in bytes."""
+        if len(self.dues) > _MIN_PACKED:
             self.dues, self.lateness = array("d", self.dues), array("d", self.lateness)
         return (len(self.dues) + len(self.lateness)) * _NUMBER
 
 
 def format_timing(planned: float, actual: float, name: str = "ttft") -> str:
-    """When something was due and when it was done, in milliseconds after admission, as ``Server-Timing`` writes it."""
+    """Format a due and an actual time, in milliseconds after admission, as a ``Server-Timing`` metric."""
     return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
 
 
-_Frame = tuple[float, bytes, int, int]  # due, chunk, its size without framing, how many events it has
+_Frame = tuple[float, bytes, int, int]  # due, chunk, size without framing, number of events
 
 
 class StreamState(Enum):
-    """Of a stream; all but the first end what :meth:`StreamWriter.go` began."""
+    """State of a stream; all but the first end what :meth:`StreamWriter.go` began."""
 
     WAITING = auto()  # for the next event's time
     SLOW = auto()  # for the client to read
@@ -70,20 +70,20 @@ class StreamState(Enum):
     DONE = auto()
 
 
-Tell = Callable[[StreamState | Exception], None]
-"""Hears once how far a stream came, or of our own mistake in making it."""
+OnDone = Callable[[StreamState | Exception], None]
+"""Callback for the final state of a stream, or for the exception that ended it."""
 
 
 class StreamWriter:
-    """The events of one stream on their way; ``chunked``: each is a chunk of its own, and the body ends with one.
+    """Writer of one stream's events at their due times; ``chunked``: with chunked encoding.
 
-    ``before_end`` is called when all is known of the answer and its last byte is still to be written.
-    ``planned_ttft``: the body is followed by a header that says how well the schedule was kept.
+    ``before_end`` is called when the response is complete, just before its last byte is written.
+    ``planned_ttft``: a trailer with the planned and actual times follows the body.
     """
 
     __slots__ = (
-        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_lateness", "_next", "_over"),
-        *("_planned_ttft", "_sent", "_started", "_tell", "_transport"),
+        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_lateness", "_next", "_on_done"),
+        *("_over", "_planned_ttft", "_sent", "_started", "_transport"),
     )
 
     def __init__(
@@ -105,34 +105,34 @@ class StreamWriter:
         self._before_end = before_end
         self._chunked = chunked
         self._planned_ttft = planned_ttft
-        self._ahead: list[_Frame] = []  # the next ones, the last of them first
+        self._ahead: list[_Frame] = []  # the next frames, in reverse order
         self._next: _Frame | None = self._take()
         self._dues: list[float] = []
         self._lateness: list[float] = []
         sent.dues, sent.lateness = self._dues, self._lateness
         self._over = False
-        self._tell: Tell | None = None
+        self._on_done: OnDone | None = None
 
-    def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
-        """Write what is due, now and whenever more is."""
-        self._transport, self._tell = transport, tell
+    def go(self, transport: asyncio.WriteTransport | None, on_done: OnDone) -> None:
+        """Write what is due now, and the rest when it is due."""
+        self._transport, self._on_done = transport, on_done
         self._step()
 
     def cancel(self) -> None:
-        """Write no more: a timer that still comes finds nobody."""
-        self._tell = None
+        """Stop writing; a pending timer has no effect."""
+        self._on_done = None
 
     def stop(self, events: Iterator[Event]) -> None:
-        """Go on with these events in place of all that were still to come."""
+        """Replace the events still to come with ``events``."""
         self._events = events
         self._ahead.clear()
         self._next = self._take()
         self._step()
 
     def _step(self) -> None:
-        """Write what is due now; called by the timer, so nothing may escape."""
-        tell = self._tell
-        if tell is None:
+        """Write what is due now. Called by a timer, so exceptions go to the callback."""
+        on_done = self._on_done
+        if on_done is None:
             return
         outcome: StreamState | Exception
         try:
@@ -142,21 +142,21 @@ class StreamWriter:
         except Exception as error:
             outcome = error
         if outcome is not StreamState.WAITING:
-            self._tell = None
-            tell(outcome)
+            self._on_done = None
+            on_done(outcome)
 
     def _write_next(self) -> bool:
-        """The usual step: one is due and others follow later; false: look closer, nothing was done."""
+        """Write one due event if the next is due later; return whether the common case applied."""
         ahead, transport, frame = self._ahead, self._transport, self._next
         if frame is None or transport is None or transport.is_closing():
             return False
-        if not ahead and (transport.get_write_buffer_size() > MOST_UNSENT or not self._look_ahead()):
+        if not ahead and (transport.get_write_buffer_size() > MAX_UNSENT or not self._look_ahead()):
             return False
         elapsed = self._clock.now() - self._started
         due, chunk, size, count = frame
         late = elapsed - due
         following = ahead[-1]
-        if late < 0.0 or following[0] <= elapsed + _CLOSE:
+        if late < 0.0 or following[0] <= elapsed + _TOLERANCE:
             return False
         self._next = ahead.pop()
         sent, dues = self._sent, self._dues
@@ -183,7 +183,7 @@ class StreamWriter:
             self._end(waiting)
         if waiting:
             transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
-        if full or transport.get_write_buffer_size() > MOST_UNSENT:
+        if full or transport.get_write_buffer_size() > MAX_UNSENT:
             return StreamState.SLOW
         if frame is None:
             return StreamState.DONE
@@ -191,11 +191,11 @@ class StreamWriter:
         return StreamState.WAITING
 
     def _take_due(self) -> tuple[list[bytes], bool]:
-        """The chunks that are due, and whether they are so many that others may be due, too."""
+        """Return the chunks that are due, and whether the size limit cut them short."""
         sent = self._sent
-        elapsed = self._clock.now() - self._started + _CLOSE
+        elapsed = self._clock.now() - self._started + _TOLERANCE
         waiting: list[bytes] = []
-        left = _MOST_JOINED
+        left = _MAX_JOINED
         due = 0.0
         frame = self._next
         while frame is not None and frame[0] <= elapsed and left > 0:
@@ -207,7 +207,7 @@ class StreamWriter:
             frame = self._ahead.pop() if self._ahead else self._take()
         self._next = frame
         if waiting:
-            elapsed -= _CLOSE
+            elapsed -= _TOLERANCE
             if not self._dues:
                 sent.first = self._started + elapsed
             sent.reached = due
@@ -216,11 +216,11 @@ class StreamWriter:
         return waiting, left <= 0
 
     def _take(self) -> _Frame | None:
-        """The next frame."""
+        """Return the next frame."""
         return self._ahead.pop() if self._ahead or self._look_ahead() else None
 
     def _look_ahead(self) -> bool:
-        """Make the next few frames, as that is quicker than to come back for each; false: there are none."""
+        """Render the next few frames, which is faster than one at a time; return whether there are any."""
         ahead = self._ahead
         held, count = b"", 0
         for due, data, _, mark in self._events:
@@ -239,28 +239,28 @@ class StreamWriter:
         return bool(ahead)
 
     def _end(self, waiting: list[bytes]) -> None:
-        """All is known of the answer; its last bytes are about to be written."""
+        """Complete the response record and append the final chunk."""
         self._over = self._sent.whole = True
         self._before_end()
         if self._chunked:
-            waiting.append(b"0\r\n%b\r\n" % self._word_trailer())
+            waiting.append(b"0\r\n%b\r\n" % self._encode_trailer())
 
-    def _word_trailer(self) -> bytes:
+    def _encode_trailer(self) -> bytes:
         if self._planned_ttft is None:
             return b""
         sent, now = self._sent, self._clock.now() - self._started
         late = max(sent.lateness, default=0.0)
         first = sent.first - self._started if sent.first else now
-        told = format_timing(self._planned_ttft, first), format_timing(sent.reached, now, "end")
-        return f"{TIMING}: {', '.join(told)}, late;dur={late * 1000:.3f}\r\n".encode()
+        timings = format_timing(self._planned_ttft, first), format_timing(sent.reached, now, "end")
+        return f"{TIMING}: {', '.join(timings)}, late;dur={late * 1000:.3f}\r\n".encode()
 
 
-async def write_stream(pump: StreamWriter, http: web.BaseRequest) -> bool:
-    """Wait until the last event is written; false if the client left before."""
+async def write_stream(writer: StreamWriter, http: web.BaseRequest) -> bool:
+    """Wait until the last event is written; return false if the client disconnected."""
     try:
         while True:
             woken: asyncio.Future[StreamState] = asyncio.get_running_loop().create_future()
-            pump.go(http.transport, partial(_wake, woken))
+            writer.go(http.transport, partial(_wake, woken))
             state = await woken
             if state is not StreamState.SLOW:
                 return state is StreamState.DONE
@@ -268,7 +268,7 @@ async def write_stream(pump: StreamWriter, http: web.BaseRequest) -> bool:
     except ConnectionError:
         return False
     finally:
-        pump.cancel()
+        writer.cancel()
 
 
 def _wake(woken: "asyncio.Future[StreamState]", outcome: StreamState | Exception) -> None:
@@ -289,9 +289,9 @@ async def write_immediately(
     sent: Sent,
     before_end: Callable[[], None],
 ) -> bool:
-    """Write a stream all of whose events are due, in few writes; false if the client left before.
+    """Write a stream without delays in few writes; return false if the client disconnected.
 
-    ``before_end`` is called when all is known of the answer and its last byte is still to be written.
+    ``before_end`` is called when the response is complete, just before its last byte is written.
     """
     transport = http.transport
     sent.dues, sent.lateness = dues, lateness = list[float](), list[float]()
@@ -312,11 +312,11 @@ async def write_immediately(
             pieces = (*pieces, LAST_CHUNK)
         transport.write(b"".join((head, *pieces)))
         head = b""
-        if transport.get_write_buffer_size() > MOST_UNSENT:
+        if transport.get_write_buffer_size() > MAX_UNSENT:
             try:
                 await http.writer.drain()
             except ConnectionError:
                 return False
         elif batch is not None:
-            await asyncio.sleep(0)  # others have their turn
+            await asyncio.sleep(0)  # other connections are served
     return True

@@ -1,4 +1,4 @@
-"""How long a client may take: for the head of a request, for its body, and in silence between two of them."""
+"""Close connections of clients that exceed the timeout for a request head, a request body or inactivity."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from math import inf
 from typing import Protocol
 
 log = logging.getLogger("emulator")
-_RARELY = 5.0  # seconds between two looks at most
-_LOOKS = 4  # within the shortest limit: a client is ended at most so much of it too late
+_MAX_INTERVAL = 5.0  # seconds between two checks
+_CHECKS = 4  # within the shortest timeout: a connection is closed at most a quarter of it late
 
 
 class ConnectionPhase(Enum):
-    """What a connection waits for, as the log says it; of what is no client's fault, nothing."""
+    """What a connection waits for, as the log names it; empty if the client has no part in it."""
 
-    IDLE = "it asked for nothing"
+    IDLE = "it sent no request"
     HEAD = "the head of its request is not whole"
     BODY = "the body of its request is not whole"
-    UNREAD = "it did not read its answer"
+    UNREAD = "it did not read its response"
     ANSWER = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds; ``inf``: as long as it likes.
+    """Client timeouts in seconds; ``inf``: none.
 
     Fields:
         head: from the first byte of a request to the end of its head.
         body: from there to the end of its body.
-        idle: without a request, or without reading a byte of an answer.
+        idle: without a request, or without reading a byte of a response.
     """
 
     head: float = 30.0
@@ -49,19 +49,19 @@ class Timeouts:
 
 
 async def run_housekeeping(limits: Timeouts, chores: Iterable[Callable[[], None]]) -> None:
-    """Do them again and again, often enough for the limits, until cancelled."""
-    every = min(_RARELY, *(limit / _LOOKS for limit in (limits.head, limits.body, limits.idle)))
+    """Call the chores repeatedly, often enough for the timeouts, until cancelled."""
+    every = min(_MAX_INTERVAL, *(limit / _CHECKS for limit in (limits.head, limits.body, limits.idle)))
     while True:
         await asyncio.sleep(every)
         for chore in chores:
             try:
                 chore()
             except Exception:
-                log.exception("bug in the emulator: a chore was not done")
+                log.exception("bug in the emulator: a housekeeping task failed")
 
 
 class MonitoredConnection(Protocol):
-    """A connection that can be looked at and ended; ``since``: when it was first seen to do what it does."""
+    """Connection with a timeout; ``since``: when its current state was first seen."""
 
     since: float
 
@@ -72,21 +72,21 @@ class MonitoredConnection(Protocol):
     def phase(self) -> ConnectionPhase: ...
 
     def has_progressed(self) -> bool:
-        """Whether it does anything else than when this was last asked."""
+        """Return whether the state changed since the last call."""
 
     def end(self, phase: ConnectionPhase) -> None:
-        """Hang up on a client that took too long."""
+        """Close the connection of a client that exceeded a timeout."""
 
 
 class TimeoutMonitor:
-    """Looks at every connection now and then, so that none needs a timer of its own."""
+    """Checks every connection periodically, so that none needs a timer of its own."""
 
     def __init__(self, limits: Timeouts, now: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._now = now
 
     def check(self, clients: Iterable[MonitoredConnection]) -> None:
-        """End those that have done the same for too long."""
+        """Close the connections that made no progress within their timeout."""
         now = self._now()
         for client in clients:
             if client.has_progressed():

@@ -1,4 +1,4 @@
-"""How the sockets speak TLS: with files that are given, or a certificate of our own."""
+"""Configure TLS: with given certificate files or with a locally signed certificate."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ALWAYS = ("localhost", "*.localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tls:
-    """What the sockets speak.
+    """TLS configuration of the listening sockets.
 
     Fields:
         context: absent: plain HTTP.
-        authority: whom a client has to trust, if the certificate is our own.
+        authority: the local authority that clients must trust, if it signed the certificate.
     """
 
     context: ssl.SSLContext | None = None
@@ -34,10 +34,10 @@ class Tls:
 
 
 def open_tls(settings: Settings) -> Tls:
-    """What the settings ask for.
+    """Return the TLS configuration of the settings.
 
     Raises:
-        SettingsError: files that cannot be used, or a package that is missing.
+        SettingsError: a file cannot be used, or a package is missing.
     """
     if not settings.tls:
         return Tls()
@@ -52,25 +52,25 @@ def open_tls(settings: Settings) -> Tls:
     try:
         from emulator.http.certificates import find_uncovered, make_context
 
-        outside = find_uncovered(authority.certificate, names)  # a machine that has another name by now
+        outside = find_uncovered(authority.certificate, names)  # the machine may have been renamed
         return Tls(make_context(authority, [name for name in names if name not in outside]), authority)
     except OSError as error:
         raise SettingsError(f"cannot make a certificate: {explain_file(error)}") from None
 
 
 def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """A server context for a certificate and its key, both PEM.
+    """Return a server context for a certificate and its key, both PEM.
 
     Raises:
-        OSError, ssl.SSLError: a file that cannot be read or does not fit.
+        OSError, ssl.SSLError: a file cannot be read, or certificate and key do not match.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key, password="")  # never asked for on the terminal
+    context.load_cert_chain(certificate, key, password="")  # without it OpenSSL prompts on the terminal
     return context
 
 
 def open_authority(settings: Settings) -> Authority:
-    """The user's local authority, made if there is none yet.
+    """Return the user's local authority; create it if there is none.
 
     Raises:
         SettingsError: it cannot be used, or a package is missing.
@@ -79,13 +79,13 @@ def open_authority(settings: Settings) -> Authority:
         from emulator.http.certificates import keep_authority
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"a certificate of our own needs the package {error.name}: pip install 'llm-emulator[tls]'"
+            f"a locally signed certificate needs the package {error.name}: pip install 'llm-emulator[tls]'"
         ) from None
-    return keep_authority(_find_folder(settings), _find_asked(settings))
+    return keep_authority(_find_folder(settings), _list_requested_names(settings))
 
 
 def find_authority(settings: Settings) -> Path | None:
-    """Return the certificate of the user's local authority, if there is one; none is made."""
+    """Return the path of the local authority's certificate; ``None`` if there is none."""
     try:
         file = _find_folder(settings) / "authority" / "ca.pem"
     except SettingsError:
@@ -98,10 +98,10 @@ def _find_folder(settings: Settings) -> Path:
 
 
 def data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Where this user's programs keep what lasts; ours lies in a folder of its own there.
+    """Return the folder for the emulator's persistent data of this user.
 
     Raises:
-        SettingsError: the user has no home.
+        SettingsError: the user has no home folder.
     """
     given = Path(environment.get("LOCALAPPDATA" if platform == "win32" else "XDG_DATA_HOME", ""))
     if given.is_absolute():
@@ -114,19 +114,19 @@ def data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys
     return home / places.get(platform, ".local/share") / "llm-emulator"
 
 
-def find_names(host: str, asked: Sequence[str] = ()) -> list[str]:
-    """What a certificate of our own names: this machine, the address listened on and what is asked for.
+def find_names(host: str, requested: Sequence[str] = ()) -> list[str]:
+    """Return the names for a locally signed certificate: this machine, the listening address and ``--tls-name``.
 
     Raises:
-        SettingsError: what is asked for is no host's name.
+        SettingsError: a ``--tls-name`` is not a host name or address.
     """
-    for name in asked:
+    for name in requested:
         if not can_be_named(name):
             raise SettingsError(f"--tls-name takes host names and addresses, not {name!r}")
     found = [*find_own_names(), *filter(can_be_named, [host])]
-    return list(dict.fromkeys([*_ALWAYS, *(name.lower() for name in (*found, *asked))]))
+    return list(dict.fromkeys([*_ALWAYS, *(name.lower() for name in (*found, *requested))]))
 
 
-def _find_asked(settings: Settings) -> list[str]:
-    """Return the names that an authority has to sign for, whatever this machine is called."""
+def _list_requested_names(settings: Settings) -> list[str]:
+    """Return the names that the authority must sign for besides those of this machine."""
     return [name.lower() for name in (settings.host, *settings.tls_name) if can_be_named(name)]

@@ -1,1 +1,1 @@
-"""What is at work: a scenario, its vendors, its clock, and the worlds of sessions."""
+"""Runtime: the active scenario, its vendor handlers and clock, and sessions with a scenario of their own."""

@@ -1,4 +1,4 @@
-"""A scenario at work, and the vendors that it serves."""
+"""Active scenario: a parsed scenario with its emulator, vendor handlers and credentials."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from emulator.scenario.parsed import ParsedScenario
 
 
 class Apps(Mapping[str, VendorApp]):
-    """The vendors that are served, each mounted when it is first asked for, and so are their planes.
+    """Request handlers of the served vendors and of their extra listeners, each created on first use.
 
-    ``planes``: by name, the port that each wants; they are found here, and not counted among the vendors.
+    ``planes``: port of each extra listener by name; ``[]`` finds these names, iteration leaves them out.
     """
 
     def __init__(
         self,
         names: Sequence[str],
-        mount: Callable[[str, Apps], VendorApp],
+        create: Callable[[str, Apps], VendorApp],
         planes: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._names = tuple(names)
-        self._mount = mount
+        self._create = create
         self.planes = planes
-        self._mounted: dict[str, VendorApp] = {}
+        self._handlers: dict[str, VendorApp] = {}
 
     def __getitem__(self, name: str) -> VendorApp:
-        app = self._mounted.get(name)
+        app = self._handlers.get(name)
         if app is None:
             if name not in self:
                 raise KeyError(name)
-            app = self._mounted[name] = self._mount(name, self)
+            app = self._handlers[name] = self._create(name, self)
         return app
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names or name in self.planes  # without mounting it
+        return name in self._names or name in self.planes  # does not create the handler
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -50,12 +50,12 @@ class Apps(Mapping[str, VendorApp]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveScenario:
-    """A scenario at work; replaced whole, so a request that has begun ends as it began.
+    """Immutable active scenario; a change replaces it, so a request ends under the scenario it began with.
 
     Fields:
-        keys: whom the credentials that it lists stand for.
-        namespace: its name in a store: the same scenario under the same seed is the same for every process.
-        epoch: tells this beginning of it from others; empty: the first.
+        keys: principal by listed credential.
+        namespace: name in a shared store: equal for equal scenario and seed in every process.
+        epoch: distinguishes this activation from others of the same scenario; empty: the first.
     """
 
     loaded: ParsedScenario
@@ -69,7 +69,7 @@ class ActiveScenario:
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """How a scenario begins where others are told of it; absent: now, by the clock that it asks for."""
+    """Options of an activation that replicas share; absent: it starts now, with the clock of the scenario."""
 
     clock: Clock | None = None
     started: float | None = None

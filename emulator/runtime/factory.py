@@ -1,4 +1,4 @@
-"""Build what serves a scenario: vendor apps, clock, journal."""
+"""Build an active scenario: vendor handlers, clock and store namespace."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from emulator.storage import DEFAULT, Loss
 
 
 def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
-    """The clock a scenario asks for; ``now``: what it says at first, in place of its own beginning."""
+    """Create the clock that a scenario asks for; ``now``: start time in place of the clock's own."""
     if isinstance(wanted, models.Scale):
         return RealClock(wanted.scale, now)
     if wanted == "real":
@@ -37,7 +37,7 @@ def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """``None``: the scenario has its say."""
+    """Command-line overrides of the scenario; ``None``: the scenario's value."""
 
     seed: int | None = None
     latency: Latency | None = None
@@ -59,12 +59,12 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScenarioBuilder:
-    """Puts scenarios to work, all of them with what does not change with the scenario.
+    """Factory of active scenarios; holds what all scenarios of a process share.
 
     Fields:
-        urls: base URL of the front and of each vendor.
+        urls: base URL of the front port and of each vendor.
         closing: set when the process is about to end.
-        spans: absent: nobody hears of calls as traces.
+        spans: absent: tracing is off.
     """
 
     vendors: Vendors
@@ -85,51 +85,53 @@ class ScenarioBuilder:
         seed: int | None = None,
         state: State | None = None,
         started: float | None = None,
-        era: str = "",
+        epoch: str = "",
     ) -> ActiveScenario:
-        """A scenario ready to answer.
+        """Return an active scenario.
 
         Args:
-            seed: in place of its own.
-            state: absent: counters and quotas of the world it begins.
-            started: when it began, Unix seconds; absent: now.
-            era: tells this beginning of it from others.
+            seed: in place of the scenario's own.
+            state: counters and quotas to continue with; absent: new ones.
+            started: start time, Unix seconds; absent: now.
+            epoch: distinguishes this activation from others of the same scenario.
 
         Raises:
-            ScenarioError: it does not fit.
+            ScenarioError: the scenario does not fit the vendors or the store.
         """
         scenario = self.overrides.apply(loaded.scenario)
         if not self.store.counts_for_all:
             validate_for_workers(loaded, scenario)
         served = check_vendors(loaded, self.vendors)
         seed = scenario.seed if seed is None else seed
-        world = f"{loaded.digest}.{seed}.{era}" if era else f"{loaded.digest}.{seed}"
+        namespace = f"{loaded.digest}.{seed}.{epoch}" if epoch else f"{loaded.digest}.{seed}"
         emulator = Emulator(
             scenario,
             clock=clock,
-            state=state or self.store.open(world),
+            state=state or self.store.open(namespace),
             seed=seed,
             latency=scenario.latency,
             started=started,
         )
         hints = Suggestions(self.vendors, served, self.urls)
-        planes = self._find_planes(served, scenario)
-        apps = Apps(served, lambda name, apps: self._mount(name, scenario, emulator, hints, apps), planes)
+        planes = self._find_extra_listeners(served, scenario)
+        apps = Apps(served, lambda name, apps: self._create_handler(name, scenario, emulator, hints, apps), planes)
         keys = build_credential_map((key.token, key.principal) for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, apps, keys, hints, world, era)
+        return ActiveScenario(loaded, emulator, apps, keys, hints, namespace, epoch)
 
-    def _find_planes(self, served: Sequence[str], scenario: Scenario) -> Mapping[str, int]:
-        """The port of each plane that the scenario sets apart: its vendor's name, a dot and its own."""
+    def _find_extra_listeners(self, served: Sequence[str], scenario: Scenario) -> Mapping[str, int]:
+        """Return the port of each extra listener the scenario configures, by ``vendor.listener``."""
         planes = {}
         for name in served:
-            if name in scenario.vendors:  # others have no settings, and are not imported before they are asked
+            if name in scenario.vendors:  # vendors without settings are imported on first use
                 vendor = self.vendors[name]
                 found = vendor.extra_listeners(read_settings(vendor, scenario))
                 planes.update({f"{name}.{plane}": row.port for plane, row in found.items()})
         return planes
 
-    def _mount(self, name: str, scenario: Scenario, emulator: Emulator, hints: Suggestions, apps: Apps) -> VendorApp:
-        """One vendor, or one of its planes, which shares the vendor's service."""
+    def _create_handler(
+        self, name: str, scenario: Scenario, emulator: Emulator, hints: Suggestions, apps: Apps
+    ) -> VendorApp:
+        """Create the handler of a vendor or of an extra listener, which shares the vendor's service."""
         owner, _, plane = name.partition(".")
         vendor, metrics = self.vendors[owner], self.metrics[owner]
         settings = read_settings(vendor, scenario)
@@ -138,7 +140,7 @@ class ScenarioBuilder:
         else:
             service = create_service(vendor, settings, scenario, emulator.clock, metrics, emulator.started)
         return VendorApp(
-            _limit(vendor, plane, vendor.extra_listeners(settings)),
+            _restrict(vendor, plane, vendor.extra_listeners(settings)),
             service,
             emulator,
             self.journal,
@@ -151,8 +153,8 @@ class ScenarioBuilder:
         )
 
 
-def _limit(vendor: AnyVendor, plane: str, planes: Mapping[str, AnyPlane]) -> AnyVendor:
-    """The vendor with what one of its ports serves."""
+def _restrict(vendor: AnyVendor, plane: str, planes: Mapping[str, AnyPlane]) -> AnyVendor:
+    """Return the vendor restricted to the endpoints of one of its ports."""
     if plane:
         return replace(vendor, endpoints=planes[plane].endpoints)
     apart = [endpoint for found in planes.values() for endpoint in found.endpoints]

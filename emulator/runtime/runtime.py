@@ -1,4 +1,4 @@
-"""The scenario at work, and how another takes its place."""
+"""Runtime of one process: hold the active scenarios and replace them."""
 
 import asyncio
 import time
@@ -30,10 +30,10 @@ from emulator.storage import open_store
 
 
 class Runtime:
-    """Holds the scenario at work, the server's and those of sessions that have their own.
+    """Holder of the active scenarios: the server's, and those of sessions with their own.
 
-    Whoever answers a request reads :meth:`of` once. ``closing`` is set when the process is about to end; nothing may
-    wait without end from then on.
+    A request handler calls :meth:`begin_call` once per request. ``closing`` is set when the process is about to end;
+    after that nothing may wait without a time limit.
     """
 
     def __init__(
@@ -47,17 +47,17 @@ class Runtime:
         self.vendors = vendors
         self.library = library
         self.store = open_store(overrides.state_url, overrides.state_loss)
-        commons = self.store.bus
-        self.journal = Journal() if commons is None else SharedJournal(commons, self.find)
+        bus = self.store.bus
+        self.journal = Journal() if bus is None else SharedJournal(bus, self.find)
         self.timing = TimingReport()
         self.closing = asyncio.Event()
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
-        self.follow: Callable[[], Awaitable[None]] = _stay
+        self.follow: Callable[[], Awaitable[None]] = _do_nothing
         self.forgotten: list[Callable[[str], None]] = []
         self.changed: list[Callable[[str], None]] = []
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
-        idle = IDLE if commons is None else inf  # others may use one that is idle here
+        idle = IDLE if bus is None else inf  # other replicas may use a session that is idle here
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget, idle=idle)
         self._began = time.monotonic()
         self._metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
@@ -70,64 +70,64 @@ class Runtime:
         self.reporters: dict[str, Reporter] = {"sessions": lambda about: list_sessions(self)}
 
     async def begin(self) -> None:
-        """Have the scenario begin when it began for those who share the store."""
+        """Take over the start time of the processes that share the store."""
         active = self.active
         active.emulator.started = await self.store.start_namespace(active.namespace, active.emulator.started)
 
     @property
     def uptime(self) -> float:
-        """Real seconds since the process began."""
+        """Return the wall-clock seconds since the process began."""
         return time.monotonic() - self._began
 
     @property
     def active_scenarios(self) -> Iterable[ActiveScenario]:
-        """Every scenario that is at work: the server's, and those of sessions that have their own."""
+        """Return the active scenarios: the server's, and those of sessions with their own."""
         return [self.active, *(session.active for session in self.sessions if session.active is not None)]
 
     @property
     def states(self) -> Mapping[str, State]:
-        """Where all that is at work counts, by the names of the worlds."""
-        return {world.namespace: world.emulator.state for world in self.active_scenarios}
+        """Return the state of each active scenario, by namespace."""
+        return {active.namespace: active.emulator.state for active in self.active_scenarios}
 
     @asynccontextmanager
     async def forgetting(self) -> AsyncIterator[None]:
-        """What is at work before and not afterwards leaves no counts where they are kept, however late they came."""
+        """Delete the counters of scenarios that are no longer active at the end, in shared stores too."""
         before = self.states
         try:
             yield
         finally:
-            for world in before.keys() - self.states.keys():
-                await before[world].reset()
+            for namespace in before.keys() - self.states.keys():
+                await before[namespace].reset()
 
     @property
     def metrics(self) -> Mapping[str, VendorMetrics]:
-        """Totals of each vendor since the process began."""
+        """Return the metrics of each vendor since the process began."""
         return self._metrics
 
     def for_session(self, session: str) -> ActiveScenario:
-        """The scenario at work for a session; without a name, or where it has none of its own, the server's."""
+        """Return the active scenario of a session, which counts as a use; by default the server's."""
         if not session:
             return self.active
         return self.sessions.use(session).active or self.active
 
     def find(self, session: str) -> ActiveScenario:
-        """As :meth:`of`, and no use of the session."""
+        """Return the active scenario of a session without counting as a use."""
         record = self.sessions.find(session)
         return self.active if record is None else record.active or self.active
 
     def keys_of(self, session: str) -> Mapping[str, str]:
-        """The credentials that the server's scenario lists, and those of a session's own; no use of the session."""
+        """Return the credentials listed by the server's and the session's scenario, without counting as a use."""
         server, own = self.active.keys, self.find(session).keys
         return build_credential_map([*server.items(), *own.items()]) if server and own else server or own
 
     async def listen(self, session: str, vendor: str) -> str:
-        """The base URL of a vendor on a port that is the session's own."""
+        """Return the base URL of a vendor on a port of the session."""
         if self.open_for is None:
             raise RuntimeError("nothing listens yet")
         return await self.open_for(session, vendor)
 
     def begin_call(self, session: str) -> ActiveScenario:
-        """The scenario at work for a call of a session."""
+        """Return the active scenario of a session and count a call."""
         if not session:
             return self.active
         record = self.sessions.use(session)
@@ -135,7 +135,7 @@ class Runtime:
         return record.active or self.active
 
     def load(self, text: bytes) -> ParsedScenario:
-        """A scenario that somebody sends.
+        """Load a scenario received by the control plane.
 
         Raises:
             ScenarioError: with every mistake.
@@ -144,7 +144,7 @@ class Runtime:
             return load_text(text, "scenario")
 
     def check(self, text: bytes) -> Sequence[Finding]:
-        """What is wrong with a scenario that somebody sends, and what may be; it changes nothing."""
+        """Return mistakes and warnings of a scenario received by the control plane; changes nothing."""
         return validate_scenario(lambda: load_text(text, "scenario"), self.vendors)
 
     def put(
@@ -152,16 +152,16 @@ class Runtime:
         loaded: ParsedScenario,
         session: str = "",
         seed: int | None = None,
-        beginning: Activation = NOW,
+        activation: Activation = NOW,
     ) -> None:
-        """Begin another scenario, the server's or a session's: fresh counters and quotas, and a fresh clock.
+        """Activate another scenario for the server or a session, with new counters, quotas and clock.
 
-        What a session's scenario does not set, its clock and its seed, is the server's.
+        A session's scenario takes the clock and seed that it does not set from the server.
 
         Raises:
-            ScenarioError: it does not fit; the one before goes on.
+            ScenarioError: the scenario does not fit; the previous one stays active.
         """
-        active = self.plan(loaded, session, seed, beginning)
+        active = self.plan(loaded, session, seed, activation)
         if session:
             self._replace(session, active)
             return
@@ -172,39 +172,39 @@ class Runtime:
         self._change("")
 
     def plan(
-        self, loaded: ParsedScenario, session: str, seed: int | None, beginning: Activation = NOW
+        self, loaded: ParsedScenario, session: str, seed: int | None, activation: Activation = NOW
     ) -> ActiveScenario:
-        """What :meth:`put` puts to work.
+        """Return the active scenario that :meth:`put` activates.
 
         Raises:
-            ScenarioError: it does not fit.
+            ScenarioError: the scenario does not fit.
         """
-        clock, server, sets = beginning.clock, self.active.emulator, loaded.scenario.model_fields_set
+        clock, server, sets = activation.clock, self.active.emulator, loaded.scenario.model_fields_set
         if session:
             clock = clock or (None if "clock" in sets else server.clock)
             seed = server.seed if seed is None and "seed" not in sets else seed
         clock = clock or make_clock(loaded.scenario.clock)
-        return self._builder.build(loaded, clock, seed=seed, started=beginning.started, era=beginning.epoch)
+        return self._builder.build(loaded, clock, seed=seed, started=activation.started, epoch=activation.epoch)
 
-    def reset(self, beginning: Activation = NOW) -> None:
-        """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
+    def reset(self, activation: Activation = NOW) -> None:
+        """Restart the server's scenario with the same clock; calls that began before are not in the journal."""
         self.journal.clear()
         self.timing.reset()
-        before, self.active = self.active, self._begin_again(self.active, beginning)
+        before, self.active = self.active, self._begin_again(self.active, activation)
         self._retire_state(before)
         self._change("")
 
-    def reset_session(self, session: str, beginning: Activation = NOW) -> None:
-        """Begin a session's scenario again, by the same clock; nothing of what it did before is left."""
+    def reset_session(self, session: str, activation: Activation = NOW) -> None:
+        """Restart a session's scenario with the same clock; its journal and counters are cleared."""
         self.journal.clear(session)
-        self._replace(session, self._begin_again(self.for_session(session), beginning))
+        self._replace(session, self._begin_again(self.for_session(session), activation))
 
-    def _begin_again(self, active: ActiveScenario, beginning: Activation) -> ActiveScenario:
+    def _begin_again(self, active: ActiveScenario, activation: Activation) -> ActiveScenario:
         seed, clock = active.emulator.seed, active.emulator.clock
-        return self._builder.build(active.loaded, clock, seed=seed, started=beginning.started, era=beginning.epoch)
+        return self._builder.build(active.loaded, clock, seed=seed, started=activation.started, epoch=activation.epoch)
 
     def advance(self, seconds: float, session: str = "") -> None:
-        """Move the clock; a session's is its own from then on."""
+        """Advance the clock; a session gets a clock of its own."""
         active = self.for_session(session)
         if session and active.emulator.clock is self.active.emulator.clock:
             active = self._with_clock(active, active.emulator.clock.fork())
@@ -212,7 +212,7 @@ class Runtime:
         active.emulator.clock.advance(seconds)
 
     def change_clock(self, clock: Clock, session: str = "") -> None:
-        """Let time go by another clock from now on; counters and quotas stay, and what runs ends as it began."""
+        """Replace the clock; counters and quotas stay, and running calls end by the old clock."""
         before = self.for_session(session)
         after = self._with_clock(before, clock)
         if session:
@@ -230,15 +230,15 @@ class Runtime:
             seed=emulator.seed,
             state=emulator.state,
             started=emulator.started,
-            era=active.epoch,
+            epoch=active.epoch,
         )
 
     def end_session(self, session: str) -> bool:
-        """Forget a session: its clock, state and journal; false if there is none of the name."""
+        """End a session with its clock, state and journal; return false if there is none of the name."""
         return self.sessions.end(session)
 
     def close(self) -> None:
-        """Nobody waits without end from now on."""
+        """End all waits: set ``closing`` and retire every clock."""
         self.closing.set()
         for active in self.active_scenarios:
             active.emulator.clock.retire()
@@ -252,29 +252,29 @@ class Runtime:
         self._change(session)
 
     def _change(self, session: str) -> None:
-        """Another scenario is at work; nothing may hold on to the one before."""
+        """Drop caches and notify listeners after a change of the active scenario."""
         for metrics in self._metrics.values():
             metrics.catch_up()
         clear_scenario_caches()
-        for tell in self.changed:
-            tell(session)
+        for notify in self.changed:
+            notify(session)
 
     def _retire(self, before: ActiveScenario | None, after: ActiveScenario) -> None:
-        """A clock that is no longer anybody's lets its sleepers go."""
+        """Retire the clock and state of a replaced scenario unless another scenario uses them."""
         if before is not None and before.emulator.clock not in (self.active.emulator.clock, after.emulator.clock):
             before.emulator.clock.retire()
         if before is not None:
             self._retire_state(before)
 
     def _retire_state(self, before: ActiveScenario) -> None:
-        """Nor do calls that are under way count for anybody, unless another world goes on with what they count."""
-        if all(world.emulator.state is not before.emulator.state for world in self.active_scenarios):
+        """Retire a state unless an active scenario uses it; running calls no longer count in it."""
+        if all(active.emulator.state is not before.emulator.state for active in self.active_scenarios):
             before.emulator.state.retire()
 
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)
         self._retire(session.active, self.active)
-        if self.store.bus is None or not self.store.counts_for_all:  # else whoever tells the others does it once
+        if self.store.bus is None or not self.store.counts_for_all:  # else the replica that announces the end does it
             task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -282,13 +282,13 @@ class Runtime:
             metrics.forget(session.name)
         if session.active is not None:
             clear_scenario_caches()
-        for tell in (*self.forgotten, *self.changed):
-            tell(session.name)
+        for notify in (*self.forgotten, *self.changed):
+            notify(session.name)
 
 
 def _name_provider(vendors: Vendors, name: str, path: str) -> str:
-    return vendors[name].name_provider(path)  # not before: a vendor takes a while to be imported
+    return vendors[name].name_provider(path)  # imports the vendor, which is slow, on first use
 
 
-async def _stay() -> None:
-    """Nothing listens."""
+async def _do_nothing() -> None:
+    """Stand in for :attr:`Runtime.follow` while no port is open."""

@@ -1,4 +1,4 @@
-"""What a scenario makes of each vendor: its settings, deployments and keys."""
+"""Build the service of each vendor: settings, deployments, keys."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,15 +18,17 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
-_MOST_OFFERS = 64
-_EARLY = 1e-6  # seconds; a state that is over but for the rounding of Unix time is over
+_MAX_SNAPSHOTS = 64
+_TOLERANCE = 1e-6  # seconds; Unix time is rounded
 
 
 def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
-    """Names of the vendors that are served; only those with a section of their own are imported.
+    """Validate vendor sections and deployments; return the names of the served vendors.
+
+    Only vendors with a section are imported.
 
     Raises:
-        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+        ScenarioError: with every mistake.
     """
     sections = loaded.scenario.vendors
     rows = [_unknown_vendor(loaded, ("vendors", name), name, vendors) for name in sections if name not in vendors]
@@ -43,7 +45,7 @@ def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
 
 
 def read_settings(vendor: AnyVendor, scenario: Scenario) -> VendorSettings:
-    """What the scenario sets of a vendor.
+    """Return a vendor's settings from the scenario.
 
     Raises:
         ValidationError: its section does not fit.
@@ -65,7 +67,7 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
 
 @contextmanager
 def with_vendor_mistakes(vendors: Vendors) -> Iterator[None]:
-    """Whatever is loaded meanwhile and has mistakes is reported together with those in its vendors' sections."""
+    """Add mistakes in vendor sections to any :class:`ScenarioError` raised inside."""
     try:
         yield
     except ScenarioError as error:
@@ -73,7 +75,7 @@ def with_vendor_mistakes(vendors: Vendors) -> Iterator[None]:
 
 
 def complete(error: ScenarioError, vendors: Vendors) -> ScenarioError:
-    """The mistakes of a scenario, with those in its vendors' sections."""
+    """Return a scenario's mistakes together with those in its vendor sections."""
     rows = list(error.rows)
     for part in error.parts:
         try:
@@ -88,7 +90,7 @@ def _unknown_vendor(loaded: ParsedScenario, path: KeyPath, name: str, known: Ite
 
 
 def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:
-    """The vendor's catalogue, and what the scenario adds to it or replaces in it, by name."""
+    """Return the vendor's deployments, with those that the scenario adds or replaces, by name."""
     deployments = {deployment.name: deployment for deployment in vendor.catalogue(settings)}
     for entry in scenario.deployments:
         if entry.vendor == vendor.name:
@@ -97,7 +99,7 @@ def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scen
 
 
 class DeploymentTable(Mapping[str, Deployment]):
-    """Deployments as they are now; each becomes ready when the state it began in has lasted long enough."""
+    """Deployments by name; each is ready once its initial state has lasted for its time."""
 
     def __init__(self, deployments: Mapping[str, Deployment], clock: Clock, began: float) -> None:
         self._first = deployments
@@ -107,7 +109,7 @@ class DeploymentTable(Mapping[str, Deployment]):
 
     def __getitem__(self, name: str) -> Deployment:
         found = self._first[name]
-        if found.state_lasts is None or self._clock.now() - self._began < found.state_lasts - _EARLY:
+        if found.state_lasts is None or self._clock.now() - self._began < found.state_lasts - _TOLERANCE:
             return found
         return self._ready[name]
 
@@ -119,34 +121,36 @@ class DeploymentTable(Mapping[str, Deployment]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Offer:
-    """What a vendor serves, and the habits of each deployment; nothing that happens changes either."""
+class _Snapshot:
+    """Immutable deployments of a vendor, with the profile of each."""
 
     vendor: AnyVendor
     deployments: Mapping[str, Deployment]
-    habits: Mapping[str, object]
+    profiles: Mapping[str, object]
 
 
-class _Offers:
-    """The latest, by what they were made from: worlds that serve the same share it."""
+class _Snapshots:
+    """Cache of snapshots by settings and deployments; scenarios that serve the same share one."""
 
     def __init__(self) -> None:
-        self._offers: Cache[tuple[int, str, str], _Offer] = Cache()
+        self._snapshots: Cache[tuple[int, str, str], _Snapshot] = Cache()
 
-    def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Offer:
+    def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Snapshot:
         added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
         key = (id(vendor), settings.model_dump_json(), added)
-        offer = self._offers.get(key)
-        if offer is None:
+        snapshot = self._snapshots.get(key)
+        if snapshot is None:
             deployments = list_deployments(vendor, settings, scenario)
-            habits = {name: vendor.profile_deployment(deployment, settings) for name, deployment in deployments.items()}
-            if len(self._offers) >= _MOST_OFFERS:
-                del self._offers[next(iter(self._offers))]
-            offer = self._offers[key] = _Offer(vendor, deployments, habits)
-        return offer
+            profiles = {
+                name: vendor.profile_deployment(deployment, settings) for name, deployment in deployments.items()
+            }
+            if len(self._snapshots) >= _MAX_SNAPSHOTS:
+                del self._snapshots[next(iter(self._snapshots))]
+            snapshot = self._snapshots[key] = _Snapshot(vendor, deployments, profiles)
+        return snapshot
 
 
-_OFFERS = _Offers()
+_SNAPSHOTS = _Snapshots()
 
 
 def create_service(
@@ -157,9 +161,9 @@ def create_service(
     metrics: Metrics,
     began: float | None = None,
 ) -> AnyService:
-    """One vendor as it runs under a scenario that began at a time; absent: now."""
-    offer = _OFFERS.find(vendor, settings, scenario)
-    deployments = offer.deployments
+    """Create a vendor's service for a scenario that began at ``began``, Unix seconds; absent: now."""
+    snapshot = _SNAPSHOTS.find(vendor, settings, scenario)
+    deployments = snapshot.deployments
     changes = any(deployment.state_lasts is not None for deployment in deployments.values())
     return Service(
         name=vendor.name,
@@ -167,7 +171,7 @@ def create_service(
         deployments=DeploymentTable(deployments, clock, clock.now() if began is None else began)
         if changes
         else deployments,
-        profiles=offer.habits,
+        profiles=snapshot.profiles,
         keys=None
         if scenario.keys is None
         else build_credential_map((key.token, key.principal) for key in scenario.keys),
@@ -176,7 +180,7 @@ def create_service(
         tokenizer=_tokenizer_of,
         count_prompt=_count_prompt,
         count_chat=_count_chat,
-        count_texts=_weigh_texts,
+        count_texts=_count_texts,
         metrics=metrics,
         bounds=scenario.bounds,
     )
@@ -186,13 +190,13 @@ def _tokenizer_of(deployment: Deployment) -> Tokenizer:
     return tokenizer_for(deployment.tokenizer)
 
 
-def _count_prompt(ask: InferenceRequest, deployment: Deployment) -> tuple[int, ...]:
-    return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+def _count_prompt(request: InferenceRequest, deployment: Deployment) -> tuple[int, ...]:
+    return count_prompt(request, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
 
 
 def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> int:
     return count_chat(messages, tools, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
 
 
-def _weigh_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
+def _count_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
     return weigh_texts(messages, tokenizer_for(deployment.tokenizer))

@@ -1,4 +1,4 @@
-"""Sessions: isolated state on a shared server, within a bound of memory."""
+"""Sessions: isolated state on a shared server, within a memory limit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from emulator.core.errors import ProblemError
 from emulator.core.json import JSON
 from emulator.scenario.parsed import ParsedScenario
 
-IDLE = 3600.0  # real seconds after which an unused session is forgotten
-MOST = 10_000  # sessions that share the server's scenario and ports; the least recently used is forgotten
-MOST_OWN = 2_000  # sessions with a scenario, clock or port of their own
-MOST_WEIGHT = 256 * 1024**2  # bytes of their scenarios, as read and as compiled
+IDLE = 3600.0  # wall-clock seconds after which an unused session is evicted
+MAX_SESSIONS = 10_000  # with the server's scenario and ports; the least recently used is evicted
+MAX_OWN = 2_000  # sessions with a scenario, clock or port of their own
+MAX_WEIGHT = 256 * 1024**2  # bytes of their scenarios, as read and as compiled
 
 log = logging.getLogger("emulator")
 W = TypeVar("W")
@@ -24,12 +24,12 @@ W = TypeVar("W")
 
 @dataclass(slots=True, eq=False)
 class Session(Generic[W]):
-    """One session.
+    """Session: isolated state by name.
 
     Fields:
-        used: when it was last used, seconds by :func:`time.monotonic`.
-        active: its own scenario at work; ``None``: the server's.
-        weight: bytes of that scenario, roughly.
+        used: time of the last use, seconds by :func:`time.monotonic`.
+        active: its own active scenario; ``None``: the server's.
+        weight: estimated bytes of that scenario.
     """
 
     name: str
@@ -41,64 +41,67 @@ class Session(Generic[W]):
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How many sessions there may be; the names of :data:`MOST` and the others say what of."""
+    """Maximum number of sessions; see :data:`MAX_SESSIONS`, :data:`MAX_OWN` and :data:`MAX_WEIGHT`."""
 
-    most: int = MOST
-    own: int = MOST_OWN
-    weight: int = MOST_WEIGHT
+    most: int = MAX_SESSIONS
+    own: int = MAX_OWN
+    weight: int = MAX_WEIGHT
 
 
 class Sessions(Generic[W]):
-    """Those that exist, the least recently used first; ``forget`` is told of each that is forgotten.
+    """LRU collection of sessions; ``forget`` is called for each evicted or ended session.
 
-    Whoever calls a vendor makes a session by its name alone: beyond a bound the least recently used of these go. Those
-    that were set up by a control request never make room for others; :meth:`explain_full` says whether more fit in.
-    Each goes ``idle`` real seconds after it was last used.
+    A vendor request creates its session by name; beyond the maximum the least recently used of these is evicted.
+    Sessions set up by a control request are never evicted for others; :meth:`explain_full` reports their capacity.
+    Every session is evicted ``idle`` wall-clock seconds after its last use.
 
     Fields:
-        forgotten: how many went for the sake of others.
+        forgotten: number of sessions evicted for others.
     """
 
     def __init__(
         self,
         forget: Callable[[Session[W]], None],
         now: Callable[[], float] = time.monotonic,
-        room: SessionLimits = SessionLimits(),  # it is frozen
+        limits: SessionLimits = SessionLimits(),  # frozen
         idle: float = IDLE,
     ) -> None:
         self._forget = forget
         self._now = now
-        self.limits = room
+        self.limits = limits
         self._idle = idle
-        self._plain: OrderedDict[str, Session[W]] = OrderedDict()
+        self._shared: OrderedDict[str, Session[W]] = OrderedDict()
         self._own: OrderedDict[str, Session[W]] = OrderedDict()
         self.forgotten = 0
 
     def use(self, name: str) -> Session[W]:
-        """A session by its name; it exists from its first use."""
+        """Return a session and mark it as used; create it on first use."""
         now = self._now()
-        group = self._own if name in self._own else self._plain
+        group = self._own if name in self._own else self._shared
         session = group.get(name)
         if session is None:
             session = group[name] = Session(name, now)
-            self._make_room()
-            self._forget_old(now)
+            self._evict_shared()
+            self._evict_idle(now)
         else:
             session.used = now
             group.move_to_end(name)
         return session
 
     def keep(self, name: str, weight: int | None = None) -> Session[W]:
-        """Return a session that has something of its own from now on; ``weight``: of its scenario, if that is new."""
+        """Mark a session as having state of its own and return it; ``weight``: bytes of its new scenario."""
         session = self.use(name)
-        if self._plain.pop(name, None) is not None:
+        if self._shared.pop(name, None) is not None:
             self._own[name] = session
         if weight is not None:
             session.weight = weight
         return session
 
     def explain_full(self, name: str, weight: int = 0) -> str | None:
-        """Return why a session cannot have something of its own, such as a scenario of so many bytes, if it cannot."""
+        """Return why a session cannot have a clock, port or scenario of its own; ``None`` if it can.
+
+        ``weight``: bytes of the scenario.
+        """
         others = [session.weight for session in self._own.values() if session.name != name]
         if len(others) >= self.limits.own:
             return f"{self.limits.own:,} sessions have a scenario, clock or port of their own"
@@ -109,75 +112,75 @@ class Sessions(Generic[W]):
 
     @property
     def own(self) -> int:
-        """How many have something of their own."""
+        """Return the number of sessions with state of their own."""
         return len(self._own)
 
     def find(self, name: str) -> Session[W] | None:
-        """A session that exists; looking is no use of it."""
-        return self._own.get(name) or self._plain.get(name)
+        """Return an existing session without marking it as used."""
+        return self._own.get(name) or self._shared.get(name)
 
     def end(self, name: str) -> bool:
-        """Forget a session; false if there is none of the name."""
-        session = self._own.pop(name, None) or self._plain.pop(name, None)
+        """End a session; return false if there is none of the name."""
+        session = self._own.pop(name, None) or self._shared.pop(name, None)
         if session is None:
             return False
         self._forget(session)
         return True
 
     def __iter__(self) -> Iterator[Session[W]]:
-        return iter([*self._own.values(), *self._plain.values()])
+        return iter([*self._own.values(), *self._shared.values()])
 
     def forget_idle(self) -> None:
-        """Forget those that nobody has used for long."""
-        self._forget_old(self._now())
+        """Evict the sessions that were unused for ``idle`` seconds."""
+        self._evict_idle(self._now())
 
-    def _make_room(self) -> None:
-        while len(self._plain) > self.limits.most:
+    def _evict_shared(self) -> None:
+        while len(self._shared) > self.limits.most:
             if not self.forgotten:
                 log.warning(
-                    "more than %s sessions: the least recently used are forgotten from now on, "
-                    "but for those with a scenario, clock or port of their own",
+                    "more than %s sessions: the least recently used are evicted from now on, "
+                    "except those with a scenario, clock or port of their own",
                     f"{self.limits.most:,}",
                 )
             self.forgotten += 1
-            self.end(next(iter(self._plain)))
+            self.end(next(iter(self._shared)))
 
-    def _forget_old(self, now: float) -> None:
-        for group in (self._plain, self._own):
+    def _evict_idle(self, now: float) -> None:
+        for group in (self._shared, self._own):
             while group and now - next(iter(group.values())).used > self._idle:
                 self.end(next(iter(group)))
 
 
-_LEAST = 50 * 1024  # bytes of a world whose scenario says nothing
-_VALUE = 1536  # bytes of one value of a file once it is a rule and compiled; measured: 600 to 1,900
-_LETTER = 2  # bytes of one of a text, as read and as joined
+_MIN_SIZE = 50 * 1024  # bytes of an active scenario without content
+_VALUE = 1536  # bytes of one value of a file after compilation; measured: 600 to 1,900
+_CHARACTER = 2  # bytes of one character, as read and as joined
 
 
 def estimate_size(loaded: ParsedScenario) -> int:
-    """Return the bytes of a scenario at work, roughly."""
-    values, letters = _count(loaded.data)
-    return _LEAST + _VALUE * values + _LETTER * (letters + sum(map(len, loaded.answers.texts.values())))
+    """Estimate the bytes of an active scenario."""
+    values, characters = _count(loaded.data)
+    return _MIN_SIZE + _VALUE * values + _CHARACTER * (characters + sum(map(len, loaded.answers.texts.values())))
 
 
 def _count(data: JSON) -> tuple[int, int]:
-    """Return how many values there are, and the length of all texts."""
-    values = letters = 0
+    """Return the number of values and the total length of all texts."""
+    values = characters = 0
     todo: list[JSON] = [data]
     while todo:
         value = todo.pop()
         values += 1
         if isinstance(value, str):
-            letters += len(value)
+            characters += len(value)
         elif isinstance(value, dict):
             todo += value.values()
-            letters += sum(map(len, value))
+            characters += sum(map(len, value))
         elif isinstance(value, list):
             todo += value
-    return values, letters
+    return values, characters
 
 
 def require_capacity(sessions: Sessions[W], session: str, weight: int = 0) -> None:
-    """Refuse something of its own to a session where there is no room; ``weight``: of its scenario.
+    """Validate that a session may have state of its own; ``weight``: bytes of its scenario.
 
     Raises:
         ProblemError: 429, with the reason.

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, and what may be: everything that can be said of it before it is served."""
+"""Validate a scenario before it is served: every mistake and every warning."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ Finding = tuple[Severity, Diagnostic]
 
 
 def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, files: Sequence[str] = ()) -> list[Finding]:
-    """Mistakes in a scenario, and warnings about everything in it that has none, in the order of ``files``.
+    """Return the mistakes and warnings of a scenario, in the order of ``files``.
+
+    Items with a mistake get no warnings.
 
     Args:
-        load: reads it, or raises :class:`ScenarioError`.
-        vendors: those there are; asked only where it matters, as they are slow to import.
+        load: loads the scenario, or raises :class:`ScenarioError`.
+        vendors: known vendors, imported only where needed, as imports are slow.
     """
     errors: list[Diagnostic] = []
     try:
@@ -33,7 +35,7 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
         errors, parts = list(error.rows), list(error.parts)
     warnings: list[Diagnostic] = []
     for part in parts:
-        catalogue, more = _ask_vendors(part, vendors)
+        catalogue, more = _list_known_models(part, vendors)
         errors += more
         is_whole = not any(_item(row)[1] == "deployments" for row in errors)
         warnings += lint(part, list(vendors), catalogue if is_whole else None)
@@ -45,21 +47,21 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
 
 
 def _item(row: Diagnostic) -> tuple[str, str]:
-    """What of a file a row is about: a section, or an item of one."""
+    """Return the section or list item of a file that a diagnostic is about."""
     return row.file, "".join(re.findall(r"^(?:rules|limits)\[\d+\]|^\w+", row.path)[:1])
 
 
-def _concerns_vendors(scenario: Scenario) -> bool:
-    """Something in it only the vendors can judge; they are slow to import."""
+def _needs_vendors(scenario: Scenario) -> bool:
+    """Return whether only vendors, which are slow to import, can validate part of the scenario."""
     about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
     tokens = any(limit.unit in ("output_tokens", "tokens") for limit in scenario.limits)
     named = any(part.deployment is not None for part in about)
     return bool(scenario.vendors or scenario.deployments) or tokens or named
 
 
-def _ask_vendors(loaded: ParsedScenario, vendors: Vendors) -> tuple[KnownModels | None, Sequence[Diagnostic]]:
-    """What each of them serves, ``None`` where it does not matter; and mistakes in their own sections."""
-    if not _concerns_vendors(loaded.scenario):
+def _list_known_models(loaded: ParsedScenario, vendors: Vendors) -> tuple[KnownModels | None, Sequence[Diagnostic]]:
+    """Return the models each vendor serves, and mistakes in vendor sections; ``None`` if no vendor is needed."""
+    if not _needs_vendors(loaded.scenario):
         return None, ()
     from emulator.runtime.services import check_vendors
 
@@ -71,7 +73,7 @@ def _ask_vendors(loaded: ParsedScenario, vendors: Vendors) -> tuple[KnownModels 
 
 
 class _Catalogue(Mapping[str, Mapping[str, Deployment]]):
-    """What vendors serve; each is imported when it is asked for."""
+    """Deployments by vendor; each vendor is imported on first use."""
 
     def __init__(self, scenario: Scenario, vendors: Vendors, served: Sequence[str]) -> None:
         self._scenario = scenario

@@ -40,7 +40,7 @@ async def test_figures_outlive_all_else(start: Start, before: Callable[[CallReco
     entry = trace.load()
     assert (entry.payload, entry.evidence, trace.size) == (None, None, 0)
     assert (entry.status, entry.rule, entry.finish_reason, entry.bytes_in) == (200, "fixed", "stop", 26)
-    assert (trace.wire.body, dict(trace.wire.headers), trace.body) == (b"", {}, None)
+    assert (trace.request.body, dict(trace.request.headers), trace.body) == (b"", {}, None)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callab
     before(trace)
     assert len(trace.load().path) == 4001
     trace.drop_payload()
-    assert (len(trace.wire.path), len(trace.load().path)) == (1024, 1024)
+    assert (len(trace.request.path), len(trace.load().path)) == (1024, 1024)
 
 
 async def test_without_bodies_no_header_is_held_either(start: Start) -> None:
     _, trace = await leave(start, "journal: {bodies: none}\n")
-    assert (trace.wire.body, dict(trace.wire.headers), trace.headers, trace.size) == (b"", {}, (), 0)
+    assert (trace.request.body, dict(trace.request.headers), trace.headers, trace.size) == (b"", {}, (), 0)
 
 
 async def test_what_is_kept_counts_by_its_bytes(start: Start) -> None:
@@ -136,5 +136,5 @@ async def test_documents_that_a_vendor_keeps_are_not_kept_once_more(start: Start
         before = {"previous_response_id": answer.json()["id"]}
     traces = running.built.journal.list_calls()
     assert [trace.rule for trace in traces if isinstance(trace, CallRecord)] == [None, "long", "long"]
-    assert all(not trace.wire.documents for trace in traces if isinstance(trace, CallRecord))
+    assert all(not trace.request.documents for trace in traces if isinstance(trace, CallRecord))
     assert [verdict.failed for trace in traces for verdict in trace.load().explain()] == ["messages", None, None]

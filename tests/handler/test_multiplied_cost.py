@@ -37,7 +37,7 @@ async def test_a_filled_text_is_bounded(
         answer = await running.ask("toy", "/chat", {"prompt": prompt, "max": 3}, headers=KEY)
     assert answer.status == status
     said = [record.message for record in caplog.records]
-    line = f"the reply of rule 'echo' takes more than {most} bytes once its placeholders are filled in"
+    line = f"the reply of rule 'echo' exceeds {most} bytes after its placeholders are filled in"
     assert said == ([] if status == 200 else [line])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from emulator.core.http import Request
 from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key
-from emulator.handler.parse import authenticate_principal
+from emulator.handler.parse import compute_fingerprint
 from tests.untyped_json import JSON
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from(
@@ -29,7 +29,7 @@ def ask(body: bytes, **query: str) -> Request:
 @given(VALUES)
 def test_an_identity_is_derived_from_the_canonical_body(value: JSON) -> None:
     parts = ("vendor", "POST", "/a'b/%b", "a=2&b=1", canonical_json(value), "who's \\ there")
-    assert authenticate_principal("vendor", ask(json.dumps(value).encode(), b="1", a="2")) == derive_key(*parts)
+    assert compute_fingerprint("vendor", ask(json.dumps(value).encode(), b="1", a="2")) == derive_key(*parts)
 
 
 @pytest.mark.parametrize(
@@ -42,19 +42,19 @@ def test_an_identity_is_derived_from_the_canonical_body(value: JSON) -> None:
     ],
 )
 def test_a_body_that_is_no_json_is_taken_as_it_is(body: bytes) -> None:
-    assert authenticate_principal("vendor", ask(body)) == derive_key(
+    assert compute_fingerprint("vendor", ask(body)) == derive_key(
         "vendor", "POST", "/a'b/%b", "", body, "who's \\ there"
     )
 
 
 def test_the_order_of_keys_means_nothing() -> None:
-    assert authenticate_principal("vendor", ask(b'{"a": 1, "b": 2}')) == authenticate_principal(
+    assert compute_fingerprint("vendor", ask(b'{"a": 1, "b": 2}')) == compute_fingerprint(
         "vendor", ask(b'{"b":2,"a":1}')
     )
 
 
 def test_of_a_very_long_body_its_digest_counts() -> None:
     body = b'{"a": "%b"}' % (b"x" * 5_000_000)
-    assert authenticate_principal("vendor", ask(body)) == derive_key(
+    assert compute_fingerprint("vendor", ask(body)) == derive_key(
         "vendor", "POST", "/a'b/%b", "", blake2b(body).digest(), "who's \\ there"
     )

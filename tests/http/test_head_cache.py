@@ -164,7 +164,7 @@ async def test_calls_that_come_again_are_remembered_up_to_a_bound(start: Start) 
     for number in range(600):
         for _ in range(2):
             await running.send("databricks", HEAD.encode(), chat(f"Again {number}", max_tokens=1))
-    assert len(running.built.runtime.active.apps["databricks"]._reader.memo._known) == 512
+    assert len(running.built.runtime.active.apps["databricks"]._reader.memo._cached) == 512
 
 
 async def test_what_is_never_for_it_is_tried_no_longer(start: Start) -> None:

@@ -116,7 +116,7 @@ def test_the_path_is_kept_for_links() -> None:
     ],
 )
 def test_a_name_that_cannot_be_one_is_refused(path: str, headers: dict[str, str]) -> None:
-    with pytest.raises(SessionNameError, match="no session's name"):
+    with pytest.raises(SessionNameError, match="not a session name"):
         route_session(path, CIMultiDict(headers))
 
 

@@ -56,6 +56,7 @@ def test_without_its_package_it_says_what_to_install(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     wanted = (
-        "emulator: error: a certificate of our own needs the package cryptography: pip install 'llm-emulator[tls]'\n"
+        "emulator: error: a locally signed certificate needs the package cryptography: "
+        "pip install 'llm-emulator[tls]'\n"
     )
     assert ended.stderr == wanted

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.http.listeners import MOST_PORTS, MOST_PORTS_OF_ONE
+from emulator.http.listeners import MAX_PORTS, MAX_PORTS_OF_SESSION
 from emulator.runtime.sessions import IDLE, SessionLimits, Sessions, estimate_size
 from emulator.scenario.load import load_text
 from tests.conftest import Start
@@ -129,13 +129,13 @@ async def test_ports_of_sessions_are_few(toy: Running) -> None:
     assert (await control(toy, "POST", "/sessions/a/listen", b'{"vendor": "toy"}')).status == 200
     kept = dict(own)
     try:
-        for name, count, whose in (("b", MOST_PORTS_OF_ONE, "this session"), ("", MOST_PORTS, "sessions")):
+        for name, count, owner in (("b", MAX_PORTS_OF_SESSION, "this session"), ("", MAX_PORTS, "sessions")):
             sock = next(iter(kept.values()))
             own.clear()
             own.update({(name or f"s{number}", f"v{number}"): sock for number in range(count)})
             refused = await control(toy, "POST", "/sessions/b/listen", b'{"vendor": "toy"}')
             assert (refused.status, refused.header("Content-Type")) == (429, "application/problem+json")
-            assert f"{count:,} ports of {whose} are open" in refused.json()["detail"]
+            assert f"{count:,} ports of {owner} are open" in refused.json()["detail"]
     finally:
         own.clear()
         own.update(kept)

@@ -212,7 +212,7 @@ async def test_the_host_names_a_session_in_lower_case(start: Start) -> None:
 @pytest.mark.parametrize(
     ("name", "vendor", "status"),
     [
-        pytest.param("a%20b", "toy", 400, id="no session's name"),
+        pytest.param("a%20b", "toy", 400, id="not a session name"),
         pytest.param("a" * 65, "toy", 400, id="too long"),
         pytest.param("a", "toi", 404, id="no such vendor"),
     ],
@@ -237,7 +237,7 @@ async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start
 async def test_a_name_that_cannot_be_one_is_a_problem(toy: Running) -> None:
     answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "x-emulator-session": "a b"})
     assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
-    assert "no session's name" in json.loads(answer.body)["detail"]
+    assert "not a session name" in json.loads(answer.body)["detail"]
 
 
 def test_a_session_nobody_uses_is_forgotten() -> None:
