@@ -1,1 +1,1 @@
-"""One process that serves, or several, from the settings to the end."""
+"""Serve: start, supervise and stop server processes."""

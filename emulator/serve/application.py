@@ -1,4 +1,4 @@
-"""One emulator, built and not yet listening."""
+"""Create the application: runtime and control plane, before any port is open."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from emulator.vendors import VENDORS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Application:
-    """One emulator, not yet listening; what changes with the scenario is read from the runtime."""
+    """Emulator application without listeners; everything that changes with the scenario is in the runtime."""
 
     runtime: Runtime
     control: ControlPlane
@@ -55,12 +55,12 @@ def create_application(
     vendors: Vendors = VENDORS,
     spans: Spans | None = None,
 ) -> Application:
-    """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
+    """Create an application; ``seed``, ``latency`` and ``strict`` override those of every scenario.
 
-    ``spans`` tells of calls as traces.
+    ``spans``: exports calls as traces.
 
     Raises:
-        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+        ScenarioError: vendor sections or deployments have mistakes; it lists them all.
         StoreError: no store has such a URL.
     """
     overrides = Overrides(

@@ -1,4 +1,4 @@
-"""An emulator in this process: on a thread of its own, on free ports."""
+"""Run an emulator in the current process, on a thread of its own and on free ports."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from emulator.serve.application import Application, create_application
 from emulator.vendors import VENDORS
 
 _HOST = "127.0.0.1"
-_PATIENCE = 30.0  # real seconds for the thread to begin or to end
-_DRAIN = 0.2  # seconds that open answers get at the end: whoever asked is in this process, and has gone on
+_THREAD_TIMEOUT = 30.0  # wall-clock seconds for the thread to begin or to end
+_DRAIN = 0.2  # seconds that open responses get at shutdown: their clients are in this process and have gone on
 
 
 class LocalEmulator(EmulatorClient):
-    """A client of an emulator that ends with it."""
+    """Client with an emulator of its own, which ends when the client is closed."""
 
     def __init__(self, log: Path | None = None) -> None:
         self._server = _ServerThread(log)
         super().__init__(self._server.begin())
 
     def close(self) -> None:
-        """End the session it is bound to; of one that is bound to none, the emulator."""
+        """End the client's session; without a session, end the emulator."""
         super().close()
         if not self._is_part:
             self._server.end()
 
 
 def start_here(sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | None = None) -> LocalEmulator:
-    """An emulator with a scenario; nothing runs on if the scenario has mistakes."""
+    """Start an emulator with a scenario; stop it again if the scenario has mistakes."""
     emulator = LocalEmulator(log)
     try:
         if sources or any(value is not None for value in keys.values()):
@@ -51,7 +51,7 @@ def start_here(sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | 
 
 
 class _ServerThread:
-    """Serves until told to end; ``log``: a file that gets a line for each call."""
+    """Server thread; ``log``: file for the access log."""
 
     def __init__(self, log: Path | None) -> None:
         self._log = log
@@ -61,15 +61,15 @@ class _ServerThread:
         self._thread = threading.Thread(target=self._run, name="emulator", daemon=True)
 
     def begin(self) -> str:
-        """URL of its front, once everything listens."""
+        """Start the thread and return the URL of the front port once all ports are open."""
         self._thread.start()
-        return self._url.result(_PATIENCE)
+        return self._url.result(_THREAD_TIMEOUT)
 
     def end(self) -> None:
-        """Return once nothing of it is left; a second time does nothing."""
+        """Stop the thread and wait for its end; idempotent."""
         if self._loop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(_PATIENCE)
+            self._thread.join(_THREAD_TIMEOUT)
 
     def _run(self) -> None:
         try:
@@ -81,9 +81,9 @@ class _ServerThread:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        built = create_application(ParsedScenario(BUILT_IN))
-        listeners = Listeners(built.runtime, built.control, drain=_DRAIN)
-        with _logging(built, self._log):
+        application = create_application(ParsedScenario(BUILT_IN))
+        listeners = Listeners(application.runtime, application.control, drain=_DRAIN)
+        with _logging(application, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))
             self._url.set_result(listeners.urls["front"])
             await self._stop.wait()
@@ -91,14 +91,14 @@ class _ServerThread:
 
 
 @contextmanager
-def _logging(built: Application, path: Path | None) -> Iterator[None]:
-    """Each call has a line in a file, to which other processes may write, too."""
+def _logging(application: Application, path: Path | None) -> Iterator[None]:
+    """Append the access log to a file, which other processes may share."""
     if path is None:
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         access = AccessLog(as_json=False, stream=file, colour=False)
-        built.journal.listeners.append(access)
+        application.journal.listeners.append(access)
         yield
         access.flush()

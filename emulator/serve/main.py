@@ -1,4 +1,4 @@
-"""From settings to an emulator that runs, in one process or in several, and out again."""
+"""Run ``emulator serve``: one process or several workers, with port file, banner and exit code."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ from emulator.vendors import VENDORS, environment_of
 
 
 def run(settings: Settings) -> int:
-    """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
+    """Serve until a signal; return 0 after SIGTERM, 130 after SIGINT, 2 after an error that is printed."""
     allow_connections()
     with stoppable(), PortFile(settings.port_file) as port_file:
         if settings.workers == 1:
@@ -38,11 +38,11 @@ def _serve(settings: Settings, port_file: PortFile, spans: Spans | None) -> int:
     prepared = prepare(settings, spans)
     if prepared is None:
         return 2
-    return prepared.run(serve(prepared, _number_ports(settings.port), _announcing(prepared, port_file)))
+    return prepared.run(serve(prepared, _number_ports(settings.port), _build_announce(prepared, port_file)))
 
 
 def _supervise(settings: Settings, port_file: PortFile) -> int:
-    """Have workers serve what is found to be right here."""
+    """Validate the settings here, then supervise workers."""
     prepared = prepare(replace(settings, state_url=HUB) if is_memory(settings.state_url) else settings)
     if prepared is None:
         return 2
@@ -50,7 +50,7 @@ def _supervise(settings: Settings, port_file: PortFile) -> int:
     ports = {**_number_ports(settings.port), **prepared.built.runtime.active.apps.planes}
     try:
         with reserved(settings.host, ports) as shared:
-            return asyncio.run(Supervisor(settings, shared, _announcing(prepared, port_file)).run())
+            return asyncio.run(Supervisor(settings, shared, _build_announce(prepared, port_file)).run())
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
@@ -60,16 +60,16 @@ def _number_ports(front: int) -> Mapping[str, int]:
     ports = number_ports(VENDORS, front)
     last = max(ports.values())
     if last > LAST_PORT:
-        most = LAST_PORT - len(VENDORS)
+        maximum = LAST_PORT - len(VENDORS)
         raise SettingsError(
             f"the port {front} is too high: the vendors take the {len(VENDORS)} that follow it; "
-            f"try --port 0, which takes free ports, or at most {most}"
+            f"try --port 0, which takes free ports, or at most {maximum}"
         )
     return ports
 
 
-def _announcing(prepared: Prepared, port_file: PortFile) -> Announce:
-    """Tells whoever waits for the port file, and who started it."""
+def _build_announce(prepared: Prepared, port_file: PortFile) -> Announce:
+    """Return the callback that writes the port file and the banner."""
     settings = prepared.settings
 
     def announce(urls: Mapping[str, str]) -> None:
@@ -87,7 +87,7 @@ def _announcing(prepared: Prepared, port_file: PortFile) -> Announce:
 
 
 def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, object]:
-    """What the banner says, for a machine."""
+    """Return the content of the banner as JSON fields."""
     loaded, authority = prepared.loaded, prepared.tls.authority
     return {
         "version": __version__,
@@ -101,7 +101,7 @@ def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, objec
 
 
 def banner(loaded: ParsedScenario, built: Application, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:
-    """What a user copies from: one complete line for each client."""
+    """Yield the lines of the banner, with one line of environment variables per vendor."""
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"

@@ -1,4 +1,4 @@
-"""Run one server process, from its settings to its end."""
+"""Run one server process from its settings to its shutdown."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ T = TypeVar("T")
 
 
 def has_uvloop() -> bool:
-    """The extra ``speed`` is installed."""
+    """Return whether the extra ``speed`` is installed."""
     return find_spec("uvloop") is not None
 
 
 def run(main: Coroutine[object, object, T], *, uvloop: bool | None = None) -> T:
-    """Run to the end; ``uvloop``: on which loop, absent: on the faster one that there is."""
+    """Run a coroutine; ``uvloop``: on uvloop or asyncio; absent: on uvloop if it is installed."""
     with asyncio.Runner(loop_factory=_factory(has_uvloop() if uvloop is None else uvloop)) as runner:
         return runner.run(main)
 
@@ -62,12 +62,12 @@ def _factory(uvloop: bool) -> Callable[[], asyncio.AbstractEventLoop] | None:
 log = logging.getLogger("emulator")
 _STATE_URL = f"--state-url ({variable('state_url')})"
 Announce = Callable[[Mapping[str, str]], None]
-"""Tells whoever waits that everything listens, at these base URLs; may raise SettingsError."""
+"""Callback with the base URLs once all ports are open; may raise SettingsError."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """All that can be found out before anything listens."""
+    """Validated settings and the application, before any port is open."""
 
     settings: Settings
     loaded: ParsedScenario
@@ -76,7 +76,7 @@ class Prepared:
     stamps: Stamps
 
     def run(self, work: Coroutine[object, object, int]) -> int:
-        """Run to the end; 2 with one clear line for what cannot be had."""
+        """Run a coroutine; return its exit code, or 2 after an error that is printed."""
         try:
             return run(work)
         except StoreLostError as error:
@@ -87,10 +87,10 @@ class Prepared:
 
 
 def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
-    """What settings ask for; ``None``: the scenario has mistakes, and they were told.
+    """Load the scenario and create the application; ``None``: the scenario has mistakes, which are printed.
 
     Args:
-        spans: what traces calls, if they are traced.
+        spans: exports calls as traces, if tracing is on.
 
     Raises:
         SettingsError: a setting cannot be used.
@@ -119,7 +119,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
 
 
 def _latency(settings: Settings) -> Latency | None:
-    """Latency given by flags."""
+    """Return the latency set by flags."""
     given = {name: value for name in ("ttft", "itl") if (value := getattr(settings, name)) is not None}
     try:
         for value in given.values():
@@ -130,7 +130,7 @@ def _latency(settings: Settings) -> Latency | None:
 
 
 async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce, *, shares_ports: bool = False) -> int:
-    """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; ``shares_ports``: with other workers."""
+    """Serve until a signal; return 0 after SIGTERM, 130 after SIGINT; ``shares_ports``: with other workers."""
     settings, built, tls = prepared.settings, prepared.built, prepared.tls
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
@@ -138,7 +138,7 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
     limits = Timeouts(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
     counts_alone = settings.state_loss == "local"
-    if not counts_alone:  # before signals are caught, as the first that comes ends the wait
+    if not counts_alone:  # before signal handlers are installed, so that a signal ends the wait
         await await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
     async with stop_signals() as stops, join_cluster(built.runtime, is_patient=counts_alone):
         names = (*settings.allow_host, *settings.tls_name)
@@ -165,13 +165,13 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
 
 
 async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> None:
-    """Let open answers end, unless told a second time to stop."""
+    """Drain open responses; a second signal ends them at once."""
     closing = asyncio.create_task(listeners.close())
     again = asyncio.create_task(stops.get())
     count = listeners.open_answers
     if count:
-        what = "1 answer is" if count == 1 else f"{count} answers are"
-        log.warning("stopping: %s still open; Ctrl-C or SIGTERM once more ends at once", what)
+        what = "1 response is" if count == 1 else f"{count} responses are"
+        log.warning("stopping: %s still open; a second Ctrl-C or SIGTERM ends at once", what)
     await asyncio.wait({closing, again}, return_when=asyncio.FIRST_COMPLETED)
     again.cancel()
     closing.cancel()
@@ -180,7 +180,7 @@ async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> 
 
 
 async def _report(settings: Settings, built: Application) -> None:
-    """Write what was asked while it ran, for whoever looks at it afterwards."""
+    """Write the report of all calls, if ``--report`` is set."""
     if settings.report is None:
         return
     await built.runtime.controller.catch_up()
@@ -197,7 +197,7 @@ async def _report(settings: Settings, built: Application) -> None:
 async def _watching(
     settings: Settings, built: Application, listeners: Listeners, stamps: Stamps
 ) -> AsyncIterator[None]:
-    """Files that change are reloaded meanwhile."""
+    """Reload scenario files that change inside the block."""
     wanted = sys.stderr.isatty() if settings.watch is None else settings.watch
     if not (wanted and settings.paths):
         yield

@@ -1,4 +1,4 @@
-"""What begins and ends with the process: its signals, and the file that says where it listens."""
+"""Process resources of the server: port file, file limit and stop signals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-_MOST_FILES = 2**20
+_MAX_FILES = 2**20
 
 
 class PortFile:
-    """The base URLs, for whoever waits for them: there only while they answer; one left by others is removed first."""
+    """File with the base URLs; it exists only while they respond, and a stale one is removed first."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -27,15 +27,15 @@ class PortFile:
 
     def __enter__(self) -> Self:
         if self._path is not None and self._path.is_file():
-            with suppress(OSError):  # what cannot be removed cannot be written either, and is told then
+            with suppress(OSError):  # writing it fails later with a message
                 self._path.unlink()
         return self
 
     def write(self, urls: Mapping[str, str]) -> None:
-        """Write it whole, never half: a reader that finds it can trust it.
+        """Write the file atomically, so that a reader never sees a partial one.
 
         Raises:
-            OSError: it cannot be written; what stands there and is no file, such as ``/dev/null``, is left alone.
+            OSError: the file cannot be written; a path that is no file, such as ``/dev/null``, is left alone.
         """
         if self._path is None:
             return
@@ -45,7 +45,7 @@ class PortFile:
             raise OSError(errno.EINVAL, "not a file")
         text = json.dumps(urls, indent=1) + "\n"
         descriptor, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
-        partial = Path(name)  # new, so that no link leads elsewhere
+        partial = Path(name)  # a new file, so that no symbolic link is followed
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -69,20 +69,20 @@ def _read_umask() -> int:
 
 
 def allow_connections() -> None:
-    """Open as many files as the system lets this user, instead of the few that are usual: each connection is one."""
+    """Raise the limit on open files, one per connection, to the maximum for this user."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _name_ends() -> tuple[signal.Signals, ...]:
-    """What says that it is over beside SIGINT: also a terminal that was closed, unless ``nohup`` began it."""
+def _list_stop_signals() -> tuple[signal.Signals, ...]:
+    """Return the stop signals other than SIGINT: SIGTERM, and SIGHUP unless ``nohup`` ignores it."""
     ends = [signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # Windows has none
         ends.append(signal.SIGHUP)
@@ -91,11 +91,11 @@ def _name_ends() -> tuple[signal.Signals, ...]:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """SIGTERM and its like end what is done before anything listens, too, and let it tidy up."""
+    """Exit cleanly on stop signals before the server handles them itself."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {name: signal.signal(name, _stop) for name in _name_ends()}
+    before = {name: signal.signal(name, _stop) for name in _list_stop_signals()}
     try:
         yield
     finally:
@@ -109,10 +109,10 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
-    """Every SIGTERM, SIGHUP and SIGINT that comes, in order."""
+    """Collect each SIGTERM, SIGHUP and SIGINT in a queue."""
     loop = asyncio.get_running_loop()
     stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
-    names = (*_name_ends(), signal.SIGINT)
+    names = (*_list_stop_signals(), signal.SIGINT)
     with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
         for name in names:
             loop.add_signal_handler(name, stops.put_nowait, name)

@@ -1,4 +1,4 @@
-"""Several workers on the same ports: they are started, started again when they die, and ended without loss."""
+"""Supervise workers that share ports: start them, restart those that die, drain them at the end."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from emulator.storage import is_memory
 from emulator.storage.ipc import HUB, hub_folder, serve_hub
 
 log = logging.getLogger("emulator")
-_PAUSE = 0.1  # real seconds until the place of one that died is taken; each time in a row twice as long
-_LONGEST_PAUSE = 5.0
-_STEADY = 10.0  # real seconds after which one that dies did not die at once
+_PAUSE = 0.1  # wall-clock seconds until a worker that died is restarted; doubled each time in a row
+_MAX_PAUSE = 5.0
+_STEADY = 10.0  # wall-clock seconds after which the pause starts over
 _WORKER = "emulator.serve.worker"
-_MARGIN = 5.0  # real seconds beside the drain that one gets to end
+_MARGIN = 5.0  # wall-clock seconds a worker gets to end in addition to the drain
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrders:
-    """What a worker is told; ``number``: from 0, and the first writes the report."""
+    """Orders for one worker; ``number``: from 0, and worker 0 writes the report."""
 
     settings: Settings
     ports: Mapping[str, int]
     number: int
 
     def write(self) -> bytes:
-        """One line."""
+        """Encode the orders as one line."""
         return base64.b64encode(pickle.dumps(self)) + b"\n"
 
 
 @contextmanager
 def reserved(host: str, ports: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-    """Hold ports, so that workers share them and nobody else has them; those that are free stand in place of 0.
+    """Reserve ports for the workers to share; yields them with free ports in place of 0.
 
     Raises:
-        PortInUse: another holds one.
+        PortInUse: another process holds one.
     """
     with ExitStack() as stack:
         numbers: dict[str, int] = {}
@@ -57,7 +57,7 @@ def reserved(host: str, ports: Mapping[str, int]) -> Iterator[Mapping[str, int]]
             try:
                 family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
                 with socket.create_server(address[:2], family=family):
-                    pass  # nobody listens there: those who share a port would not tell
+                    pass  # no process listens there; SO_REUSEPORT alone would not reveal one
                 holder = stack.enter_context(socket.socket(family))
                 holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -69,10 +69,10 @@ def reserved(host: str, ports: Mapping[str, int]) -> Iterator[Mapping[str, int]]
 
 
 class Supervisor:
-    """Keeps as many workers as are wanted.
+    """Supervisor of a fixed number of workers.
 
     Args:
-        announce: told of the base URLs once all of them listen for the first time.
+        announce: called with the base URLs once all workers listen for the first time.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Supervisor:
         self._stopping = asyncio.Event()
 
     async def run(self) -> int:
-        """Until told to stop, or until one cannot begin: what the process ends with."""
+        """Run until a signal, or until a worker cannot start; return the exit code."""
         with hub_folder() as folder:
             hub = folder / HUB
             async with serve_hub(hub), stop_signals() as stops:
@@ -102,7 +102,7 @@ class Supervisor:
         return 0 if self._stopped else max(map(abs, codes))
 
     async def _listen(self, stops: asyncio.Queue[signal.Signals]) -> None:
-        """Tell all to end, and every time again that this one is told."""
+        """Forward each stop signal to the workers; kill those that exceed the drain."""
         self._stopped = await stops.get()
         self._end(signal.SIGTERM)
         limit = asyncio.get_running_loop().call_later(self._settings.drain + _MARGIN, self._end, signal.SIGKILL)
@@ -120,24 +120,24 @@ class Supervisor:
                 process.send_signal(how)
 
     async def _keep(self, number: int) -> int:
-        """Have one worker until all are to end: what the last of them ended with."""
+        """Restart one worker until shutdown; return the exit code of the last one."""
         pause = _PAUSE
         while True:
             began = time.monotonic()
             code = await self._work(number)
             if self._stopping.is_set():
                 return code
-            if not self._announced:  # what one cannot do, the others cannot do either
+            if not self._announced:  # a worker that cannot start is no transient failure
                 self._end(signal.SIGTERM)
                 return code
             log.error("worker %d ended with %s; another takes its place", number, _name(code))
-            pause = _PAUSE if time.monotonic() - began > _STEADY else min(2 * pause, _LONGEST_PAUSE)
+            pause = _PAUSE if time.monotonic() - began > _STEADY else min(2 * pause, _MAX_PAUSE)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
                 return code
 
     async def _work(self, number: int) -> int:
-        """One worker from its beginning to its end. It ends when this process does: what it reads from is gone then."""
+        """Run one worker process; it ends with this process, as its stdin closes."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(*_name_command(), stdin=pipe, stdout=pipe, process_group=0)
         self._running[number] = process
@@ -153,7 +153,7 @@ class Supervisor:
         return code
 
     def _note(self, number: int, urls: Mapping[str, str]) -> None:
-        """A worker listens."""
+        """Note that a worker listens; announce once all do."""
         self._ready.add(number)
         if not self._announced and len(self._ready) == self._settings.workers:
             self._announced = True
@@ -161,8 +161,8 @@ class Supervisor:
 
 
 def _name_command() -> tuple[str, ...]:
-    """Return what runs a worker: it imports from where this process does, and never from the current folder."""
-    paths = [path for path in sys.path if path]  # an empty one is the current folder, as ``python -c`` has it
+    """Return the command of a worker, which imports from this process's paths but never the current folder."""
+    paths = [path for path in sys.path if path]  # an empty path is the current folder, as for ``python -c``
     run = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_module({_WORKER!r}, run_name='__main__')"
     return (sys.executable, "-P", "-c", run)
 

@@ -1,4 +1,4 @@
-"""Warm-up after the start, and when garbage is collected: never while requests wait."""
+"""Warm up after the start, and collect garbage while no request is open."""
 
 import gc
 import sys
@@ -13,20 +13,20 @@ from emulator.core.cache import clear_all, clear_with_all
 from emulator.core.vendor import Vendors
 from emulator.generation.vocabulary import load_vocabulary
 
-_YOUNG = 20_000  # objects that came and stayed until they are looked through, once
-_NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`CollectionPolicy` says when
-_QUIET, _OVERDUE = 15, 60  # times that young ones were looked through since; 10,000 streams that begin are some 45
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # as mallopt(3) numbers what it sets
+_YOUNG = 20_000  # net new objects until a collection of generation 0
+_NEVER = 1_000_000  # a full collection takes a second at ten thousand streams: :class:`CollectionPolicy` starts it
+_QUIET, _OVERDUE = 15, 60  # young collections since the last full one; starting 10,000 streams takes about 45
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # option numbers of mallopt(3)
 _LARGE = 256 * 1024  # bytes
-_SPARE = 16 * 1024**2  # bytes at the heap's end that it keeps for what comes next
+_SPARE = 16 * 1024**2  # free bytes that the top of the heap keeps
 
 
 def begin() -> None:
-    """What was made before the first request lives as long as the process; what comes is looked at from now on.
+    """Freeze the objects made so far, enable garbage collection and tune the C library's allocator.
 
-    All threads take memory from one heap: one of their own keeps what it freed, and only one thread runs at a time.
-    What is large lies outside of it, and is given back at once: left to itself, the C library puts whatever is no
-    larger than the largest that was ever freed into the heap, which then has holes for good.
+    All threads share one arena: a thread's own arena keeps the memory it frees, and only one thread runs at a time.
+    Large blocks are mapped outside the heap and returned at once: with glibc's dynamic threshold, blocks up to the
+    largest ever freed go to the heap, which then stays fragmented.
     """
     set_option = _find("mallopt")
     if set_option is not None:
@@ -39,7 +39,7 @@ def begin() -> None:
 
 
 def _forget_urls() -> None:
-    """The framework remembers the latest URLs with all that was read of them, and has no word for forgetting them."""
+    """Clear yarl's URL caches, for which it has no public function."""
     for name in ("encode_url", "pre_encoded_url", "build_pre_encoded_url"):
         remembered = getattr(yarl._url, name, None)
         if remembered is not None:
@@ -50,10 +50,10 @@ clear_with_all(_forget_urls)
 
 
 class CollectionPolicy:
-    """Looks through everything once nobody is being answered, or when as many came as there are, and very many.
+    """Policy for full garbage collections: when no request is open, or when very many objects are new.
 
-    So the work stays in proportion to what is made, and memory to what is in use. What is free is given back to the
-    system while nobody is being answered; what was found out is forgotten then, once another scenario is at work.
+    Work stays proportional to allocations and memory to live objects. While no request is open, free memory is returned
+    to the system, and after a change of the scenario all caches are cleared.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class CollectionPolicy:
         self._due = False
 
     def expect(self, session: str) -> None:
-        """Another scenario is at work, a session's or without a name the server's, which leaves much behind."""
+        """Schedule a collection after a change of the server's scenario, which leaves much garbage."""
         self._due = self._due or not session
 
     def tidy(self) -> None:
-        """Look through everything, if it is time."""
+        """Run a full collection if it is due."""
         if self._is_busy():
             if self._count() >= max(_OVERDUE, self._stayed // _YOUNG):
                 self._stayed = self._collect()
@@ -90,22 +90,22 @@ class CollectionPolicy:
 
 
 def _count() -> int:
-    """How often those that came were looked through since all were."""
+    """Return the number of young collections since the last full one."""
     return gc.get_count()[1]
 
 
 def _collect() -> int:
-    """Look through everything; how many objects stay."""
+    """Run a full collection; return the number of objects that stay."""
     gc.collect()
-    # Counted in one go: what a thread has begun, such as a tuple that still grows, must not be held for a moment.
+    # One expression: a reference to another thread's unfinished object, such as a growing tuple, must not be held.
     return sum(map(len, map(gc.get_objects, (2,))))
 
 
 def return_memory() -> None:
-    """Give free memory back to the system; some milliseconds.
+    """Return free memory to the system, which takes some milliseconds.
 
-    The C library does so by itself only at the end of its heap, where a small thing that stays holds all that was freed
-    before it. Source: malloc_trim(3), which glibc alone has.
+    The C library trims only the end of its heap by itself, where one small live block retains all free memory below it.
+    Source: malloc_trim(3), glibc only.
     """
     trim = _find("malloc_trim")
     if trim is not None:
@@ -114,7 +114,7 @@ def return_memory() -> None:
 
 @cache
 def _find(name: str) -> Callable[..., int] | None:
-    """A function of the C library, if it has it."""
+    """Return a function of the C library; ``None`` if it has none of that name."""
     if not sys.platform.startswith("linux"):
         return None
     from ctypes import CDLL
@@ -123,23 +123,23 @@ def _find(name: str) -> Callable[..., int] | None:
     return function
 
 
-_CALM = 0.3  # seconds: who starts a server often asks it at once, and that answer should have the processor
-_YIELD = 0.0002  # seconds after which an answer may go first
+_DELAY = 0.3  # seconds; leaves the processor to the first requests, which often follow the start at once
+_SWITCH_INTERVAL = 0.0002  # seconds after which a request may preempt the warm-up
 
 
 def warm_up(vendors: Vendors, served: Iterable[str]) -> None:
-    """Import the vendors that are served, and read the vocabulary; nobody waits for the end."""
+    """Import the served vendors and load the vocabulary in a background thread."""
     threading.Thread(target=_warm_up, args=(vendors, tuple(served)), daemon=True).start()
 
 
 def _warm_up(vendors: Vendors, served: Iterable[str]) -> None:
-    time.sleep(_CALM)
+    time.sleep(_DELAY)
     usual = sys.getswitchinterval()
-    sys.setswitchinterval(_YIELD)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     for name in served:
         _ = vendors[name]
     load_vocabulary()
     gc.collect()
     return_memory()
-    gc.freeze()  # what was imported stays; garbage need not be looked for in it
+    gc.freeze()  # imported modules stay, so collections skip them
     sys.setswitchinterval(usual)

@@ -1,4 +1,4 @@
-"""Reloads scenario files that change; a broken one leaves the last good scenario at work."""
+"""Reload scenario files that change; with mistakes, the last good scenario stays active."""
 
 import asyncio
 import logging
@@ -18,9 +18,9 @@ Stamps = Mapping[Path, tuple[int, int]]
 
 
 class Watcher:
-    """Compares files with what was loaded from them; ``name`` picks from a folder.
+    """Watcher of scenario files; ``name`` selects a scenario of a folder.
 
-    ``before``: the stamps of ``paths`` as they were before any of it was read, so that no change comes between.
+    ``before``: stamps of ``paths`` from before they were loaded, so that no change is missed.
     """
 
     def __init__(
@@ -35,20 +35,20 @@ class Watcher:
         self._paths = paths
         self._name = name
         self._follow = follow
-        self._stamps: Stamps = {**read_stamps(self._list_answers()), **before}
+        self._stamps: Stamps = {**read_stamps(self._list_reply_files()), **before}
         self._digest = runtime.active.loaded.digest
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Poll the files until cancelled."""
         while True:
             await asyncio.sleep(_EVERY)
             try:
                 await self.look()
-            except Exception:  # whatever one file holds, the next change is looked at
+            except Exception:  # a bug in one reload must not end the watch
                 log.exception("the scenario could not be reloaded, the last good one stays")
 
     async def look(self) -> None:
-        """Reload if a file has changed since the last look."""
+        """Reload if a file has changed since the last poll."""
         stamps = self._read_stamps()
         if stamps == self._stamps:
             return
@@ -61,14 +61,14 @@ class Watcher:
             await self._follow()
 
     def _read_stamps(self) -> Stamps:
-        """Of the scenarios, and of the answers beside them."""
-        return read_stamps([*self._paths, *self._list_answers()])
+        """Return the stamps of the scenario files and of their reply files."""
+        return read_stamps([*self._paths, *self._list_reply_files()])
 
-    def _list_answers(self) -> list[Path]:
+    def _list_reply_files(self) -> list[Path]:
         return [file for loaded in self._runtime.library.values() for file in loaded.answers.files]
 
     def _reload(self) -> None:
-        """Renew the library, and the scenario at work if it is one of it and has changed."""
+        """Reload the library, and activate the active scenario again if its file changed."""
         runtime = self._runtime
         active = runtime.active.loaded
         name = next((key for key, loaded in runtime.library.items() if loaded is active), None)
@@ -85,14 +85,14 @@ class Watcher:
 
 
 def read_stamps(paths: Sequence[Path]) -> Stamps:
-    """When each file was written, and its size; of what cannot be looked at, nought."""
+    """Return modification time and size of each file; zeros if it cannot be read."""
     stamps: dict[Path, tuple[int, int]] = {}
     for path in paths:
         for file in _list_files(path):
             try:
                 status = file.stat()
                 stamps[file] = (status.st_mtime_ns, status.st_size)
-            except OSError:  # a link that leads nowhere hides no other file, and is one until it is taken away
+            except OSError:  # a dangling link counts as a file until it is removed
                 stamps[file] = (0, 0)
     return stamps
 

@@ -1,4 +1,4 @@
-"""One of several workers, which ``supervisor.py`` starts."""
+"""Worker process, started by ``supervisor.py``."""
 
 import asyncio
 import base64
@@ -17,7 +17,7 @@ from emulator.settings import SettingsError
 
 
 def main() -> int:
-    """Serve until told to stop, or until whoever gave the orders is gone."""
+    """Serve until a signal, or until the parent process ends."""
     orders: WorkerOrders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
     settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)
     with open_spans(os.environ) as spans:
@@ -34,12 +34,12 @@ async def _work(prepared: Prepared, ports: Mapping[str, int]) -> int:
 
 
 def _announce(urls: Mapping[str, str]) -> None:
-    """Tell that it listens; nothing else is written there."""
+    """Report the URLs to the parent on stdout, which carries nothing else."""
     os.write(sys.stdout.fileno(), json.dumps(dict(urls)).encode() + b"\n")
 
 
 async def _follow_stdin() -> None:
-    """End when nobody holds the other end any more."""
+    """Stop the process when its stdin closes."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

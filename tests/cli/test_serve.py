@@ -110,7 +110,7 @@ def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
             line = next(line for line in process.stderr if "stopping" in line)
-            assert "1 answer is still open; Ctrl-C or SIGTERM once more ends at once" in line
+            assert "1 response is still open; a second Ctrl-C or SIGTERM ends at once" in line
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=PATIENCE) == 130
 
