@@ -75,7 +75,7 @@ class LocalController:
     def counts_for_all(self) -> bool:
         return True
 
-    def _admit(self, session: str, loaded: ParsedScenario | None = None) -> None:
+    def _validate_capacity(self, session: str, loaded: ParsedScenario | None = None) -> None:
         """Raise if the limits of sessions leave no room for a scenario or clock of this session.
 
         Raises:
@@ -86,22 +86,22 @@ class LocalController:
             require_capacity(self._runtime.sessions, session, size)
 
     async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
-        self._admit(session, loaded)
+        self._validate_capacity(session, loaded)
         self._runtime.put(loaded, session, seed)
 
     async def reset(self, session: str = "") -> None:
         if session:
-            self._admit(session)
+            self._validate_capacity(session)
             self._runtime.reset_session(session)
         else:
             self._runtime.reset()
 
     async def advance(self, seconds: float, session: str = "") -> None:
-        self._admit(session)
+        self._validate_capacity(session)
         self._runtime.advance(seconds, session)
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
-        self._admit(session)
+        self._validate_capacity(session)
         now = self._runtime.for_session(session).emulator.clock.now()
         self._runtime.change_clock(make_clock(wanted, now), session)
 

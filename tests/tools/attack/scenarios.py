@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from emulator.runtime.sessions import MOST_WEIGHT
+from emulator.runtime.sessions import MAX_WEIGHT
 from tests.tools.attack.rows import CHATS, Row, chat, send, sending, write
 from tests.tools.fuzz.server import Server
 from tests.tools.fuzz.wire import Answer
@@ -37,7 +37,7 @@ def list_scenarios() -> Iterator[Row]:
     vectors = json.dumps({"model": "embeddings", "input": ["a"] * 140}).encode()
     act = sending("openvino", partial(write, "POST", _EMBEDDINGS, vectors))
     yield Row("openvino", "140 vectors of 40,000 numbers", act, scenario=_reply(embedding=[0.5] * 40_000))
-    yield Row("tgi", "1,000 rules for each of 60 sessions", _fill_sessions, grown=MOST_WEIGHT / 2**20)
+    yield Row("tgi", "1,000 rules for each of 60 sessions", _fill_sessions, grown=MAX_WEIGHT / 2**20)
     yield Row("tgi", f"{_PORTS:,} ports of sessions", _open_ports)
 
 
