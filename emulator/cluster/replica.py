@@ -17,9 +17,8 @@ from emulator.core.errors import ProblemError
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text
 from emulator.core.storage import IsolatedReplicaError, Store, StoreLostError
 from emulator.runtime.active import Activation, ActiveScenario
-from emulator.runtime.controller import LocalController
 from emulator.runtime.factory import make_clock
-from emulator.runtime.runtime import Runtime
+from emulator.runtime.runtime import LocalController, Runtime
 from emulator.runtime.sessions import IDLE
 from emulator.scenario.load import load_bundled
 from emulator.scenario.models import Clock as WantedClock
