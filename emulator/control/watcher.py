@@ -45,7 +45,7 @@ class JournalWatcher:
         return self._closing.is_set()
 
     async def wait(self, seconds: float) -> bool:
-        """Return true once a record is_new since the last call; false after a timeout in real seconds, or at shutdown."""
+        """Return true once a record is added or changed; false after a timeout in real seconds, or at shutdown."""
         if not self._controller.is_shared:
             return await self._wait(seconds)
         ends = time.monotonic() + seconds
