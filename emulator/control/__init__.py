@@ -1,1 +1,1 @@
-"""The control plane: what a test asks of the emulator itself."""
+"""Control API under ``/_emulator``: scenarios, journal, verification, sessions, clock, metrics and console."""

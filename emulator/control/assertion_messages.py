@@ -1,4 +1,4 @@
-"""Messages of failed verifications: what was expected, how many calls came, and the nearest, field by field."""
+"""Messages of failed verifications: expectation, number of requests, and the nearest ones field by field."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from emulator.journal.record import JournalEntry
 from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.matchers import ABSENT
 
-_MOST = 60  # letters of a value
-_BEFORE = 15  # letters before the first that is another
-_MOST_VALUES = 3
+_MAX = 60  # characters of a value
+_BEFORE = 15  # characters shown before the first difference
+_MAX_VALUES = 3
 _WORDS = {"prefix": "starts with", "suffix": "ends with", "regex": "matches", "not": "is not"}
 
 
 def format_wanted(wanted: Condition | JSON, start: int = 0) -> str:
-    """``contains 'tides'``, ``above 400``, ``'a' or 'b'``; of a long text the part from ``start``."""
+    """Format a condition, such as ``contains 'tides'`` or ``above 400``; of a long text the part from ``start``."""
     if isinstance(wanted, str):
         return f"is {format_value(wanted, start)}"
     if isinstance(wanted, tuple):
-        return " or ".join(format_value(name) for name in wanted[:_MOST_VALUES]) + _and_more(len(wanted))
+        return " or ".join(format_value(name) for name in wanted[:_MAX_VALUES]) + _and_more(len(wanted))
     if isinstance(wanted, Bounds):
         given = {"above": wanted.above, "below": wanted.below}
-        return " and ".join(f"{name} {_number(bound)}" for name, bound in given.items() if bound is not None)
+        return " and ".join(f"{name} {_format_number(bound)}" for name, bound in given.items() if bound is not None)
     if isinstance(wanted, Comparison):
-        return " and ".join(_word_key(name, getattr(wanted, name)) for name in _fields(wanted))
+        return " and ".join(_format_key(name, getattr(wanted, name)) for name in _fields(wanted))
     return format_value(wanted)
 
 
@@ -38,8 +38,8 @@ def _fields(comparison: Comparison) -> list[str]:
     return [name for name in type(comparison).model_fields if name in comparison.model_fields_set]
 
 
-def _word_key(name: str, value: Condition) -> str:
-    """One key of a comparison."""
+def _format_key(name: str, value: Condition) -> str:
+    """Format one key of a comparison."""
     key = name.rstrip("_")
     if isinstance(value, bool):
         return key.replace("_", " ")
@@ -48,77 +48,76 @@ def _word_key(name: str, value: Condition) -> str:
 
 
 def format_value(value: Value | Condition, start: int = 0) -> str:
-    """A value that was found."""
     if value is ABSENT:
         return "none"
     if value is UNKEPT:
         return "no longer kept"
     if isinstance(value, tuple):
-        return ", ".join(format_value(each) for each in value[:_MOST_VALUES]) + _and_more(len(value))
+        return ", ".join(format_value(each) for each in value[:_MAX_VALUES]) + _and_more(len(value))
     if isinstance(value, str):
         return _cut(value, start)
     if isinstance(value, float):
-        return _number(value)
+        return _format_number(value)
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=True, exclude_unset=True)
     return _shorten(dump_text(value))
 
 
 def format_found(finding: FieldComparison) -> tuple[str, str]:
-    """What was wanted and what was found instead; of two long texts the parts where they begin to differ."""
+    """Format wanted and found value; of two long texts the parts where they begin to differ."""
     value, wanted = finding.value, finding.wanted
     start = 0
     if isinstance(value, str) and isinstance(wanted, str):
         start = max(0, _count_equal(value, wanted) - _BEFORE)
     elif isinstance(value, str) and isinstance(wanted, Comparison) and wanted.suffix is not None:
-        start = max(0, len(value) - _MOST)
+        start = max(0, len(value) - _MAX)
     return format_wanted(wanted, start if isinstance(wanted, str) else 0), format_value(value, start)
 
 
 def _count_equal(left: str, right: str) -> int:
-    """How many letters two texts begin with alike."""
+    """Return the length of the common prefix."""
     pairs = zip(left, right, strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
 
 
-def one_line(text: str, most: int = _MOST) -> str:
-    """Text that cannot break a line."""
+def one_line(text: str, most: int = _MAX) -> str:
+    """Replace unprintable characters, so that text stays on one line, and shorten it."""
     return _shorten("".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text), most)
 
 
 def _cut(text: str, start: int) -> str:
-    if len(text) <= _MOST:
+    if len(text) <= _MAX:
         return repr(text)
-    cut = text[start : start + _MOST]
-    before, after = "…" if start else "", "…" if start + _MOST < len(text) else ""
+    cut = text[start : start + _MAX]
+    before, after = "…" if start else "", "…" if start + _MAX < len(text) else ""
     return f"'{before}{repr(cut)[1:-1]}{after}'"
 
 
-def _shorten(text: str, most: int = _MOST) -> str:
+def _shorten(text: str, most: int = _MAX) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
 def _and_more(count: int) -> str:
-    return f" and {count - _MOST_VALUES} more" if count > _MOST_VALUES else ""
+    return f" and {count - _MAX_VALUES} more" if count > _MAX_VALUES else ""
 
 
 MOST_LINES = 40
-_MOST_NEAR = 8  # calls that are shown facet by facet
-_MOST_LISTED = 10  # calls, steps or sessions that are named
-_EVIDENT = ("status",)  # the line of a call has it
+_MAX_NEAR = 8  # requests that are shown field by field
+_MAX_LISTED = 10  # requests, steps or sessions that are named
+_EVIDENT = ("status",)  # fields that the first line of a request has
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The calls that were made, in the order in which they came.
+    """Requests that were made, in order.
 
     Fields:
-        session: whose they are; ``None``: all.
-        elsewhere: where there are none, how many there are in other sessions.
+        session: ``None``: all sessions.
+        elsewhere: number of requests by session, if ``entries`` is empty.
     """
 
     session: str | None
@@ -126,7 +125,7 @@ class Made:
     elsewhere: Mapping[str, int]
 
     def describe(self) -> str:
-        """``3 calls were made in session 'a'``."""
+        """Format the number of requests: ``3 calls were made in session 'a'``."""
         count = len(self.entries)
         where = "" if self.session is None else f" in session {self.session!r}" if self.session else " in no session"
         return f"{count or 'no'} {_calls(count)} {_were(count)} made{where}"
@@ -135,11 +134,11 @@ class Made:
 def describe_count(
     pattern: Pattern, count: CallCount, found: Sequence[JournalEntry], made: Made, within: float = 0.0
 ) -> str:
-    """Other calls than expected: too few, or too many."""
-    many = _word_count(count)
+    """Describe a wrong number of requests, in up to 40 lines."""
+    many = _format_count(count)
     waited = f" within {within:g} s" if within and len(found) < count.least else ""
     there = f"there {'was none' if not found else f'{_were(len(found))} {len(found)}'}{waited}"
-    says = f"expected {many}{_word_pattern(pattern)}; {there}"
+    says = f"expected {many}{_format_pattern(pattern)}; {there}"
     if len(found) > count.least:
         lines = [f"{says}:", *_list(found)]
     else:
@@ -150,17 +149,17 @@ def describe_count(
 
 
 def describe_order(patterns: Sequence[Pattern], found: Sequence[JournalEntry], made: Made, within: float = 0.0) -> str:
-    """Calls that did not come in the order expected; ``found``: those of the first steps."""
+    """Describe requests out of order; ``found``: those of the first steps."""
     reached, missing = len(found), patterns[len(found)]
     waited = f" within {within:g} s" if within else ""
     lines = [
         f"expected {len(patterns)} {_calls(len(patterns))} in this order; number {reached + 1} is missing{waited}:"
     ]
-    first = max(0, min(reached - _MOST_LISTED // 2, len(patterns) - _MOST_LISTED))
-    for number, pattern in list(enumerate(patterns))[first : first + _MOST_LISTED]:
+    first = max(0, min(reached - _MAX_LISTED // 2, len(patterns) - _MAX_LISTED))
+    for number, pattern in list(enumerate(patterns))[first : first + _MAX_LISTED]:
         after = f" after #{found[-1].seq}" if found else ""
         came = f"#{found[number].seq}" if number < reached else f"none{after}" if number == reached else "…"
-        lines.append(f"  {number + 1}. a call{_word_pattern(pattern)}: {came}")
+        lines.append(f"  {number + 1}. a call{_format_pattern(pattern)}: {came}")
     last = found[-1].start_seq if found else 0
     earlier = [entry for entry in made.entries if entry.start_seq <= last and missing.holds(entry)]
     if earlier:
@@ -169,7 +168,7 @@ def describe_order(patterns: Sequence[Pattern], found: Sequence[JournalEntry], m
     return "\n".join(lines[:MOST_LINES])
 
 
-def _word_count(count: CallCount) -> str:
+def _format_count(count: CallCount) -> str:
     least, most = count.least, count.most
     if most == 0:
         return "no call"
@@ -182,8 +181,8 @@ def _word_count(count: CallCount) -> str:
     return f"{least} to {most} calls"
 
 
-def _word_pattern(pattern: Pattern) -> str:
-    """`` of databricks whose prompt contains 'tides', status 200``."""
+def _format_pattern(pattern: Pattern) -> str:
+    """Format a pattern: `` of databricks whose prompt contains 'tides', status 200``."""
     facets = list(pattern.facets)
     of = ""
     if facets and facets[0][0] == "vendor" and isinstance(facets[0][1], tuple):
@@ -193,11 +192,11 @@ def _word_pattern(pattern: Pattern) -> str:
 
 
 def _describe_near(pattern: Pattern, made: Made, others: Sequence[JournalEntry]) -> Iterator[str]:
-    """How many calls were made, and those of them that come nearest."""
+    """Yield the number of requests, and those that come nearest."""
     if not others:
-        yield f"{made.describe()}{', and no other' if made.entries else _word_elsewhere(made.elsewhere)}."
+        yield f"{made.describe()}{', and no other' if made.entries else _format_elsewhere(made.elsewhere)}."
         return
-    ranked = sorted(others, key=lambda entry: (-pattern.count(entry), -entry.seq))[:_MOST_NEAR]
+    ranked = sorted(others, key=lambda entry: (-pattern.count(entry), -entry.seq))[:_MAX_NEAR]
     nearest = "the nearest" if pattern.facets else "the latest"
     which = f"{nearest} of the other {len(others)}" if len(others) < len(made.entries) else nearest
     yield f"{made.describe()}; {which}:"
@@ -218,34 +217,33 @@ def _describe_call(pattern: Pattern, entry: JournalEntry) -> Iterator[str]:
         marks.append(f"{name} ✗ {wanted}")
         if finding.name not in _EVIDENT:
             found.append(f"{name}: {value}")
-    yield "   ".join([_word_call(entry), *found])
+    yield "   ".join([_format_call(entry), *found])
     if marks:
         yield f"      {'   '.join(marks)}"
 
 
-def _word_call(entry: JournalEntry) -> str:
+def _format_call(entry: JournalEntry) -> str:
     return f"  #{entry.seq} {one_line(entry.method)} {one_line(entry.path)} {entry.status or 'no answer'}"
 
 
 def _list(entries: Sequence[JournalEntry]) -> Iterator[str]:
-    for entry in entries[:_MOST_LISTED]:
-        yield _word_call(entry)
-    if len(entries) > _MOST_LISTED:
-        yield f"  and {len(entries) - _MOST_LISTED} more."
+    for entry in entries[:_MAX_LISTED]:
+        yield _format_call(entry)
+    if len(entries) > _MAX_LISTED:
+        yield f"  and {len(entries) - _MAX_LISTED} more."
 
 
 def _name(entries: Sequence[JournalEntry]) -> str:
-    """``: #1, #4``."""
-    named = ", ".join(f"#{entry.seq}" for entry in entries[:_MOST_LISTED])
-    more = f" and {len(entries) - _MOST_LISTED} more" if len(entries) > _MOST_LISTED else ""
+    """Format references to entries: ``: #1, #4``."""
+    named = ", ".join(f"#{entry.seq}" for entry in entries[:_MAX_LISTED])
+    more = f" and {len(entries) - _MAX_LISTED} more" if len(entries) > _MAX_LISTED else ""
     return f": {named}{more}" if entries else ""
 
 
-def _word_elsewhere(counts: Mapping[str, int]) -> str:
-    """``; there are 3 in session 'b'``."""
+def _format_elsewhere(counts: Mapping[str, int]) -> str:
+    """Format counts of other sessions: ``; there are 3 in session 'b'``."""
     named = [
-        f"{count} in {f'session {name!r}' if name else 'no session'}"
-        for name, count in [*counts.items()][:_MOST_LISTED]
+        f"{count} in {f'session {name!r}' if name else 'no session'}" for name, count in [*counts.items()][:_MAX_LISTED]
     ]
     return f"; there are {', '.join(named)}" if named else ""
 

@@ -1,4 +1,4 @@
-"""Who may steer: no browser for the page of another origin, no stranger, and only who has the token if there is one."""
+"""Authorise control requests: same-origin browsers, private addresses, and the control token if one is set."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from emulator.core.errors import ProblemError
 
-_OURS = ("same-origin", "none")  # what a browser says of a page of ours, and of an address that somebody typed
-_NO_HOST = re.compile(r"[\s/?#@\\]")  # letters that a name and a port have not
+_OURS = ("same-origin", "none")  # Sec-Fetch-Site of the console, and of a URL typed by the user
+_NO_HOST = re.compile(r"[\s/?#@\\]")  # characters that a host and port never have
 _PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
@@ -23,13 +23,12 @@ Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 
 @dataclass(frozen=True, slots=True)
 class ControlAuth:
-    """Lets control requests in.
+    """Authorisation of control requests.
 
     Fields:
-        hosts: names under which it may be asked for and pages that may ask, beside those nobody else can have;
-            ``*.example.com``: every name below.
-        token: without it nobody is let in; absent: whoever is not of the public internet.
-        machine: this machine's name.
+        hosts: names accepted in ``Host`` and ``Origin`` besides private ones; ``*.example.com`` has every subdomain.
+        token: required of every request; ``None``: requests from public addresses are refused instead.
+        machine: name of this machine.
     """
 
     hosts: tuple[str, ...] = ()
@@ -37,20 +36,20 @@ class ControlAuth:
     machine: str = field(default_factory=socket.gethostname)
 
     def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:
-        """Refuse what a page of another origin makes a browser send, also under a name that was bound to us later.
+        """Refuse cross-origin browser requests, DNS rebinding included.
 
         Args:
-            target: as it stands in the first line; a whole URL names a host, too (RFC 9112, section 3.2.2).
-            local: the address that the connection reached; ``None``: nobody knows, and it counts as loopback.
+            target: of the request line; a whole URL names a host, too (RFC 9112, section 3.2.2).
+            local: local address of the connection; ``None``: unknown, treated as loopback.
 
         Raises:
             ProblemError: 403.
         """
         reached = _read_address(local or "")
-        if target[:1] != "/" and not self._knows(_name_of(target), reached):
+        if target[:1] != "/" and not self._is_private_name(_find_host(target), reached):
             raise _forbidden("It was asked for by a URL of a name that others may own; --allow-host lets it in.")
         for host in headers.getall("Host", ()):
-            if _NO_HOST.search(host) or not self._knows(_name_of(f"//{host}"), reached):
+            if _NO_HOST.search(host) or not self._is_private_name(_find_host(f"//{host}"), reached):
                 raise _forbidden(f"It was asked for as {host!r}, a name that others may own; --allow-host lets it in.")
         origins = headers.getall("Origin", ())
         if any(self._allows(origin) for origin in origins):
@@ -62,7 +61,7 @@ class ControlAuth:
             raise _forbidden("A page of another origin may not steer it.")
 
     def check_caller(self, headers: Headers, remote: str | None) -> None:
-        """Refuse whoever has not the token; without one, callers from public addresses.
+        """Refuse a request without the token; if no token is set, one from a public address.
 
         Raises:
             ProblemError: 401 or 403.
@@ -76,11 +75,11 @@ class ControlAuth:
             detail = "It takes the token of --control-token, as Authorization: Bearer or as x-emulator-token."
             raise ProblemError(401, "Unauthorized", detail, {"WWW-Authenticate": 'Bearer realm="emulator"'})
 
-    def _knows(self, name: str | None, reached: Address | None) -> bool:
-        """A name that nobody can have bound to the address that was reached.
+    def _is_private_name(self, name: str | None, reached: Address | None) -> bool:
+        """Return whether a host name cannot be bound to ``reached`` by a public DNS server.
 
-        A network hands out names without a dot, by its search domain, and names under ``.local``. On loopback such a
-        name is refused: nobody but this machine itself may have bound it, and this machine has its own names.
+        A private network resolves names without a dot (search domain) and names under ``.local`` (mDNS). On loopback
+        these are refused: there only this machine's own names are legitimate.
         """
         if name is None:
             return False
@@ -98,12 +97,12 @@ class ControlAuth:
         return any(name == host or (host[:2] == "*." and name.endswith(host[1:])) for host in self.hosts)
 
     def _allows(self, origin: str) -> bool:
-        name = _name_of(origin)
+        name = _find_host(origin)
         return name is not None and self._lists(name)
 
 
-def _name_of(url: str) -> str | None:
-    """The host in it, in lower case; ``None``: there is none."""
+def _find_host(url: str) -> str | None:
+    """Return the host of a URL in lower case, or ``None``."""
     try:
         name = urlsplit(url).hostname
     except ValueError:
@@ -112,19 +111,19 @@ def _name_of(url: str) -> str | None:
 
 
 def _is_same(origin: str, host: str) -> bool:
-    """The page is ours: it came from the name and port that the request goes to."""
+    """Return whether an origin has the host and port of the request."""
     try:
         page, asked = urlsplit(origin), urlsplit(f"//{host}")
-        usual = _PORTS.get(page.scheme)  # none: a page of an app, such as ``capacitor://localhost``
-        if usual is None or not page.hostname:
+        port = _PORTS.get(page.scheme)  # none: a page of an app, such as ``capacitor://localhost``
+        if port is None or not page.hostname:
             return False
-        return page.hostname == asked.hostname and (page.port or usual) == (asked.port or usual)
+        return page.hostname == asked.hostname and (page.port or port) == (asked.port or port)
     except ValueError:
         return False
 
 
 def _read_address(text: str) -> Address | None:
-    """An address; one of IPv4 that is written as IPv6 is that of IPv4. ``None``: it is a name."""
+    """Parse an address, IPv4-mapped IPv6 as IPv4; return ``None`` for a name."""
     try:
         address: Address = ipaddress.ip_address(text)
     except ValueError:
@@ -134,7 +133,6 @@ def _read_address(text: str) -> Address | None:
 
 
 def _is_private(address: Address) -> bool:
-    """An address that is not reached from the public internet."""
     return address.is_private or address.is_loopback or address.is_link_local
 
 
@@ -149,7 +147,7 @@ def _read_bearer(authorization: str) -> str:
 
 
 def _is_equal(token: str, given: str) -> bool:
-    """Compared in a time that tells nothing."""
+    """Compare in constant time."""
     return hmac.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
 
 

@@ -1,4 +1,4 @@
-"""The credentials of a scenario: shown cut, and whole again when what was shown comes back."""
+"""Mask the tokens of a scenario for display, and restore them when the displayed scenario is sent back."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from emulator.scenario.credentials import list_credentials
 from emulator.scenario.models import Key
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
-_CUT = mask("")  # how every token ends that is not whole
+_MASKED = mask("")  # the end of every masked token
 
 
 def mask_keys(document: JSON) -> JSON:
-    """The document of a scenario with each token cut."""
+    """Return a scenario document with each token masked."""
     return _with_tokens(document, [mask(as_text(token)) for token in _list_tokens(document)])
 
 
 def show_text(loaded: ParsedScenario) -> str:
-    """The scenario as it was written, or as JSON, which is YAML too; each token is cut, also where else it is said.
+    """Return the source text of a scenario with tokens masked wherever they occur.
 
-    What a program wrote on one line is shown on several.
+    A scenario without one source text, or with JSON on a single line, is returned as indented JSON.
     """
     text = loaded.text
     packed = text is not None and text.startswith("{") and "\n" not in text.strip()
     if text is not None and "\r" not in text and not packed:
         lines = text.split("\n")
-        positions = reversed(range(len(loaded.scenario.keys or ())))  # so that no place on a line moves
-        if all([_cut_in_place(lines, loaded, position) for position in positions]):
-            return _cut_everywhere("\n".join(lines), loaded)
+        # From the end, so that the columns of other tokens on a line stay valid.
+        positions = reversed(range(len(loaded.scenario.keys or ())))
+        if all([_mask_in_place(lines, loaded, position) for position in positions]):
+            return _redact_everywhere("\n".join(lines), loaded)
     shown = mask_keys(loaded.data)
-    return "" if shown is None else _cut_everywhere(json.dumps(shown, ensure_ascii=False, indent=2) + "\n", loaded)
+    return "" if shown is None else _redact_everywhere(json.dumps(shown, ensure_ascii=False, indent=2) + "\n", loaded)
 
 
-def _cut_in_place(lines: list[str], loaded: ParsedScenario, position: int) -> bool:
-    """Cut one token where it stands; false if what stands there is written in another way."""
+def _mask_in_place(lines: list[str], loaded: ParsedScenario, position: int) -> bool:
+    """Mask one token in the source lines; return false if it is written differently, such as with escapes."""
     token = (loaded.scenario.keys or ())[position].token
     at = loaded.locations.values.get(("keys", position, "token"))
     if at is None or not 0 < at.line <= len(lines):
@@ -46,23 +47,23 @@ def _cut_in_place(lines: list[str], loaded: ParsedScenario, position: int) -> bo
     line = lines[at.line - 1]
     start = at.column - 1 + (line[at.column - 1 : at.column] in ("'", '"'))
     if not line.startswith(token, start):
-        return line.startswith(mask(token), start)  # as it was shown before
+        return line.startswith(mask(token), start)  # already masked
     lines[at.line - 1] = line[:start] + mask(token) + line[start + len(token) :]
     return True
 
 
-def _cut_everywhere(text: str, loaded: ParsedScenario) -> str:
+def _redact_everywhere(text: str, loaded: ParsedScenario) -> str:
     return list_credentials(loaded.scenario).cut(text)
 
 
 def restore_keys(loaded: ParsedScenario, before: ParsedScenario) -> ParsedScenario:
-    """A scenario in which tokens that are cut are those of the one before, of the same principals in the same order.
+    """Replace masked tokens by those of the previous scenario with the same mask and principal, in order.
 
     Raises:
-        ScenarioError: one is cut that cannot be told by what is left of it.
+        ScenarioError: a masked token matches none or several of the previous ones.
     """
     keys = loaded.scenario.keys or ()
-    if not any(key.token.endswith(_CUT) for key in keys):
+    if not any(key.token.endswith(_MASKED) for key in keys):
         return loaded
     known: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key in before.scenario.keys or ():
@@ -71,18 +72,19 @@ def restore_keys(loaded: ParsedScenario, before: ParsedScenario) -> ParsedScenar
     whole: list[str] = []
     for position, key in enumerate(keys):
         same = known[wanted[position]]
-        if not key.token.endswith(_CUT):
+        if not key.token.endswith(_MASKED):
             whole.append(key.token)
         elif len(same) == wanted.count(wanted[position]):
             whole.append(same[wanted[:position].count(wanted[position])])
         else:
-            text = f"{key.token} is cut; write it whole, as no single key at work is told by it"
+            reason = "as the active scenario has no single key with this beginning and principal"
+            text = f"{key.token} is cut; write it whole, {reason}"
             raise ScenarioError([loaded.row(("keys", position, "token"), text)])
     return with_keys(loaded, keys, whole)
 
 
 def with_keys(loaded: ParsedScenario, keys: Sequence[Key], tokens: Sequence[str]) -> ParsedScenario:
-    """A scenario with other credentials in the places of its own."""
+    """Return a scenario with the tokens of its keys replaced, in order."""
     changed = [key.model_copy(update={"token": token}) for key, token in zip(keys, tokens, strict=True)]
     scenario = loaded.scenario.model_copy(update={"keys": tuple(changed)})
     return replace(loaded, scenario=scenario, data=_with_tokens(loaded.data, tokens), known_as=None)
@@ -100,6 +102,6 @@ def _with_tokens(document: JSON, tokens: Sequence[str]) -> JSON:
 
 
 def _list_keys(document: JSON) -> list[Object]:
-    """Those of a scenario that was found to be right."""
+    """Return the ``keys`` section of a valid document."""
     keys = document.get("keys") if isinstance(document, dict) else None
     return [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []

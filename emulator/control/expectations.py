@@ -1,4 +1,4 @@
-"""Whether a call that was made is like one that a test expects: facet by facet."""
+"""Compare journal entries with the requests that a test expects, field by field."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from emulator.scenario.regex import takes_long
 
 
 class UnkeptError(Enum):
-    """The request, or this part of it, is no longer kept; no condition holds."""
+    """Sentinel: the request, or this part of it, was evicted or truncated; no condition holds."""
 
     UNKEPT = auto()
 
@@ -49,7 +49,7 @@ _OUTCOME: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {
     "completion_tokens": lambda entry: entry.completion_tokens,
 }
 
-_RECORDED: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {  # what the journal says by itself, of every call
+_RECORDED: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {  # fields that every journal entry has
     "vendor": lambda entry: entry.vendor or ABSENT,
     "deployment": lambda entry: entry.deployment or ABSENT,
     "task": lambda entry: entry.operation or ABSENT,
@@ -61,12 +61,12 @@ _RECORDED: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {  # what the
     **_OUTCOME,
 }
 
-_BESIDE_BODY = ("header.", "query.")  # facets that a body which was cut does not hide
+_OUTSIDE_BODY = ("header.", "query.")  # fields that a truncated body does not hide
 
 
 @dataclass(frozen=True, slots=True)
 class FieldComparison:
-    """One facet of one call: what was wanted, what was found, and whether it holds."""
+    """Comparison of one field of one entry: wanted value, found value, and whether it holds."""
 
     name: str
     wanted: Condition | JSON
@@ -75,13 +75,13 @@ class FieldComparison:
 
 
 class Pattern:
-    """The calls that a test means."""
+    """Compiled pattern of the requests that a test expects."""
 
     def __init__(self, calls: Calls) -> None:
         checks = (*compile_when(calls), *_compile_outcome(calls))
         self._order = {check.name: position for position, check in enumerate(checks)}
-        self._recorded = tuple(check for check in checks if check.name in _RECORDED)
-        self._asked = tuple(check for check in checks if check.name not in _RECORDED)
+        self._entry_checks = tuple(check for check in checks if check.name in _RECORDED)
+        self._request_checks = tuple(check for check in checks if check.name not in _RECORDED)
         self._known: dict[int, int] = {}
         self._searches = count_searches(checks)
         self.facets: Sequence[tuple[str, Condition | JSON]] = [
@@ -89,65 +89,65 @@ class Pattern:
         ]
 
     def holds(self, entry: JournalEntry) -> bool:
-        """All facets hold of a call."""
-        if not all(check.holds(_RECORDED[check.name](entry)) for check in self._recorded):
+        """Return whether all fields of an entry match."""
+        if not all(check.holds(_RECORDED[check.name](entry)) for check in self._entry_checks):
             return False
-        return self._count_asked(entry) == len(self._asked)
+        return self._count_request_fields(entry) == len(self._request_checks)
 
     def takes_long(self, entry: JournalEntry) -> bool:
-        """To hold a call against it may take more than 50 ms."""
+        """Return whether matching an entry may take more than 50 ms."""
         return takes_long(self._searches, entry.bytes_in)
 
     def count(self, entry: JournalEntry) -> int:
-        """How many facets hold of a call."""
-        recorded = sum(check.holds(_RECORDED[check.name](entry)) for check in self._recorded)
-        return recorded + self._count_asked(entry)
+        """Count the fields of an entry that match."""
+        recorded = sum(check.holds(_RECORDED[check.name](entry)) for check in self._entry_checks)
+        return recorded + self._count_request_fields(entry)
 
-    def _count_asked(self, entry: JournalEntry) -> int:
-        """How many of those hold that are about the request; found out once, as it never changes."""
-        if not self._asked:
+    def _count_request_fields(self, entry: JournalEntry) -> int:
+        """Count the matching fields of the request; cached by entry, as a request never changes."""
+        if not self._request_checks:
             return 0
         known = self._known.get(entry.seq)
         if known is None:
-            known = self._known[entry.seq] = sum(finding.holds for finding in self._find_asked(entry))
+            known = self._known[entry.seq] = sum(finding.holds for finding in self._compare_request_fields(entry))
         return known
 
     def judge(self, entry: JournalEntry) -> list[FieldComparison]:
-        """Each facet of a call."""
-        findings = self._find_asked(entry)
-        for check in self._recorded:
+        """Compare each field of an entry, in the order of the pattern."""
+        findings = self._compare_request_fields(entry)
+        for check in self._entry_checks:
             value = _RECORDED[check.name](entry)
             findings.append(
                 FieldComparison(check.name, redact_wanted(check.name, check.wanted), value, check.holds(value))
             )
         return sorted(findings, key=lambda finding: self._order[finding.name])
 
-    def _find_asked(self, entry: JournalEntry) -> list[FieldComparison]:
-        if not self._asked:
+    def _compare_request_fields(self, entry: JournalEntry) -> list[FieldComparison]:
+        if not self._request_checks:
             return []
         kept = entry.payload
-        facts = None if entry.explainer is None else entry.explainer.read(entry)
+        attributes = None if entry.explainer is None else entry.explainer.read(entry)
         findings = []
-        for check in self._asked:
-            value = ABSENT if entry.vendor is None else _extract(check, kept, facts)
+        for check in self._request_checks:
+            value = ABSENT if entry.vendor is None else _extract(check, kept, attributes)
             holds = value is not UNKEPT and check.holds(value)
             findings.append(FieldComparison(check.name, redact_wanted(check.name, check.wanted), value, holds))
         return findings
 
 
-def _extract(check: Matcher, kept: Payload | None, facts: RequestAttributes | None) -> Value:
-    if facts is None or kept is None:
+def _extract(check: Matcher, kept: Payload | None, attributes: RequestAttributes | None) -> Value:
+    if attributes is None or kept is None:
         return UNKEPT
-    hidden = kept.request_cut and not check.name.startswith(_BESIDE_BODY)
-    return UNKEPT if hidden else check.extract(facts)
+    hidden = kept.request_cut and not check.name.startswith(_OUTSIDE_BODY)
+    return UNKEPT if hidden else check.extract(attributes)
 
 
 def _compile_outcome(calls: Calls) -> list[Matcher]:
-    """One check for each facet of the outcome that is given."""
+    """Compile a matcher for each field of the outcome that is set."""
     given = ((name, getattr(calls, name)) for name in _OUTCOME if name in calls.model_fields_set)
-    return [Matcher(name, _not_asked, compile_condition(wanted), wanted) for name, wanted in given]
+    return [Matcher(name, _extract_nothing, compile_condition(wanted), wanted) for name, wanted in given]
 
 
-def _not_asked(facts: RequestAttributes) -> Absent:
-    """What became of a call is no part of the request."""
+def _extract_nothing(attributes: RequestAttributes) -> Absent:
+    """Return ``ABSENT``: the outcome is no part of the request."""
     return ABSENT

@@ -1,4 +1,4 @@
-"""Which calls a list of the journal is about."""
+"""Compile the query filters of journal lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Test = Callable[[JournalEntry], bool]
 
 
 def compile_filters(filters: Filters) -> Filter:
-    """Whether a call has all that is given; it is read only where that asks for its summary."""
+    """Compile a test that all given filters match; it builds whole entries only to filter by summary."""
     wanted = tuple(_compile(filters))
     whole = filters.summary is not None
 
@@ -26,7 +26,7 @@ def compile_filters(filters: Filters) -> Filter:
 
 
 def _compile(filters: Filters) -> Iterator[_Test]:
-    """One test for each field that is given, those that have to find something out last."""
+    """Compile a test for each field that is set, slow ones last."""
     for fault in (filters.fault, filters.faults):
         if fault is not None:
             yield lambda entry, fault=fault: fault in entry.faults  # type: ignore[misc]  # the default binds it

@@ -1,4 +1,4 @@
-"""The control plane's OpenAPI 3.1 document, built from its routes and models."""
+"""OpenAPI 3.1 document of the control API, built from its routes and models."""
 
 import re
 from functools import cache
@@ -21,7 +21,7 @@ _PROBLEM = {"application/problem+json": {"schema": {"$ref": _REF.format(model="P
 
 @cache
 def dump_openapi() -> bytes:
-    """The document as JSON text."""
+    """Return the document as JSON."""
     paths: dict[str, dict[str, JSON]] = {}
     for route in ROUTES:
         paths.setdefault(f"/_emulator{route.path or '/'}", {})[route.method.lower()] = _describe(route)

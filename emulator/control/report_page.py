@@ -1,4 +1,4 @@
-"""The console's page with a run inside: it opens without the emulator, from a file."""
+"""Render a run as one HTML page, the console with its data embedded, that opens from a file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from emulator.core.json import JSON, Object, dump_text
 _PLACE = "<!--saved-->"
 _SHORT = list(models.RequestEntry.model_fields)
 _REST = set(models.RequestDetail.model_fields) - {*_SHORT}
-TOGETHER = 200  # calls whose details are packed together: the page unpacks them when one of them is opened
+TOGETHER = 200  # requests whose details are compressed together; the page unpacks them on demand
 
 
 @dataclass(slots=True)
 class Report:
-    """What a page holds.
+    """Data of a report page.
 
     Fields:
-        outcome: shown above the calls.
+        outcome: shown above the requests.
         urls: base URL of each vendor.
-        answers: of the control plane, by path; views without theirs are left out.
-        calls: one after the other in short, as JSON, the values alone; ``details``: the rest of each.
+        answers: responses of the control API by path; a view without its response is left out.
+        calls: summary fields of each request as a JSON array of values.
+        details: other fields of each request as a JSON object.
     """
 
     title: str
@@ -41,12 +42,12 @@ class Report:
         self.details.append(dump_rest(call))
 
     def render(self) -> str:
-        """One page of HTML that loads nothing."""
+        """Return the page as HTML that loads no other resource."""
         calls = ",".join(map(escape, self.calls))
         return "".join([*self.open_page(), calls, BETWEEN, *self._pack_details(), close_page()])
 
     def open_page(self) -> Iterator[str]:
-        """The page up to the first call."""
+        """Yield the page up to the first request."""
         about: Object = {"version": __version__, "title": self.title, "outcome": self.outcome}
         about |= {"fields": _SHORT, "together": TOGETHER}
         head = dump_text({**about, "urls": dict(self.urls), "answers": dict(self.answers)})
@@ -66,7 +67,7 @@ def dump_rest(call: models.RequestDetail) -> str:
 
 
 def pack(details: Sequence[str]) -> str:
-    """Some on a line: unpacked they would be most of a page that the browser reads before it shows any."""
+    """Compress details into one line of base64: uncompressed they would delay the first display."""
     return b64encode(zlib.compress("\n".join(details).encode())).decode() + "\n"
 
 
@@ -79,7 +80,7 @@ BETWEEN = f"]}}{_END}{_script('text/plain', 'details')}"
 
 
 def _split() -> Sequence[str]:
-    """The console's page before and after what is saved in it."""
+    """Return the console's page before and after the embedded data."""
     return read_alone().split(_PLACE)
 
 
@@ -88,5 +89,5 @@ def close_page() -> str:
 
 
 def escape(data: str) -> str:
-    """No browser takes it for markup: a ``<`` is written as JSON may write it."""
+    """Escape ``<`` in JSON, so that no browser reads it as markup."""
     return data.replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Every path of the control plane: the one table that answers, refuses and documents."""
+"""Route table of the control API, used for dispatch, for errors and for the OpenAPI document."""
 
 import re
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ class Route:
     """One method of one path.
 
     Fields:
-        action: the method of :class:`emulator.control.handlers.scenario.Handlers` that does it.
-        takes: the body, as JSON; ``None``: no body, or one that is read as it is.
-        gives: the answer's body; ``None``: a document of its own.
-        yaml: the body is a scenario; media: content type of an answer without a model.
-        is_of_journal: it looks at calls, those of all who answer as one.
-        is_open: it takes no token, and strangers may ask: probes, and what tells and changes nothing.
+        action: name of the handler, a method of :class:`emulator.control.handlers.scenario.Handlers`.
+        takes: model of a JSON body; ``None``: no body, or a raw one.
+        gives: model of the response; ``None``: a document of type ``media``.
+        yaml: the body is a scenario.
+        media: content type of a response without a model.
+        is_of_journal: needs the journal records of all processes.
+        is_open: needs no token and accepts public addresses: probes and static documents.
     """
 
     method: str
@@ -280,7 +281,7 @@ _PATTERNS = [(_compile(path), rows) for path, rows in _BY_PATH.items() if "{" in
 
 
 def find_route(method: str, path: str) -> tuple[Route, str]:
-    """The route, and the name in its path.
+    """Return the route, and the name in its path.
 
     Raises:
         ProblemError: 404, or 405 with ``Allow``.

@@ -1,4 +1,4 @@
-"""What is kept of a call as it is shown: bodies in the form they have."""
+"""Convert the payload of a journal entry to response models; bodies as JSON, text or base64."""
 
 from __future__ import annotations
 
@@ -11,65 +11,63 @@ from emulator.control.models import RequestShown, ResponseShown, StrikeShown, To
 from emulator.core.json import JSON, parse_json
 from emulator.journal.record import JournalEntry, Payload
 
-_LEAST, _MOST = 1e-4, 1e15  # between them Python and JavaScript write numbers alike
-_LONGEST_CHARACTER = 4  # bytes in UTF-8
+_MIN, _MAX = 1e-4, 1e15  # between them Python and JavaScript format numbers alike
+_MAX_CHARACTER = 4  # bytes in UTF-8
 
 
-def show_request(entry: JournalEntry, kept: Payload | None) -> RequestShown:
-    """What the client sent."""
-    if kept is None:
+def show_request(entry: JournalEntry, payload: Payload | None) -> RequestShown:
+    if payload is None:
         return RequestShown(query={}, headers={}, body=None, bytes=entry.bytes_in, cut=False, kept=False)
-    body, is_base64 = show_body(kept.request.body, cut=kept.request_cut)
+    body, is_base64 = show_body(payload.request.body, cut=payload.request_cut)
     return RequestShown(
-        query={name: str(value) for name, value in kept.request.query.items()},
-        headers=show_headers(kept.request.headers.items()),
+        query={name: str(value) for name, value in payload.request.query.items()},
+        headers=show_headers(payload.request.headers.items()),
         body=body,
-        raw=None if is_base64 or not kept.request.body else find_raw(kept.request.body, body),
+        raw=None if is_base64 or not payload.request.body else find_raw(payload.request.body, body),
         encoding="base64" if is_base64 else None,
         bytes=entry.bytes_in,
-        cut=kept.request_cut,
+        cut=payload.request_cut,
         kept=True,
     )
 
 
-def show_response(entry: JournalEntry, kept: Payload | None) -> ResponseShown:
-    """What the client was sent."""
-    body, is_base64 = (None, False) if kept is None else show_body(kept.body or b"", cut=kept.response_cut)
-    raw, strikes = (None, []) if kept is None else show_strikes(kept)
+def show_response(entry: JournalEntry, payload: Payload | None) -> ResponseShown:
+    body, is_base64 = (None, False) if payload is None else show_body(payload.body or b"", cut=payload.response_cut)
+    raw, strikes = (None, []) if payload is None else show_strikes(payload)
     return ResponseShown(
-        headers={} if kept is None else show_headers(kept.headers),
+        headers={} if payload is None else show_headers(payload.headers),
         body=body,
         encoding="base64" if is_base64 else None,
-        text=None if kept is None else kept.text,
+        text=None if payload is None else payload.text,
         tool_calls=[
             ToolCallShown(name=name, arguments=_parse(arguments))
-            for name, arguments in (() if kept is None else kept.tool_calls)
+            for name, arguments in (() if payload is None else payload.tool_calls)
         ],
         raw=raw,
         strikes=strikes,
-        writes=[] if kept is None else list(kept.writes),
+        writes=[] if payload is None else list(payload.writes),
         events=entry.events,
         bytes=entry.bytes_out,
-        cut=kept is not None and kept.response_cut,
-        kept=kept is not None,
+        cut=payload is not None and payload.response_cut,
+        kept=payload is not None,
     )
 
 
 def show_body(body: bytes, *, cut: bool) -> tuple[JSON, bool]:
-    """JSON where it is JSON, else text, else base64, and whether it is that; nothing is ``None``."""
+    """Return a body as JSON, else text, else base64, and whether it is base64; ``None`` for an empty body."""
     if not body:
         return None, False
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        if not cut or error.start <= len(body) - _LONGEST_CHARACTER:
+        if not cut or error.start <= len(body) - _MAX_CHARACTER:
             return base64.b64encode(body).decode(), True
         text = body[: error.start].decode()
     return (text if cut else _parse(text)), False
 
 
 def find_raw(body: bytes, shown: JSON) -> str | None:
-    """The text of a body that was parsed, unless JavaScript writes what is shown as the same text."""
+    """Return the text of a body, or ``None`` if JavaScript serialises ``shown`` to the same text."""
     text = body.decode("utf-8", "ignore")
     if shown == text or (_is_faithful(shown) and _write(shown) == text):
         return None
@@ -77,7 +75,10 @@ def find_raw(body: bytes, shown: JSON) -> str | None:
 
 
 def _is_faithful(value: JSON) -> bool:
-    """A browser writes it as Python does; a text or null alone would be taken for no JSON, or for no body."""
+    """Return whether JavaScript serialises a value as Python does.
+
+    False for scalars: a string would be shown as text, and null as no body.
+    """
     if not isinstance(value, dict | list):
         return False
     waiting: list[JSON] = [value]
@@ -85,7 +86,7 @@ def _is_faithful(value: JSON) -> bool:
         one = waiting.pop()
         if isinstance(one, dict):
             if any(map(str.isdecimal, one)):
-                return False  # JavaScript moves such members to the front
+                return False  # JavaScript puts integer keys first
             waiting += one.values()
         elif isinstance(one, list):
             waiting += one
@@ -95,20 +96,23 @@ def _is_faithful(value: JSON) -> bool:
 
 
 def _is_common(one: JSON) -> bool:
-    """No number that Python and JavaScript write in different ways."""
+    """Return whether a scalar is no number that Python and JavaScript format differently."""
     if isinstance(one, float):
-        return not one.is_integer() and _LEAST < abs(one) < _MOST
-    return not isinstance(one, int) or abs(one) < _MOST
+        return not one.is_integer() and _MIN < abs(one) < _MAX
+    return not isinstance(one, int) or abs(one) < _MAX
 
 
-def show_strikes(kept: Payload) -> tuple[str | None, list[StrikeShown]]:
-    """The bytes of a bent answer as text, a character that was broken too, and before which of it faults struck."""
-    if kept.raw is None:
+def show_strikes(payload: Payload) -> tuple[str | None, list[StrikeShown]]:
+    """Return the bytes of a response changed by faults as text, and the position of each fault in that text.
+
+    Invalid UTF-8 is escaped with backslashes.
+    """
+    if payload.raw is None:
         return None, []
-    places = sorted({min(strike.at, len(kept.raw)) for strike in kept.strikes} | {len(kept.raw)})
-    parts = [kept.raw[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise([0, *places])]
+    places = sorted({min(strike.at, len(payload.raw)) for strike in payload.strikes} | {len(payload.raw)})
+    parts = [payload.raw[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise([0, *places])]
     reached = dict(zip(places, accumulate(map(len, parts)), strict=True))
-    shown = [StrikeShown(fault=one.fault, at=reached[min(one.at, len(kept.raw))]) for one in kept.strikes]
+    shown = [StrikeShown(fault=one.fault, at=reached[min(one.at, len(payload.raw))]) for one in payload.strikes]
     return "".join(parts), shown
 
 
@@ -124,7 +128,7 @@ def _parse(text: str) -> JSON:
 
 
 def show_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Names in lower case; values of equal names stand together."""
+    """Return headers by lower-case name; values of equal names are joined by commas."""
     shown: dict[str, str] = {}
     for written, value in headers:
         name = written.lower()

@@ -1,1 +1,1 @@
-"""What authors write: the scenario language, its loading and its matching."""
+"""Scenario files: models, parsing, validation, and matching requests against rules."""

@@ -1,4 +1,4 @@
-"""Which calls a rule is about: ``when``."""
+"""Models of the conditions in ``when``, which select the requests of a rule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMED_FACETS = ("header", "query", "body")  # written with a name or path: `head
 
 
 def wrap_in_list(value: JSON) -> JSON:
-    """One value where a list may stand."""
+    """Wrap a single value in a list."""
     return value if isinstance(value, list) else [value]
 
 
@@ -55,7 +55,6 @@ def _add(pattern: str, ignore_case: bool, info: ValidationInfo) -> None:
 
 
 def is_body_path(path: str) -> bool:
-    """A dotted path with ``[n]``."""
     return _BODY_PATH.fullmatch(path) is not None
 
 
@@ -71,7 +70,7 @@ Names = Annotated[
     BeforeValidator(_read_names),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
 ]
-"""A name, a glob with ``*``, or a list: any of them."""
+"""One or more names or globs with ``*``, of which one must match."""
 
 
 class Comparison(Closed):
@@ -94,7 +93,7 @@ class Comparison(Closed):
     def _check(self, info: ValidationInfo) -> Self:
         require(bool(self.model_fields_set - {"ignore_case"}), "expected contains, prefix, suffix, regex or not")
         inner: Text | None = self if self.ignore_case else None
-        while isinstance(inner, Comparison):  # under `not` it holds, too
+        while isinstance(inner, Comparison):  # the flag also applies under `not`
             if inner.regex is not None:
                 _add(inner.regex, True, info)
             inner = inner.not_
@@ -127,13 +126,13 @@ Text = Annotated[
         _tag_text, custom_error_type="wanted", custom_error_message="expected a string or a comparison such as contains"
     ),
 ]
-"""A string (equal), or a comparison."""
+"""String to be equal to, or a comparison."""
 
 Value = Annotated[
     Annotated[Comparison, Tag("<comparison>")] | Annotated[JSON, Tag("<value>")],
     Discriminator(_tag_body),
 ]
-"""A comparison, or any value (equal)."""
+"""Comparison, or any JSON value to be equal to."""
 
 
 def _read_size(value: JSON) -> JSON:
@@ -141,7 +140,7 @@ def _read_size(value: JSON) -> JSON:
 
 
 Size = Annotated[float, BeforeValidator(_read_size), WithJsonSchema({"type": ["number", "string"]})]
-"""Bytes; with or without a unit."""
+"""Size in bytes, as a number or a string with a unit."""
 
 
 class Bounds(Closed):
@@ -169,11 +168,14 @@ Bytes = Annotated[Annotated[Size, Tag("<number>")] | Annotated[SizeBounds, Tag("
 
 
 Condition = tuple[str, ...] | str | bool | float | Comparison | Bounds
-"""What a facet is compared with; a value in the body with any JSON value too."""
+"""Condition of a match field; that of a body value can also be any JSON value."""
 
 
 def _publish_named_facets(schema: JsonDict) -> None:
-    """Publish ``header.*`` as a pattern of keys; a comparison with the body is also any value, so not ``oneOf``."""
+    """Rewrite ``header.*`` and its like as ``patternProperties``.
+
+    Any value is valid under ``body.*``, a comparison too, so ``oneOf`` becomes ``anyOf``.
+    """
     patterns: JsonDict = {}
     for name in NAMED_FACETS:
         match schema["properties"]:
@@ -236,7 +238,7 @@ class When(Closed):
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, data: JSON) -> JSON:
-        """Bring ``header.<name>`` and its like together under one key each; no author can write that key."""
+        """Collect ``header.<name>`` and its like under one key each, ``header.*``, which is no valid name."""
         if not isinstance(data, dict):
             return data
         rest: Object = {}
@@ -257,9 +259,7 @@ class When(Closed):
 
     @property
     def conditions(self) -> Mapping[str, Condition]:
-        """Of every facet that is given, as the author named it; without ``body``, whose values can be anything,
-        and without ``any`` and ``not``, which hold facets again.
-        """
+        """Conditions by the field names in the file; without ``body.*``, ``any`` and ``not``."""
         return {
             **{key: getattr(self, name) for name, key in _PLAIN_FACETS.items() if name in self.model_fields_set},
             **{f"header.{name}": text for name, text in self.header.items()},
@@ -267,7 +267,7 @@ class When(Closed):
         }
 
 
-GROUPS = ("any", "not")  # facets that hold facets
+GROUPS = ("any", "not")  # fields that contain conditions
 _PLAIN_FACETS = {
     name: field.alias or name
     for name, field in When.model_fields.items()

@@ -1,4 +1,4 @@
-"""The credentials that a scenario lists, cut wherever else they are said."""
+"""Redact the credentials that a scenario lists from texts, bodies and names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from emulator.scenario.models import Rule, Scenario
 if TYPE_CHECKING:
     from emulator.scenario.matching import RuleResult
 
-TELLING = 6  # letters that are hardly anything but a token; a shorter one may be a word that means something else
+TELLING = 6  # characters of a token that is redacted; a shorter one may be an ordinary word
 
 
 class ListedCredentials:
-    """Those of one scenario that are long enough to be known in a text."""
+    """Credentials of one scenario that are long enough to be redacted from texts."""
 
     def __init__(self, listed: Iterable[str] = ()) -> None:
         shown = {token: mask(token) for token in listed if len(token) >= TELLING}
-        shown |= {dump_text(token)[1:-1]: mask(token) for token in shown}  # as JSON has it
+        shown |= {dump_text(token)[1:-1]: mask(token) for token in shown}  # escaped as in JSON
         self._shown = shown
         self._found = _compile(shown)
         self._in_bytes = {token.encode("utf-8", "replace"): text.encode() for token, text in shown.items()}
@@ -30,16 +30,16 @@ class ListedCredentials:
         self._found_in_bytes = re.compile(found) if found else None
 
     def cut(self, text: str) -> str:
-        """A text with each token cut."""
+        """Return a text with each token masked."""
         return text if self._found is None else self._found.sub(lambda found: self._shown[found[0]], text)
 
     def cut_bytes(self, text: bytes) -> bytes:
-        """The same of a body."""
+        """Return a body with each token masked."""
         found = self._found_in_bytes
         return text if found is None else found.sub(lambda token: self._in_bytes[token[0]], text)
 
     def cut_value(self, value: JSON) -> JSON:
-        """The same of every text and name in a document."""
+        """Return a JSON value with each token masked, in strings and names."""
         if self._found is None:
             return value
         if isinstance(value, str):
@@ -51,7 +51,7 @@ class ListedCredentials:
         return value
 
     def cut_verdict(self, verdict: RuleResult) -> RuleResult:
-        """The same of what a rule said."""
+        """Return the result of a rule with each token masked."""
         if self._found is None or not verdict.failed:
             return verdict
         failed, detail, loggable = map(self.cut, (verdict.failed, verdict.detail, verdict.loggable))
@@ -59,7 +59,7 @@ class ListedCredentials:
 
 
 def _compile(shown: Iterable[str]) -> re.Pattern[str] | None:
-    """The longest first: one may begin as another."""
+    """Compile the alternatives, longest first, as one may be the prefix of another."""
     found = "|".join(re.escape(token) for token in sorted(shown, key=len, reverse=True))
     return re.compile(found) if found else None
 
@@ -68,12 +68,15 @@ NO_TOKENS = ListedCredentials()
 
 
 def list_credentials(scenario: Scenario) -> ListedCredentials:
-    """Those of a scenario; of what another process sent only digests are known."""
+    """Return the credentials of a scenario, without those of which only a digest is known."""
     return ListedCredentials(key.token for key in scenario.keys or () if not isinstance(key.token, CredentialDigest))
 
 
 def redact_name(scenario: Scenario) -> Scenario:
-    """A scenario whose names hold no token: they are said in answers, logs and metrics. Each stays unique."""
+    """Return a scenario with tokens masked in its names, which appear in responses, logs and metrics.
+
+    Names of rules stay unique.
+    """
     tokens = list_credentials(scenario)
     rules, taken = [], {tokens.cut(rule.name) for rule in scenario.rules if tokens.cut(rule.name) == rule.name}
     for rule in scenario.rules:

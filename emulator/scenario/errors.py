@@ -1,4 +1,4 @@
-"""What is wrong in a scenario: where, in the words of the language, with the nearest valid name."""
+"""Diagnostics of scenario files: position, message, and the nearest valid name for a misspelt one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emulator.core.redaction.names import is_secret_name
 from emulator.core.text import escape
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 
-# By the word; of what it may stand for, the first that can stand in its place is suggested.
+# Valid names by a word that authors write for them; the first one valid at the place is suggested.
 ALIASES: Mapping[str, tuple[str, ...]] = {
     # vendors
     "aoai": ("azure",),
@@ -93,7 +93,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "too_many_requests": ("rate_limited",),
     "unauthorized": ("unauthenticated",),
     "unavailable": ("overloaded",),
-    # what stands one level further in
+    # keys that belong one level deeper
     **dict.fromkeys(("after", "between", "every", "first", "nth", "probability", "repeat"), ("times",)),
     **dict.fromkeys(("endpoint", "principal", "prompt", "stream", "task", "vendor"), ("when",)),
     **dict.fromkeys(("body", "kind", "retry_after"), ("error",)),
@@ -114,7 +114,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake. ``line`` and ``column`` count from 1; 0 where there is no text."""
+    """Error or warning at a position. ``line`` and ``column`` count from 1; 0 without a source text."""
 
     file: str
     line: int
@@ -128,7 +128,7 @@ class Diagnostic:
         return cls(location.file, location.line, location.column, format_path(location.path), message)
 
     def __str__(self) -> str:
-        """In one line, whatever letters the file or its name have."""
+        """Format as one line; control characters are escaped."""
         location = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         hint = f"; did you mean {self.suggestion}?" if self.suggestion else ""
         return escape(": ".join(part for part in (location, self.path, self.message) if part) + hint)
@@ -138,22 +138,22 @@ class Diagnostic:
 
 
 def sort_diagnostics(rows: Iterable[Diagnostic], files: Sequence[str] = ()) -> list[Diagnostic]:
-    """Rows by their files, in the order given, and in a file by their locations."""
+    """Sort diagnostics by file, in the order of ``files``, and position."""
     return sorted(rows, key=lambda row: locate_diagnostic(row, files))
 
 
 def locate_diagnostic(row: Diagnostic, files: Sequence[str]) -> tuple[int, int, int]:
-    """Where a row stands among the others."""
+    """Return the sort key of a diagnostic."""
     return files.index(row.file) if row.file in files else -1, row.line, row.column
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One validation error in the author's terms.
+    """Validation error in terms of the scenario language.
 
     Fields:
-        at_key: it is the key that is wrong.
-        is_count: a list is too short, for which wrong items are reason enough.
+        at_key: the key is wrong, not its value.
+        is_count: a list is too short; dropped if there are errors inside the list.
     """
 
     path: KeyPath
@@ -163,7 +163,7 @@ class Mistake:
     is_count: bool = False
 
     def locate(self, locations: Locations, name: str) -> Diagnostic:
-        """The mistake as a row; ``name``: of the scenario, in place of a file where nothing is written down."""
+        """Build the diagnostic; ``name`` replaces the file name for a scenario without positions."""
         key, value = locations.keys.get(self.path), locations.values.get(self.path)
         location = (key if self.at_key else None) or locations.find(self.path)
         if location is None:
@@ -198,10 +198,11 @@ _WANTED = {
 
 
 def explain_errors(error: ValidationError, data: JSON, schema: Object) -> list[Mistake]:
-    """What is wrong with ``data``, in the author's terms, one mistake for each place.
+    """Convert a pydantic error to mistakes, one for each path.
 
     Args:
-        schema: JSON Schema of what ``data`` should be; knows which keys there are.
+        data: the invalid value.
+        schema: JSON Schema of ``data``, from which the valid keys are read.
     """
     mistakes: dict[tuple[KeyPath, bool], Mistake] = {}
     for detail in error.errors(include_url=False):
@@ -235,14 +236,14 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
 
 
 def _holds_secret(path: KeyPath) -> bool:
-    """What stands there may be a credential, in the wrong place or of the wrong kind."""
+    """Return whether the value at a path may be a credential, which no message repeats."""
     if path[:1] == ("keys",):
         return path[-1] != "principal"
     return any(isinstance(key, str) and key != "pass" and is_secret_name("variable", key) for key in path)
 
 
 def _name_kind(value: object) -> str:
-    """What it is, in place of what it says."""
+    """Name the type of a value instead of showing it."""
     if isinstance(value, str) and value:
         return "a string"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -250,29 +251,29 @@ def _name_kind(value: object) -> str:
 
 
 def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
-    """A key that has to be there; the kind of an error may show in its status."""
+    """Explain a missing key; that of an error's kind is suggested by its status."""
     status = around.get("status") if isinstance(around, dict) and key == "kind" else None
     meant = ALIASES.get(str(status), ())
     return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None)
 
 
 def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
-    """A key that is not known, with the one that is meant; or all there are, where none comes near."""
+    """Explain an unknown key, with the nearest valid one or else all of them."""
     suggestion = find_nearest_name(str(path[-1]), known)
     there_are = "" if suggestion or not known else f"; there are {', '.join(sorted(known))}"
     return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True)
 
 
-_LONGEST_NAME = 200  # characters; likeness takes the product of both lengths to find
+_MAX_NAME = 200  # characters; comparing two names takes time in the product of their lengths
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that ``name`` is probably meant to be; nobody means one by a name beyond all measure."""
-    if len(name) > _LONGEST_NAME:
+    """Return the known name nearest to ``name``, or ``None``; an alias wins. Names of over 200 characters have none."""
+    if len(name) > _MAX_NAME:
         return None
     names = list(known)
-    said = next((word for word in ALIASES.get(name.lower(), ()) if word in names), None)
-    return said or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
+    alias = next((word for word in ALIASES.get(name.lower(), ()) if word in names), None)
+    return alias or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
 
 
 def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:
@@ -287,7 +288,7 @@ def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mista
 
 
 def _find_path(loc: Sequence[str | int], data: JSON) -> KeyPath:
-    """The part of a validation error's location that is in the data, without the names of union members."""
+    """Return the location of a validation error as a path in the data, without the tags of unions."""
     path: list[str | int] = []
     prefix = ""
     for part in loc:
@@ -305,7 +306,7 @@ def _find_path(loc: Sequence[str | int], data: JSON) -> KeyPath:
 
 
 def _known_keys(path: KeyPath, data: JSON, schema: Object) -> set[str]:
-    """Keys that a mapping may have."""
+    """Return the valid keys of the mapping at a path."""
     definitions = as_object(schema.get("$defs", {}))
     options = list(_expand(schema, data, definitions))
     for part in path:
@@ -316,7 +317,7 @@ def _known_keys(path: KeyPath, data: JSON, schema: Object) -> set[str]:
 
 
 def _name_patterns(schema: Object) -> Iterator[str]:
-    """``header.<name>`` and the like, of which a schema knows the beginning."""
+    """Yield ``header.<name>`` and the like for each ``patternProperties``."""
     for pattern in as_object(schema.get("patternProperties", {})):
         if found := re.match(r"\^(\w+)\\\.", pattern):
             yield f"{found[1]}.<{'path' if found[1] == 'body' else 'name'}>"
@@ -327,7 +328,7 @@ def _properties(schema: Object) -> Object:
 
 
 def _member(schema: Object, part: str | int) -> Object | None:
-    """The schema of an item, or of a key's value."""
+    """Return the schema of an item, or of a key's value."""
     if isinstance(part, int):
         return as_object(schema["items"]) if "items" in schema else None
     if part in _properties(schema):
@@ -340,7 +341,7 @@ def _member(schema: Object, part: str | int) -> Object | None:
 
 
 def _expand(schema: Object, data: JSON, definitions: Object) -> Iterator[Object]:
-    """The plain schemas behind references and unions, save those of another ``type`` than the data's."""
+    """Yield the schemas behind references and unions, but for union members of another ``type`` than the data."""
     if "$ref" in schema:
         name = as_text(schema["$ref"]).rsplit("/", 1)[-1]
         yield from _expand(as_object(definitions[name]), data, definitions)

@@ -1,4 +1,4 @@
-"""What a caller asks for itself, without a scenario: one error, some faults, or another time to first token.
+"""Parse the ``x-emulator-*`` request headers that set an error, faults or the TTFT of their own response.
 
 ``x-emulator-error: rate_limited; retry_after=2s``, ``x-emulator-fault: disconnect; after_tokens=5`` (several,
 also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as a rule's outcome would be.
@@ -26,16 +26,16 @@ ERROR = "x-emulator-error"
 FAULT = "x-emulator-fault"
 TTFT = "x-emulator-ttft"
 
-_LONGEST = 8_192  # characters of all these headers
-_MOST_SAID, _LONGEST_SAID = 8, 1_000  # mistakes that are told, and characters in all
-_QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # what is not closed goes on to the end, so nothing is read twice
+_MAX_LENGTH = 8_192  # characters of all these headers
+_MAX_MISTAKES, _MAX_MESSAGE = 8, 1_000  # mistakes that are listed, and characters of the message
+_QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # an unclosed string ends with the text: no backtracking
 _BRACKETS = r"\[[^\]]*+(?:\]|\Z)|\{[^}]*+(?:\}|\Z)"
 _ENTRY = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,])++")
 _PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^;])++")
 
 
 class HeaderOverrideError(Exception):
-    """A header that asks for what there is not; its text is for a person."""
+    """Invalid override header; the message is for the client."""
 
 
 def apply_header_overrides(
@@ -46,19 +46,19 @@ def apply_header_overrides(
     ttft: str | None = None,
     most: int = DEFAULT.faults,
 ) -> Outcome:
-    """The outcome with what the headers ask for, which wins over what a rule says.
+    """Return the outcome of a rule with the overrides of the headers applied.
 
-    An error or a fault takes the place of the rule's error and faults; its reply and latency stay.
+    An error or a fault replaces the error and faults of the rule; its reply and latency stay.
 
     Args:
-        most: faults that may be asked for.
+        most: largest number of faults.
 
     Raises:
-        AskedError: an unknown name or key, a value that does not fit, or too much of it.
+        HeaderOverrideError: an unknown name or key, an invalid value, or too many faults or characters.
     """
     changes: dict[str, object] = {}
-    if sum(map(len, (error or "", *faults, ttft or ""))) > _LONGEST:
-        raise HeaderOverrideError(f"{FAULT} and {ERROR}: at most {_LONGEST} characters together")
+    if sum(map(len, (error or "", *faults, ttft or ""))) > _MAX_LENGTH:
+        raise HeaderOverrideError(f"{FAULT} and {ERROR}: at most {_MAX_LENGTH} characters together")
     error, ttft = (text and _clean(text) for text in (error, ttft))
     faults = [*map(_clean, faults)]
     asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
@@ -75,12 +75,12 @@ def apply_header_overrides(
 
 
 def _clean(text: str) -> str:
-    """A header's text; bytes that are none are shown as question marks."""
+    """Return the text of a header, with a question mark for bytes that are no UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _parse(header: str, name: str, text: str) -> dict[str, JSON]:
-    """``disconnect; after_tokens=5`` as a mapping; values are JSON or, if they are none, strings."""
+    """Parse ``disconnect; after_tokens=5`` into a mapping; a value that is no JSON is a string."""
     first, *rest = [part.strip() for part in _PART.findall(text)] or [""]
     fields: dict[str, JSON] = {name: first}
     for part in rest:
@@ -103,8 +103,8 @@ def _read(model: type[M], header: str, data: JSON) -> M:
         return model.model_validate(data)
     except ValidationError as error:
         found = explain_errors(error, data, _schema_of(model))
-        said = "; ".join(map(_show, found[:_MOST_SAID]))
-        raise HeaderOverrideError(f"{header}: {said[:_LONGEST_SAID]}") from None
+        text = "; ".join(map(_show, found[:_MAX_MISTAKES]))
+        raise HeaderOverrideError(f"{header}: {text[:_MAX_MESSAGE]}") from None
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The JSON Schema that editors check scenario files by: the models' own, and what they ask of several keys at once."""
+"""Build the JSON Schema of scenario files for editors: that of the models, and rules across several keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.core.requests import Task
 from emulator.scenario.models import schema_json
 
-# What pydantic calls a bound behind a conversion, and what JSON Schema calls it.
+# Pydantic's name of a bound after a validator, and that of JSON Schema.
 _BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
 _NOT_JSON_SCHEMA = ("discriminator",)
 _ABOVE_ZERO = r"^\s*(\d*[1-9]\d*(\.\d+)?|\d+\.\d*[1-9]\d*)(us|ms|s|m|h|d)\s*$"
@@ -26,7 +26,7 @@ _SOME_WEIGHT: Object = {"exclusiveMinimum": 0}
 
 
 def build_json_schema() -> Object:
-    """JSON Schema 2020-12 of a scenario file; what it refuses, ``emulator check`` reports."""
+    """Return the JSON Schema 2020-12 of a scenario file; ``emulator check`` reports everything that it refuses."""
     schema = as_object(_clean(schema_json()))
     definitions = {name: as_object(found) for name, found in as_object(schema["$defs"]).items()}
     for name, more in _MORE.items():
@@ -55,18 +55,18 @@ def properties_of(definition: Object) -> Object:
 
 
 def choose(names: Collection[str]) -> Object:
-    """One of the names, or a glob over them."""
+    """Return the schema of one of the names, or of a glob."""
     return {"anyOf": [{"enum": [*names]}, {"type": "string", "pattern": r"\*"}]}
 
 
 def set_names(definition: Object, key: str, name: Object) -> None:
-    """A key takes one such name, or a list of them."""
+    """Set the schema of a key to one name or a list of names."""
     options: JSON = [name, {"type": "array", "items": name, "minItems": 1}]
     properties_of(definition)[key] = {**_described(properties_of(definition)[key]), "anyOf": options}
 
 
 def _described(field: JSON) -> Object:
-    """What a field says to people."""
+    """Return the annotations of a field: description, examples and title."""
     return {key: value for key, value in as_object(field).items() if key in ("description", "examples", "title")}
 
 
@@ -75,7 +75,7 @@ def _sharpen(pattern: str) -> str:
 
 
 def _clean(node: JSON) -> JSON:
-    """With the words of JSON Schema alone; where names follow a pattern there are no others."""
+    """Rewrite pydantic keywords as JSON Schema ones, and close objects with ``patternProperties``."""
     if isinstance(node, list):
         return [_clean(item) for item in node]
     if not isinstance(node, dict):
@@ -91,7 +91,7 @@ def _clean(node: JSON) -> JSON:
 
 
 def _some_of(names: Collection[str]) -> Object:
-    """At least one of the names is given."""
+    """Return the schema that requires at least one of the names."""
     return {"anyOf": [{"required": [name]} for name in names]}
 
 
@@ -99,13 +99,13 @@ def _without(names: Collection[str]) -> Object:
     return {name: False for name in names}
 
 
-def _at_most_one(names: Collection[str], beside: Collection[str] = ()) -> Object:
-    """Each of the names goes with no other of them, nor with those beside."""
-    return {name: {"properties": _without([n for n in (*names, *beside) if n != name])} for name in names}
+def _at_most_one(names: Collection[str], others: Collection[str] = ()) -> Object:
+    """Return ``dependentSchemas`` by which each of the names excludes the others, and those of ``others``."""
+    return {name: {"properties": _without([n for n in (*names, *others) if n != name])} for name in names}
 
 
 def _one_outcome(others: Collection[str]) -> Iterator[Object]:
-    """Every way to say one outcome; latency and faults may go with an error or a reply."""
+    """Yield the schema of each valid combination of outcomes; latency and faults may go with error or reply."""
     for name in ("error", "reply", "pass"):
         excluded = [n for n in _OUTCOMES if n != name] if name == "pass" else {"error", "reply", "pass"} - {name}
         more: Object = {"pass": {"const": True}} if name == "pass" else {}

@@ -1,4 +1,4 @@
-"""Which quotas cover a call."""
+"""Build quotas from the limits of a scenario and select those of a request."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -7,22 +7,22 @@ from emulator.core.quota import Quota
 from emulator.scenario.matchers import Test, compile_names
 from emulator.scenario.models import Limit
 
-_MOST_CALLERS = 1024
+_MAX_CALLERS = 1024  # combinations of vendor, deployment and principal in the cache
 
 
 def list_quotas(limits: Sequence[Limit]) -> Sequence[Quota]:
-    """The quota that each limit sets."""
+    """Build the quota of each limit."""
     return [_to_quota(limit, position) for position, limit in enumerate(limits)]
 
 
 def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str, str], Sequence[Quota]]:
-    """A function from the names of a vendor, a deployment and a principal to the quotas that a call is charged to."""
+    """Compile a function from vendor, deployment and principal to the quotas that a request is charged to."""
     compiled = [
         (tuple(compile_names(names or ("*",)) for names in (limit.vendor, limit.deployment, limit.principal)), quota)
         for limit, quota in zip(limits, list_quotas(limits), strict=True)
     ]
 
-    @lru_cache(maxsize=_MOST_CALLERS)
+    @lru_cache(maxsize=_MAX_CALLERS)
     def select(*names: str) -> Sequence[Quota]:
         return tuple(quota for tests, quota in compiled if all(map(_holds, tests, names)))
 

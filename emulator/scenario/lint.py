@@ -1,4 +1,4 @@
-"""Warnings about scenarios that load but are probably wrong."""
+"""Warnings about valid scenarios that are probably wrong, such as rules that can never match."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PARAMETER = re.compile(r"(\{\w+(?::path)?\})")
 
 
 def find_unknown_endpoints(loaded: ParsedScenario, routes: Routes) -> Iterator[Diagnostic]:
-    """Warnings about rules whose ``endpoint`` is no path of the vendors they are about."""
+    """Yield warnings about rules with an ``endpoint`` that no vendor of the rule has."""
     for position, rule in enumerate(loaded.scenario.rules):
         wanted = rule.when.endpoint
         paths = _list_paths(rule, routes)
@@ -50,14 +50,14 @@ def find_unknown_endpoints(loaded: ParsedScenario, routes: Routes) -> Iterator[D
 
 
 def _list_paths(rule: Rule, routes: Routes) -> list[str]:
-    """What can be named; not the places where a vendor looks at any path at all, to refuse most."""
+    """Return the paths of the vendors of a rule, without catch-all routes."""
     is_vendor = compile_names(rule.when.vendor or ("*",))
     named = [path for vendor, paths in routes.items() if is_vendor(vendor) for path in paths]
     return [path for path in named if not _CATCH_ALL.fullmatch(path)]
 
 
 def _meets(glob: str, route: str) -> bool:
-    """Some path is meant by both."""
+    """Return whether some path matches both a glob and a route."""
     return _overlap(_read_glob(glob), _read_route(route))
 
 
@@ -76,7 +76,7 @@ def _read_route(route: str) -> Pattern:
 
 
 def _overlap(left: Pattern, right: Pattern) -> bool:
-    """Whether one text fits both patterns."""
+    """Return whether some text matches both patterns."""
     seen: set[tuple[int, int]] = set()
     ahead = [(0, 0)]
     while ahead:
@@ -97,7 +97,7 @@ def _overlap(left: Pattern, right: Pattern) -> bool:
 
 
 def _share(one: str | _Wild, other: str | _Wild) -> bool:
-    """Whether some character is meant by both."""
+    """Return whether some character matches both."""
     if one in _ANYTHING or other in _ANYTHING:
         return True
     if isinstance(one, _Wild):
@@ -107,11 +107,11 @@ def _share(one: str | _Wild, other: str | _Wild) -> bool:
 
 Finding = tuple[KeyPath, str]
 KnownModels = Mapping[str, Mapping[str, Deployment]]
-"""Deployments by vendor and name; a vendor's are found out when they are asked for."""
+"""Deployments by vendor and name, computed on access to a vendor."""
 
 
 def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: KnownModels | None) -> Iterator[Finding]:
-    """Limits that no call is charged to, that another always refuses before, or that calls cannot meet."""
+    """Yield limits that charge no request, that another limit always preempts, or that no request can satisfy."""
     principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
     capacity = _find_capacity(scenario)
     for position, limit in enumerate(scenario.limits):
@@ -135,13 +135,13 @@ def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: Know
 
 
 def _find_capacity(scenario: Scenario) -> int | None:
-    """Most calls that can be in at the same time; ``None``: any number."""
+    """Return the largest number of concurrent requests; ``None``: no bound."""
     load = scenario.latency.load
     return None if load is None or load.queue is None else load.capacity + load.queue
 
 
 def _find_unknown(limit: Limit, served: Collection[str], principals: Collection[str] | None) -> tuple[str, str] | None:
-    """A name of which there is none."""
+    """Return a field of a limit that names nothing known, and the reason; ``None`` if all names are known."""
     for facet, wanted, names, what in (
         ("vendor", limit.vendor, served, "served"),
         ("principal", limit.principal, principals, "among the keys"),
@@ -153,7 +153,7 @@ def _find_unknown(limit: Limit, served: Collection[str], principals: Collection[
 
 
 def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
-    """Tokens set aside for an answer without a limit of its own, by the deployment that sets aside least."""
+    """Return the tokens reserved for a request without ``max_tokens``, the least of all deployments."""
     if limit.unit not in ("output_tokens", "tokens") or catalogue is None:
         return 0
     is_vendor, is_name = compile_names(limit.vendor or ("*",)), compile_names(limit.deployment or ("*",))
@@ -173,7 +173,7 @@ _TALKING = ("chat", "completions")
 
 
 def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iterator[Finding]:
-    """Replies that a task cannot give or that are not what they look like; errors that come too late to matter."""
+    """Yield replies that their task cannot give or with unused placeholders, and faults without effect."""
     for position, rule in enumerate(scenario.rules):
         path: KeyPath = ("rules", position)
         tasks = _find_tasks(rule.when, catalogue)
@@ -188,7 +188,7 @@ def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iter
 
 
 def _find_faults_of_nothing(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
-    """Faults after one that leaves no answer to bend."""
+    """Yield faults after one that leaves no response to change."""
     last = next((number for number, fault in enumerate(outcome.faults) if fault.leaves_nothing), len(outcome.faults))
     for number, fault in enumerate(outcome.faults[last + 1 :], last + 1):
         text = f"{fault.type} does nothing after {outcome.faults[last].type}, which leaves no answer to bend"
@@ -196,14 +196,14 @@ def _find_faults_of_nothing(path: KeyPath, outcome: Outcome) -> Iterator[Finding
 
 
 def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
-    """Faults of streams, where no answer is streamed."""
+    """Yield faults of streams in rules for responses that are not streamed."""
     for number, fault in enumerate(outcome.faults):
         if fault.needs_events:
             yield (*path, "faults", number), f"{fault.type} does nothing to an answer that is not streamed"
 
 
 def _find_tasks(when: When, catalogue: KnownModels | None) -> set[str]:
-    """Tasks of the calls that a rule may be about."""
+    """Return the tasks of the requests that a rule can match."""
     is_task = compile_names(when.task or ("*",))
     tasks = set(filter(is_task, get_args(Task)))
     if when.deployment is None or catalogue is None:
@@ -232,7 +232,7 @@ def _find_odd_reply(path: KeyPath, reply: ReplyOutcome, tasks: set[str]) -> Iter
 
 
 def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each kind of answer that is given, and the tasks that can give it."""
+    """Yield each kind of reply that is set, and the tasks that support it."""
     for name in ("text", "file", "chunks"):
         if name in reply.model_fields_set:
             yield name, _TALKING
@@ -249,11 +249,11 @@ def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModels | None = None) -> list[Diagnostic]:
-    """Warnings about a scenario, in the order of its text.
+    """Return the warnings about a scenario, sorted by position.
 
     Args:
-        vendors: the names there are.
-        catalogue: what they serve under this scenario; ``None``: not known, so nothing is said of it.
+        vendors: names of all vendors.
+        catalogue: deployments under this scenario; ``None``: unknown, and not checked.
     """
     scenario = loaded.scenario
     served = [name for name in vendors if scenario.vendors.get(name) is not False]
@@ -270,7 +270,7 @@ def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModel
 
 
 def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
-    """Rules that take no call, or none that an earlier rule leaves."""
+    """Yield rules that match no request, or none that an earlier rule leaves over."""
     principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
     reached: list[Rule] = []
     for position, rule in enumerate(scenario.rules):
@@ -292,7 +292,7 @@ def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterat
 
 
 def _find_unserved(scenario: Scenario, catalogue: KnownModels) -> Iterator[Finding]:
-    """Rules and limits about deployments that nobody serves."""
+    """Yield rules and limits for deployments that no vendor serves."""
     parts: list[tuple[KeyPath, str, When | Limit]] = [
         *((("rules", n, "when", "deployment"), "rule", rule.when) for n, rule in enumerate(scenario.rules)),
         *((("limits", n, "deployment"), "limit", limit) for n, limit in enumerate(scenario.limits)),
@@ -311,7 +311,7 @@ def _find_unserved(scenario: Scenario, catalogue: KnownModels) -> Iterator[Findi
 
 
 def _is_always(times: Times) -> bool:
-    """Every matching call is taken."""
+    """Return whether a rule with these ``times`` takes every matching request."""
     bursts = times.repeat is not None and times.repeat.for_ < times.repeat.every
     some = times.first is not None or times.nth is not None or times.between is not None or bursts
     chance = 1.0 if times.probability is None else times.probability
@@ -319,7 +319,7 @@ def _is_always(times: Times) -> bool:
 
 
 def _explain_never(times: Times) -> str | None:
-    """Why no matching call is ever taken, if so."""
+    """Return why a rule with these ``times`` never takes a request; ``None`` if it can."""
     if times.probability is not None and times.probability <= 0:
         return f"a probability of {times.probability:g} never comes true"
     if times.repeat is not None and times.repeat.for_ == 0:
@@ -342,7 +342,7 @@ def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
-    """Parts whose outcome depends on which call comes first; all of a file in one sentence."""
+    """Yield parts whose effect depends on the order of requests, in one message for each file."""
     by_file: dict[str, list[KeyPath]] = {}
     for path in _list_order_dependence(loaded.scenario):
         location = loaded.locations.find(path)

@@ -1,4 +1,4 @@
-"""Load scenarios from files; report every mistake with file, line and column."""
+"""Load scenarios from files and report every mistake with file, line and column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from emulator.scenario.regex import Expressions
 from emulator.scenario.reply_files import insert_replies, read_reply_files
 from emulator.scenario.source import Document, explain, join_documents, read_file
 
-# In the place of a rule or limit with a mistake, so that those after it keep their numbers; no call meets them.
+# Replaces an invalid rule or limit, so that later ones keep their index; it matches no request.
 _STAND_INS: Mapping[str, Object] = {
     "rules": {"name": "…", "times": {"probability": 0}, "pass": True},
     "limits": {"vendor": "…", "unit": "requests", "amount": 1, "window": "1s"},
@@ -29,24 +29,24 @@ _STAND_INS: Mapping[str, Object] = {
 
 
 def parse_valid_parts(data: JSON, mistakes: Iterable[KeyPath], name: str) -> Scenario:
-    """A scenario of every part without a mistake; a section with one in it is left out, or only the item with it."""
-    kept: Object = {**data} if isinstance(data, dict) else {}
+    """Build a scenario from the valid parts: invalid items or sections are left out."""
+    parts: Object = {**data} if isinstance(data, dict) else {}
     for path in mistakes:
-        _leave_out(kept, path)
+        _leave_out(parts, path)
     try:
-        return Scenario.model_validate({"name": name, **kept, "version": 1}, context=Expressions())
+        return Scenario.model_validate({"name": name, **parts, "version": 1}, context=Expressions())
     except ValidationError:
         return Scenario(version=1, name=name)
 
 
-def _leave_out(kept: Object, path: KeyPath) -> None:
+def _leave_out(parts: Object, path: KeyPath) -> None:
     match path:
-        case (str(section), int(index), *_) if section in _STAND_INS and isinstance(items := kept.get(section), list):
-            kept[section] = [*items[:index], _STAND_INS[section], *items[index + 1 :]]
-        case ("vendors", str(vendor), *_) if isinstance(vendors := kept.get("vendors"), dict):
-            kept["vendors"] = {key: value for key, value in vendors.items() if key != vendor}
+        case (str(section), int(index), *_) if section in _STAND_INS and isinstance(items := parts.get(section), list):
+            parts[section] = [*items[:index], _STAND_INS[section], *items[index + 1 :]]
+        case ("vendors", str(vendor), *_) if isinstance(vendors := parts.get("vendors"), dict):
+            parts["vendors"] = {key: value for key, value in vendors.items() if key != vendor}
         case (str(section), *_):
-            kept.pop(section, None)
+            parts.pop(section, None)
 
 
 _PACKAGE = Path(__file__).parent.parent
@@ -54,7 +54,7 @@ _PLACES = (_PACKAGE / "shipped", _PACKAGE.parent / "scenarios")
 
 
 def find_bundled() -> Path:
-    """The folder they are in."""
+    """Return the folder of the bundled scenarios."""
     return next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
 
 
@@ -71,7 +71,7 @@ def load_text(text: str | bytes, name: str = "<string>") -> ParsedScenario:
 
 
 def load_scenario(paths: Sequence[Path]) -> ParsedScenario:
-    """Load one scenario from one or several files: lists join in order, a value set twice must be the same.
+    """Load one scenario from one or several files; lists are joined in order, a value set twice must be equal.
 
     Raises:
         ScenarioError: with every mistake in all of them.
@@ -86,7 +86,7 @@ def load_scenario(paths: Sequence[Path]) -> ParsedScenario:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """The scenarios of a folder, in order of their names.
+    """Return the scenario files of a folder, sorted by name.
 
     Raises:
         ScenarioError: the folder cannot be read.
@@ -98,10 +98,10 @@ def find_files(folder: Path) -> list[Path]:
 
 
 def load_library(folder: Path) -> dict[str, ParsedScenario]:
-    """Load each file of a folder as a scenario of its own, by the file's name without its ending.
+    """Load each file of a folder as a scenario, by file name without suffix.
 
     Raises:
-        ScenarioError: with every mistake in all of them; or there is none.
+        ScenarioError: with every mistake in all of them, or as the folder has no scenario.
     """
     library: dict[str, ParsedScenario] = {}
     rows: list[Diagnostic] = []
@@ -124,15 +124,15 @@ def load_library(folder: Path) -> dict[str, ParsedScenario]:
 
 
 def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[ParsedScenario, dict[str, ParsedScenario]]:
-    """What the command line means: the scenario to begin with, and the library to switch within.
+    """Load the first scenario and the library from the paths of the command line.
 
-    Files make one scenario; one folder is a library, of which ``name`` picks one (without: the only one, or
-    ``default``); no path is the built-in, or with ``name`` one of those that come with the emulator.
+    Several files make one scenario. One folder is a library, of which ``name`` selects one; the default is the only
+    one, or ``default``. Without paths it is the built-in scenario, or with ``name`` a bundled one.
 
     Raises:
-        ScenarioError: a mistake in a file, an unknown name, a folder beside other paths or one that leaves the choice.
+        ScenarioError: a mistake in a file, an unknown name, a folder among other paths, or an ambiguous folder.
     """
-    folders = [path for path in paths if os.path.isdir(path)]  # of what cannot be looked at, this says no
+    folders = [path for path in paths if os.path.isdir(path)]  # false for a path that cannot be read
     if folders and len(paths) > 1:
         raise ScenarioError([Diagnostic(str(folders[0]), 0, 0, "", "a folder is a library and stands alone")])
     if not paths and name is None:
@@ -148,15 +148,15 @@ def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[ParsedSc
 
 @cache
 def load_bundled() -> Mapping[str, ParsedScenario]:
-    """The library that comes with the emulator, read when it is first asked for."""
+    """Return the bundled scenarios, loaded at the first call."""
     return load_library(find_bundled())
 
 
 def _choose(library: Mapping[str, ParsedScenario], folder: Path) -> ParsedScenario:
-    """The scenario of a folder to begin with when nobody says which.
+    """Return the default scenario of a folder.
 
     Raises:
-        ScenarioError: there are several, and none is the default.
+        ScenarioError: there are several, and none is called ``default``.
     """
     if "default" in library or len(library) == 1:
         return library.get("default") or next(iter(library.values()))
@@ -165,10 +165,10 @@ def _choose(library: Mapping[str, ParsedScenario], folder: Path) -> ParsedScenar
 
 
 def select(library: Mapping[str, ParsedScenario], name: str) -> ParsedScenario:
-    """The scenario of a library by its file's name or its own.
+    """Return the scenario of a library by its file name or its own name.
 
     Raises:
-        ScenarioError: there is none.
+        ScenarioError: there is no such scenario.
     """
     by_own_name = {loaded.scenario.name: loaded for loaded in library.values()}
     found = library.get(name) or by_own_name.get(name)
@@ -180,7 +180,7 @@ def select(library: Mapping[str, ParsedScenario], name: str) -> ParsedScenario:
 
 
 def _stem(path: Path) -> str:
-    return escape(path.stem.removesuffix(".emulator"))  # bytes that are no text are a name all the same
+    return escape(path.stem.removesuffix(".emulator"))  # escapes bytes of the name that are no UTF-8
 
 
 def _read(path: Path) -> Document:
@@ -195,9 +195,8 @@ def _unreadable(path: Path, error: OSError) -> ScenarioError:
 
 
 def _parse(text: str | bytes, file: str) -> Document:
-    from emulator.scenario.yaml_reader import (
-        parse_document,  # YAML is slow to import, and the built-in scenario needs none
-    )
+    # PyYAML is slow to import, and the built-in scenario needs none.
+    from emulator.scenario.yaml_reader import parse_document
 
     document = parse_document(text, file)
     document.text = text if isinstance(text, str) else text.decode(errors="replace")
@@ -205,7 +204,7 @@ def _parse(text: str | bytes, file: str) -> Document:
 
 
 def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> ParsedScenario:
-    """Join and validate.
+    """Join and validate documents.
 
     Raises:
         ScenarioError: with every mistake.
@@ -244,7 +243,7 @@ def _validate(joined: Document) -> tuple[Scenario | None, list[Mistake]]:
 
 
 def _find_taken_names(joined: Document) -> Iterable[Mistake]:
-    """Rules that share a name."""
+    """Yield a mistake for each rule with the name of an earlier one."""
     rules = joined.data.get("rules") if isinstance(joined.data, dict) else None
     seen: dict[str, KeyPath] = {}
     for index, rule in enumerate(rules if isinstance(rules, list) else ()):

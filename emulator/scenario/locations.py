@@ -1,4 +1,4 @@
-"""Where the values and keys of a scenario stand in its files."""
+"""Source positions of the values and keys of a scenario."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ KeyPath = tuple[str | int, ...]
 
 
 def format_path(path: KeyPath) -> str:
-    """``("rules", 1, "error")`` → ``rules[1].error``."""
+    """Format a path: ``("rules", 1, "error")`` → ``rules[1].error``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def look_up(data: JSON, path: KeyPath) -> JSON:
-    """The value at a path.
+    """Return the value at a path.
 
     Raises:
-        LookupError: there is none.
+        LookupError: there is no such value.
     """
     for part in path:
         match data, part:
@@ -33,7 +33,7 @@ def look_up(data: JSON, path: KeyPath) -> JSON:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a value or key stands, and its path in that file."""
+    """Position of a value or key in a file, from line and column 1, and its path in that file."""
 
     file: str
     line: int
@@ -46,18 +46,18 @@ class Location:
 
 @dataclass(slots=True, eq=False)
 class Locations:
-    """Where everything stands.
+    """Positions of a whole document.
 
     Fields:
-        values: by path.
-        keys: those of mappings, by the path of their value.
+        values: positions of values by path.
+        keys: positions of keys by the path of their value.
     """
 
     values: dict[KeyPath, Location] = field(default_factory=dict)
     keys: dict[KeyPath, Location] = field(default_factory=dict)
 
     def find(self, path: KeyPath) -> Location | None:
-        """The location of a value, or of the nearest thing around it that is written down."""
+        """Return the position of a value, or of the innermost value around it that has one."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.values:
                 return self.values[path[:length]]

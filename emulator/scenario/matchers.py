@@ -21,17 +21,17 @@ Equality = Callable[[str], Test]
 
 
 def is_exactly(text: str) -> Test:
-    """Equal to a text, as fast as can be."""
+    """Return a test of equality; the bound method is the fastest one."""
     return text.__eq__
 
 
 def is_credential(text: str) -> Test:
-    """Equal to a text; a credential of which only the beginning is kept has its own say."""
+    """Return a test by ``==``, which a redacted credential overrides."""
     return lambda value: value == text
 
 
 def compile_condition(condition: Condition, equal: Equality = is_exactly) -> Test:
-    """The type of a condition says how it is compared; ``equal``: how a text is found to be another."""
+    """Compile a condition of any type; ``equal`` builds the test of a text for equality."""
     match condition:
         case tuple():
             return compile_names(condition)
@@ -44,7 +44,7 @@ def compile_condition(condition: Condition, equal: Equality = is_exactly) -> Tes
 
 
 def compile_names(names: tuple[str, ...]) -> Test:
-    """Any of the names; ``*`` stands for any text."""
+    """Compile a test for any of the names; ``*`` stands for any text."""
     if len(names) == 1 and "*" not in names[0]:
         return names[0].__eq__
     globs = [name.split("*") for name in names]
@@ -52,7 +52,7 @@ def compile_names(names: tuple[str, ...]) -> Test:
 
 
 def _fits(glob: Sequence[str], name: str) -> bool:
-    """Whether the parts of a name come one after another, each as early as it may."""
+    """Match a glob, split at its stars, greedily from left to right."""
     first, *between = glob
     if not between:
         return name == first
@@ -69,14 +69,14 @@ def _fits(glob: Sequence[str], name: str) -> bool:
 
 
 def compile_text(condition: str | Comparison, *, fold: bool = False, equal: Equality = is_exactly) -> Test:
-    """Equality, or a comparison; of strings alone. ``fold``: upper and lower case are the same."""
+    """Compile a test of strings: equality or a comparison. ``fold``: ignore case."""
     if isinstance(condition, str):
         return _folded(condition.casefold().__eq__) if fold else equal(condition)
     return reduce(_both, _compile_comparison(condition, fold or condition.ignore_case, equal))
 
 
 def count_steps(condition: Condition | JSON) -> int:
-    """What it takes at worst to search one character for all expressions in it."""
+    """Return the worst-case steps per character of all regular expressions in a condition."""
     if not isinstance(condition, Comparison):
         return 0
     own = 0 if condition.regex is None else compile_regex(condition.regex, condition.ignore_case).steps
@@ -88,7 +88,7 @@ def _both(left: Test, right: Test) -> Test:
 
 
 def _folded(test: Test) -> Test:
-    """The test, of a text in lower case."""
+    """Wrap a test to ignore case; ``test`` has a casefolded text."""
     return lambda value: isinstance(value, str) and test(value.casefold())
 
 
@@ -117,7 +117,7 @@ def _plain(test: Test) -> Test:
 
 
 def compile_number(condition: float | Bounds) -> Test:
-    """Equality, or bounds that are left out."""
+    """Compile a test of numbers: equality, or bounds, which are exclusive."""
     if not isinstance(condition, Bounds):
         return lambda number: number == condition
     above = float("-inf") if condition.above is None else condition.above
@@ -126,7 +126,7 @@ def compile_number(condition: float | Bounds) -> Test:
 
 
 def compile_value(condition: JSON | Comparison) -> Test:
-    """A comparison, or equality with any JSON value."""
+    """Compile a test of a body value: a comparison, or equality with any JSON value."""
     if isinstance(condition, Comparison):
         test, otherwise = compile_text(condition), _holds_without_text(condition)
         return lambda value: test(value) if isinstance(value, str) else otherwise
@@ -134,14 +134,14 @@ def compile_value(condition: JSON | Comparison) -> Test:
 
 
 def _holds_without_text(condition: str | Comparison) -> bool:
-    """Whether a comparison holds of what is no string: it contains and matches nothing, and is no string's equal."""
+    """Return whether a comparison holds for a value that is no string, which only ``not`` can."""
     if isinstance(condition, str) or condition.model_fields_set - {"ignore_case"} != {"not_"}:
         return False
     return condition.not_ is not None and not _holds_without_text(condition.not_)
 
 
 def same_json(left: JSON, right: JSON) -> bool:
-    """Equal as JSON values: 1 is 1.0 and is not true, and key order means nothing."""
+    """Return whether two JSON values are equal: 1 equals 1.0 but not true, and key order is ignored."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same_json(value, right[key]) for key, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
@@ -149,8 +149,8 @@ def same_json(left: JSON, right: JSON) -> bool:
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-_CUT = ("header.", "query.")  # facets whose values may be kept in part
-_MOST_NAMES = 1024  # of headers, parameters and paths that rules look at
+_REDACTED = ("header.", "query.")  # fields that may be stored redacted
+_MAX_NAMES = 1024  # cached headers, query parameters and body paths
 
 
 def _no_body() -> JSON:
@@ -159,16 +159,16 @@ def _no_body() -> JSON:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RequestAttributes:
-    """One call as the rules see it; the empty string stands for what it does not have.
+    """Attributes of a request that rules can match; an absent text is empty.
 
     Fields:
         endpoint: path on the vendor's own port.
-        ask: ``None`` for catalogue and health routes, and for calls the vendor rejects.
-        prompt_tokens: of the whole call.
-        headers: names in lower case.
-        body: gives the parsed body; raises ``ValueError`` if it is not JSON.
-        fingerprint: of the request, without principal's session or attempt.
-        attempt: how many equal requests the session made before.
+        ask: the inference request; ``None`` for catalogue and health routes, and for requests the vendor rejects.
+        prompt_tokens: of the whole request.
+        headers: by lower-case name.
+        body: returns the parsed body; raises ``ValueError`` if it is not JSON.
+        fingerprint: equal for equal requests, across sessions and attempts.
+        attempt: number of equal requests of the session before this one.
         since_start: scenario seconds since start or reset.
     """
 
@@ -191,7 +191,7 @@ class RequestAttributes:
 
 
 class Absent(Enum):
-    """The call has no such thing; no condition holds."""
+    """Sentinel: the request does not have the attribute, and no condition holds."""
 
     ABSENT = auto()
 
@@ -203,10 +203,13 @@ Extract = Callable[[RequestAttributes], JSON | Absent]
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One facet of one rule: its name as the author wrote it, its value, what must hold of that or of any of it.
+    """Compiled match field of a rule.
 
     Fields:
-        parts: of ``any`` each of its items, of ``not`` the one; their value is whether they hold.
+        name: as in the scenario file.
+        extract: returns the attribute of a request; a tuple matches if one of its values does.
+        test: the compiled condition ``wanted``.
+        parts: matchers of each item of ``any``, or of ``not``; the attribute is then whether they hold.
     """
 
     name: str
@@ -216,14 +219,14 @@ class Matcher:
     parts: tuple[tuple[Matcher, ...], ...] = ()
 
     def holds(self, value: JSON | Absent) -> bool:
-        """The call has such a thing and the test holds; of several values one will do."""
+        """Return whether the test holds for a value, or for one of a tuple; false if absent."""
         if isinstance(value, tuple):
             return any(map(self.test, value))
         return value is not ABSENT and self.test(value)
 
 
-def _extract_prompt(facts: RequestAttributes) -> JSON | Absent:
-    match facts.ask:
+def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
+    match attributes.ask:
         case None:
             return ABSENT
         case ChatRequest(prompt=prompt):
@@ -232,35 +235,43 @@ def _extract_prompt(facts: RequestAttributes) -> JSON | Absent:
             return tuple(text for text in inputs if isinstance(text, str)) or ABSENT
 
 
-def _extract_system(facts: RequestAttributes) -> JSON | Absent:
-    system = facts.ask.system if isinstance(facts.ask, ChatRequest) else None
+def _extract_system(attributes: RequestAttributes) -> JSON | Absent:
+    system = attributes.ask.system if isinstance(attributes.ask, ChatRequest) else None
     return ABSENT if system is None else system
 
 
-def _extract_tool_result(facts: RequestAttributes) -> JSON | Absent:
-    result = facts.ask.tool_result if isinstance(facts.ask, ChatRequest) else None
+def _extract_tool_result(attributes: RequestAttributes) -> JSON | Absent:
+    result = attributes.ask.tool_result if isinstance(attributes.ask, ChatRequest) else None
     return ABSENT if result is None else result
 
 
-def _extract_tools(facts: RequestAttributes) -> JSON | Absent:
-    return tuple(tool.name for tool in facts.ask.tools) or ABSENT if isinstance(facts.ask, ChatRequest) else ABSENT
+def _extract_tools(attributes: RequestAttributes) -> JSON | Absent:
+    return (
+        tuple(tool.name for tool in attributes.ask.tools) or ABSENT
+        if isinstance(attributes.ask, ChatRequest)
+        else ABSENT
+    )
 
 
-def _extract_messages(facts: RequestAttributes) -> JSON | Absent:
-    return len(facts.ask.messages) if isinstance(facts.ask, ChatRequest) else ABSENT
+def _extract_messages(attributes: RequestAttributes) -> JSON | Absent:
+    return len(attributes.ask.messages) if isinstance(attributes.ask, ChatRequest) else ABSENT
 
 
-def _extract_last_role(facts: RequestAttributes) -> JSON | Absent:
-    return facts.ask.messages[-1].role if isinstance(facts.ask, ChatRequest) and facts.ask.messages else ABSENT
+def _extract_last_role(attributes: RequestAttributes) -> JSON | Absent:
+    return (
+        attributes.ask.messages[-1].role
+        if isinstance(attributes.ask, ChatRequest) and attributes.ask.messages
+        else ABSENT
+    )
 
 
-def _extract_max_tokens(facts: RequestAttributes) -> JSON | Absent:
-    most = facts.ask.sampling.max_tokens if isinstance(facts.ask, ChatRequest | CompletionRequest) else None
+def _extract_max_tokens(attributes: RequestAttributes) -> JSON | Absent:
+    most = attributes.ask.sampling.max_tokens if isinstance(attributes.ask, ChatRequest | CompletionRequest) else None
     return ABSENT if most is None else most
 
 
-def _extract_multimodal(facts: RequestAttributes) -> JSON | Absent:
-    match facts.ask:
+def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
+    match attributes.ask:
         case None:
             return ABSENT
         case ChatRequest(messages=messages):
@@ -271,8 +282,8 @@ def _extract_multimodal(facts: RequestAttributes) -> JSON | Absent:
             return False
 
 
-def _extract_structured(facts: RequestAttributes) -> JSON | Absent:
-    match facts.ask:
+def _extract_structured(attributes: RequestAttributes) -> JSON | Absent:
+    match attributes.ask:
         case None:
             return ABSENT
         case ChatRequest(format=form):
@@ -283,53 +294,53 @@ def _extract_structured(facts: RequestAttributes) -> JSON | Absent:
             return False
 
 
-def _extract_stream(facts: RequestAttributes) -> JSON | Absent:
-    return facts.stream if facts.stream or facts.ask is not None else ABSENT
+def _extract_stream(attributes: RequestAttributes) -> JSON | Absent:
+    return attributes.stream if attributes.stream or attributes.ask is not None else ABSENT
 
 
-def _extract_prompt_tokens(facts: RequestAttributes) -> JSON | Absent:
-    return ABSENT if facts.ask is None else facts.prompt_tokens
+def _extract_prompt_tokens(attributes: RequestAttributes) -> JSON | Absent:
+    return ABSENT if attributes.ask is None else attributes.prompt_tokens
 
 
-@lru_cache(maxsize=_MOST_NAMES)
+@lru_cache(maxsize=_MAX_NAMES)
 def _extract_header(name: str) -> Extract:
     lower = name.lower()
-    return lambda facts: facts.headers.get(lower, ABSENT)
+    return lambda attributes: attributes.headers.get(lower, ABSENT)
 
 
-@lru_cache(maxsize=_MOST_NAMES)
+@lru_cache(maxsize=_MAX_NAMES)
 def _extract_query(name: str) -> Extract:
-    return lambda facts: facts.query.get(name, ABSENT)
+    return lambda attributes: attributes.query.get(name, ABSENT)
 
 
 def split_path(written: str) -> KeyPath:
-    """``tools[0].name`` → ``tools``, 0, ``name``."""
+    """Parse a body path: ``tools[0].name`` → ``tools``, 0, ``name``."""
     steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
     return tuple(read_whole(step[1:-1]) if step[0] == "[" else step for step in steps)
 
 
-@lru_cache(maxsize=_MOST_NAMES)
+@lru_cache(maxsize=_MAX_NAMES)
 def _extract_body(written: str) -> Extract:
     path = split_path(written)
 
-    def extract(facts: RequestAttributes) -> JSON | Absent:
+    def extract(attributes: RequestAttributes) -> JSON | Absent:
         try:
-            return look_up(facts.body(), path)
+            return look_up(attributes.body(), path)
         except (ValueError, LookupError):
             return ABSENT
 
     return extract
 
 
-MATCH_FIELDS: Mapping[str, Extract] = {  # cheapest first: so they are checked
-    "vendor": lambda facts: facts.vendor or ABSENT,
-    "deployment": lambda facts: facts.deployment or ABSENT,
-    "task": lambda facts: facts.task or ABSENT,
-    "endpoint": lambda facts: facts.endpoint or ABSENT,
-    "principal": lambda facts: facts.principal or ABSENT,
-    "session": lambda facts: facts.session or ABSENT,
+MATCH_FIELDS: Mapping[str, Extract] = {  # in the order of evaluation, cheapest first
+    "vendor": lambda attributes: attributes.vendor or ABSENT,
+    "deployment": lambda attributes: attributes.deployment or ABSENT,
+    "task": lambda attributes: attributes.task or ABSENT,
+    "endpoint": lambda attributes: attributes.endpoint or ABSENT,
+    "principal": lambda attributes: attributes.principal or ABSENT,
+    "session": lambda attributes: attributes.session or ABSENT,
     "stream": _extract_stream,
-    "body_bytes": lambda facts: facts.body_bytes,
+    "body_bytes": lambda attributes: attributes.body_bytes,
     "prompt_tokens": _extract_prompt_tokens,
     "max_tokens": _extract_max_tokens,
     "messages": _extract_messages,
@@ -351,7 +362,7 @@ NAMED: Mapping[str, Callable[[str], Extract]] = {
 
 
 def compile_when(when: When) -> tuple[Matcher, ...]:
-    """One check for each facet the author named, cheapest first; ``any`` and ``not`` are one each, and come last."""
+    """Compile a matcher for each field that is set, cheapest first; ``any`` and ``not`` come last."""
     conditions = when.conditions
     extracts = {name: extract for name, extract in MATCH_FIELDS.items() if name in conditions}
     extracts |= {f"header.{name}": _extract_header(name) for name in when.header}
@@ -370,26 +381,28 @@ def compile_when(when: When) -> tuple[Matcher, ...]:
 
 
 def count_searches(checks: Iterable[Matcher]) -> int:
-    """What it takes at worst to search one character for all expressions."""
+    """Return the worst-case steps per character of all regular expressions."""
     return sum(count_steps(check.wanted) + sum(map(count_searches, check.parts)) for check in checks)
 
 
 def _compile_named(name: str, condition: Condition) -> Test:
-    return compile_condition(condition, is_credential if name.startswith(_CUT) else is_exactly)
+    return compile_condition(condition, is_credential if name.startswith(_REDACTED) else is_exactly)
 
 
 def _compile_groups(when: When) -> Iterator[Matcher]:
     if when.any is not None:
         parts = tuple(compile_when(part) for part in when.any)
-        yield Matcher("any", lambda facts: any(all_match(part, facts) for part in parts), _is_true, None, parts)
+        yield Matcher(
+            "any", lambda attributes: any(all_match(part, attributes) for part in parts), _is_true, None, parts
+        )
     if when.not_ is not None:
         refused = compile_when(when.not_)
-        yield Matcher("not", lambda facts: not all_match(refused, facts), _is_true, None, (refused,))
+        yield Matcher("not", lambda attributes: not all_match(refused, attributes), _is_true, None, (refused,))
 
 
-def all_match(checks: Iterable[Matcher], facts: RequestAttributes) -> bool:
-    """All of them hold."""
-    return all(check.holds(check.extract(facts)) for check in checks)
+def all_match(checks: Iterable[Matcher], attributes: RequestAttributes) -> bool:
+    """Return whether all matchers hold."""
+    return all(check.holds(check.extract(attributes)) for check in checks)
 
 
 def _is_true(value: JSON) -> bool:

@@ -1,4 +1,4 @@
-"""Find the rule that takes a request, and explain why the others did not. The first match wins."""
+"""Match requests against rules, first match wins, and explain why a rule does not match."""
 
 from __future__ import annotations
 
@@ -31,30 +31,33 @@ from emulator.scenario.regex import takes_long
 __all__ = ["Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
 _LOGGABLE = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools", "messages.last.role")
-_LONGEST = 80  # characters of a value
+_MAX_VALUE = 80  # characters
 
 
-def compare(check: Matcher, facts: RequestAttributes, *, loggable: bool = False) -> str:
-    """Why a check fails; ``loggable``: without what prompt, headers, query and body say. No credential is whole."""
+def compare(check: Matcher, attributes: RequestAttributes, *, loggable: bool = False) -> str:
+    """Describe why a matcher fails, with credentials redacted.
+
+    ``loggable``: without content of prompt, headers, query and body.
+    """
     if check.parts:
-        return _compare_parts(check, facts, loggable=loggable)
-    value = check.extract(facts)
+        return _compare_parts(check, attributes, loggable=loggable)
+    value = check.extract(attributes)
     wanted = f"wanted {format_match(redact_wanted(check.name, check.wanted))}"
     if value is ABSENT:
         return f"the call has none, {wanted}"
     if loggable and check.name not in _LOGGABLE and not isinstance(value, bool | int | float):
         return wanted
-    found = redact_found(check.name, value, facts)
+    found = redact_found(check.name, value, attributes)
     return f"is {'gone' if found is ABSENT else format_match(found)}, {wanted}"
 
 
-def _compare_parts(check: Matcher, facts: RequestAttributes, *, loggable: bool) -> str:
-    """Of ``any`` what each item lacks; of ``not`` that all of it holds."""
+def _compare_parts(check: Matcher, attributes: RequestAttributes, *, loggable: bool) -> str:
+    """Describe a failed ``any`` by the first failing field of each item, and a failed ``not`` by its fields."""
     if check.name == "not":
         (refused,) = check.parts
         return f"all of it holds: {', '.join(_name(inner) for inner in refused)}"
-    lacking = [next(inner for inner in part if not inner.holds(inner.extract(facts))) for part in check.parts]
-    return "; ".join(f"{inner.name} {compare(inner, facts, loggable=loggable)}" for inner in lacking)
+    lacking = [next(inner for inner in part if not inner.holds(inner.extract(attributes))) for part in check.parts]
+    return "; ".join(f"{inner.name} {compare(inner, attributes, loggable=loggable)}" for inner in lacking)
 
 
 def _name(check: Matcher) -> str:
@@ -62,24 +65,24 @@ def _name(check: Matcher) -> str:
 
 
 def format_match(value: Condition | JSON) -> str:
-    """A value as JSON, not too long."""
+    """Format a value as JSON of up to 80 characters."""
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=True, exclude_unset=True)
     text = dump_text(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
 
 
-_ADDRESS = ("vendor", "deployment", "task", "stream")  # facets that rules are indexed by
-_MOST_ADDRESSES = 1024
+_ADDRESS = ("vendor", "deployment", "task", "stream")  # fields by which rules are indexed
+_MAX_ADDRESSES = 1024  # entries of the index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """The rule that takes a call, if one does, and what it makes of it.
+    """Result of matching: the matching rule, if any, and its outcome.
 
     Fields:
-        outcome: the rule's, or the step of its sequence; ``NOTHING`` without a rule.
-        counts: for each rule that counted the call, by name: the how-manieth it was, from 1.
+        outcome: of the rule, or of the step of its sequence; ``NOTHING`` without a rule.
+        counts: ordinal of the request, from 1, by name of each rule that counted it.
     """
 
     rule: Rule | None = None
@@ -89,14 +92,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule said to a call.
+    """Result of one rule for one request.
 
     Fields:
-        failed: the first facet that does not hold, or ``times.<key>``; ``None``: the rule takes the call.
-        detail: what was found and what was wanted, credentials cut short; ``loggable``: the same without
-            what prompt, headers, query and body say.
-        held: how many facets hold; ``missing``: how many do not.
-        draw: the chance that was drawn, for a rule with a probability.
+        failed: the first field that does not match, or ``times.<key>``; ``None`` if the rule matches.
+        detail: found and wanted value, with credentials redacted.
+        loggable: the same without content of prompt, headers, query and body.
+        held: number of fields that match; ``missing``: number of those that do not.
+        draw: random draw from 0 to 1 of a rule with a probability.
     """
 
     rule: str
@@ -110,11 +113,11 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A rule ready to match.
+    """Compiled rule.
 
     Fields:
-        quick: what :meth:`RuleMatcher.match` checks, as bare tuples: the checks the index does not answer.
-        counts: which call it is matters.
+        quick: pairs of extractor and test of the fields that are not in the index.
+        counts: the rule needs the ordinal of the request.
     """
 
     rule: Rule
@@ -123,19 +126,19 @@ class _Compiled:
     times: Times | None
     counts: bool
 
-    def is_addressed(self, facts: RequestAttributes) -> bool:
-        """The facets the index answers hold."""
-        return all(check.holds(check.extract(facts)) for check in self.checks if check.name in _ADDRESS)
+    def is_addressed(self, attributes: RequestAttributes) -> bool:
+        """Return whether the indexed fields match."""
+        return all(check.holds(check.extract(attributes)) for check in self.checks if check.name in _ADDRESS)
 
-    def find_failed(self, facts: RequestAttributes) -> Sequence[Matcher]:
-        """Every check that fails."""
-        return [check for check in self.checks if not check.holds(check.extract(facts))]
+    def find_failed(self, attributes: RequestAttributes) -> Sequence[Matcher]:
+        """Return every matcher that fails."""
+        return [check for check in self.checks if not check.holds(check.extract(attributes))]
 
 
 class RuleMatcher:
-    """The rules of one scenario, compiled.
+    """Compiled rules of one scenario.
 
-    ``reads_secrets``: what they say can be explained only as long as a call's credentials are known.
+    ``reads_secrets``: a rule matches credentials, so a result cannot be explained once they are redacted.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -146,73 +149,76 @@ class RuleMatcher:
         self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
 
-    async def match(self, facts: RequestAttributes, state: State) -> Match:
-        """Find the rule that takes the call, counting it for every rule it comes to that counts."""
+    async def match(self, attributes: RequestAttributes, state: State) -> Match:
+        """Return the first matching rule; count the request for each rule with counters up to that one."""
         counts: dict[str, int] = {}
-        holding: Iterable[_Compiled] = _find_holding(self._at_address(facts), facts)
-        if facts.body_bytes > INLINE_BYTES or takes_long(self._searches, facts.body_bytes):
+        holding: Iterable[_Compiled] = _find_holding(self._at_address(attributes), attributes)
+        if attributes.body_bytes > INLINE_BYTES or takes_long(self._searches, attributes.body_bytes):
             holding = await run_in_thread(list, holding)
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
             if compiled.counts:
-                ordinal = 1 + await state.count(facts.session, "rule", _count_key(rule, facts))
+                ordinal = 1 + await state.count(attributes.session, "rule", _count_key(rule, attributes))
                 counts[rule.name] = ordinal
             times = compiled.times
-            if times is None or _find_failed_time(times, ordinal, facts.since_start, self._draw(rule, facts)) is None:
+            if (
+                times is None
+                or _find_failed_time(times, ordinal, attributes.since_start, self._draw(rule, attributes)) is None
+            ):
                 return Match(rule, _resolve(rule, ordinal), counts)
         return Match(counts=counts)
 
-    def explain(self, facts: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
-        """What each rule said, up to the one that took the call; counts nothing."""
+    def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
+        """Return the result of each rule up to the one that matched, without counting."""
         verdicts = []
         for compiled in self._rules:
-            verdict = self._explain_rule(compiled, facts, match)
+            verdict = self._explain_rule(compiled, attributes, match)
             verdicts.append(verdict)
             if verdict.failed is None:
                 break
         return tuple(verdicts)
 
-    def _explain_rule(self, compiled: _Compiled, facts: RequestAttributes, match: Match) -> RuleResult:
+    def _explain_rule(self, compiled: _Compiled, attributes: RequestAttributes, match: Match) -> RuleResult:
         rule, times = compiled.rule, compiled.times
-        failed = compiled.find_failed(facts)
+        failed = compiled.find_failed(attributes)
         held = len(compiled.checks) - len(failed)
         if failed:
             check, missing = failed[0], len(failed)
-            detail, loggable = compare(check, facts), compare(check, facts, loggable=True)
+            detail, loggable = compare(check, attributes), compare(check, attributes, loggable=True)
             return RuleResult(rule.name, check.name, detail, loggable, held=held, missing=missing)
         if times is None:
             return RuleResult(rule.name, held=held)
-        draw = self._draw(rule, facts)
+        draw = self._draw(rule, attributes)
         ordinal = match.counts.get(rule.name, 0)
         taken = match.rule is not None and match.rule.name == rule.name
-        key = None if taken else _find_failed_time(times, ordinal, facts.since_start, draw)
-        detail = _describe_time(times, key, ordinal, facts.since_start, draw) if key else ""
+        key = None if taken else _find_failed_time(times, ordinal, attributes.since_start, draw)
+        detail = _describe_time(times, key, ordinal, attributes.since_start, draw) if key else ""
         missing = int(key is not None)
         return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
-    def _at_address(self, facts: RequestAttributes) -> tuple[_Compiled, ...]:
-        address = (facts.vendor, facts.deployment, facts.task, facts.stream, facts.ask is None)
+    def _at_address(self, attributes: RequestAttributes) -> tuple[_Compiled, ...]:
+        address = (attributes.vendor, attributes.deployment, attributes.task, attributes.stream, attributes.ask is None)
         found = self._by_address.get(address)
         if found is None:
-            if len(self._by_address) >= _MOST_ADDRESSES:
+            if len(self._by_address) >= _MAX_ADDRESSES:
                 self._by_address.clear()
-            found = tuple(compiled for compiled in self._rules if compiled.is_addressed(facts))
+            found = tuple(compiled for compiled in self._rules if compiled.is_addressed(attributes))
             self._by_address[address] = found
         return found
 
-    def _draw(self, rule: Rule, facts: RequestAttributes) -> float | None:
+    def _draw(self, rule: Rule, attributes: RequestAttributes) -> float | None:
         if rule.times is None or rule.times.probability is None:
             return None
-        return draw_uniform(self._key, rule.name, facts.fingerprint, facts.attempt)
+        return draw_uniform(self._key, rule.name, attributes.fingerprint, attributes.attempt)
 
 
 def compile_rules(scenario: Scenario) -> RuleMatcher:
-    """Make the rules of a scenario ready to match."""
+    """Compile the rules of a scenario."""
     return RuleMatcher(scenario)
 
 
 def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
-    """The rule that came closest to taking the call: most facets hold, of those fewest fail, then the first."""
+    """Return the result with most matching fields, then fewest failing ones, then the first; ``None`` without rules."""
     return max(verdicts, key=lambda verdict: (verdict.held, -verdict.missing), default=None)
 
 
@@ -227,15 +233,18 @@ def _read_secrets(checks: Iterable[Matcher]) -> bool:
     return any(reads_secret(check.name) or any(map(_read_secrets, check.parts)) for check in checks)
 
 
-def _find_holding(rules: Iterable[_Compiled], facts: RequestAttributes) -> Iterator[_Compiled]:
-    """Rules all of whose facets hold. The hot loop: no call that can be spared, and no value taken out twice."""
+def _find_holding(rules: Iterable[_Compiled], attributes: RequestAttributes) -> Iterator[_Compiled]:
+    """Yield rules of which all fields match.
+
+    This is a hot loop: calls are inlined, and each attribute is extracted once.
+    """
     seen: dict[Extract, JSON | Absent] = {}
     for compiled in rules:
         for extract, test in compiled.quick:
             try:
                 value = seen[extract]
             except KeyError:
-                value = seen[extract] = extract(facts)
+                value = seen[extract] = extract(attributes)
             if value.__class__ is tuple:
                 if not any(map(test, value)):
                     break
@@ -245,21 +254,21 @@ def _find_holding(rules: Iterable[_Compiled], facts: RequestAttributes) -> Itera
             yield compiled
 
 
-def _count_key(rule: Rule, facts: RequestAttributes) -> bytes:
-    """The counter a call belongs to; sessions have counters of their own anyway."""
+def _count_key(rule: Rule, attributes: RequestAttributes) -> bytes:
+    """Return the key of a rule's counter within a session, by the rule's scope."""
     match rule.scope:
         case "request":
-            return derive_key(rule.name, "request", facts.fingerprint)
+            return derive_key(rule.name, "request", attributes.fingerprint)
         case "principal":
-            return derive_key(rule.name, "principal", facts.principal)
+            return derive_key(rule.name, "principal", attributes.principal)
         case "deployment":
-            return derive_key(rule.name, "deployment", facts.vendor, facts.deployment)
+            return derive_key(rule.name, "deployment", attributes.vendor, attributes.deployment)
         case _:
             return derive_key(rule.name)
 
 
 def _find_failed_time(times: Times, ordinal: int, since_start: float, draw: float | None) -> str | None:
-    """The first key of ``times`` that does not hold."""
+    """Return the first key of ``times`` that does not hold, or ``None``."""
     holds = {
         "first": times.first is None or ordinal <= times.first,
         "nth": times.nth is None or ordinal in times.nth,
@@ -273,7 +282,7 @@ def _find_failed_time(times: Times, ordinal: int, since_start: float, draw: floa
 
 
 def _resolve(rule: Rule, ordinal: int) -> Outcome:
-    """What the rule makes of its ``ordinal``-th call."""
+    """Return the outcome of the ``ordinal``-th request of a rule."""
     steps = rule.sequence
     if steps is None:
         return rule

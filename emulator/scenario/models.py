@@ -1,4 +1,4 @@
-"""The scenario language, version 1, as models."""
+"""Pydantic models of the scenario language, version 1."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ VendorEntry = Annotated[
     Annotated[Literal[False], Tag("<off>")] | Annotated[dict[str, JSON], Tag("<settings>")],
     Discriminator(_tag_vendor, custom_error_type="wanted", custom_error_message="expected false or a mapping"),
 ]
-"""A vendor's settings, for the vendor itself to check; ``False``: not served."""
+"""Settings of a vendor, validated by the vendor; ``False``: not served."""
 
 
 class Key(Closed):
@@ -110,7 +110,7 @@ State = Annotated[
         custom_error_message="expected a state, or one and how long it lasts, such as {loading: 20s}",
     ),
 ]
-"""What a deployment is; or what it is at first, and for how long."""
+"""State of a deployment, or an initial state with its duration."""
 
 
 class DeploymentEntry(Closed):
@@ -140,7 +140,7 @@ class DeploymentEntry(Closed):
     traits: dict[str, JSON] | None = Field(default=None, description="Further properties only the vendor reads.")
 
     def to_deployment(self, builtin: Deployment | None) -> Deployment:
-        """The deployment, on top of the catalogue's of the same name if there is one."""
+        """Build the deployment; absent fields come from the catalogue's deployment of the same name."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
         if isinstance(self.state, dict):
             ((given["state"], given["state_lasts"]),) = self.state.items()
@@ -186,14 +186,14 @@ class Rule(Outcome):
 
     @property
     def scope(self) -> Scope:
-        """What is counted apart."""
+        """Scope of the counters, from ``times.per`` or ``per``; ``rule`` by default."""
         return (self.times.per if self.times else None) or self.per or "rule"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.sequence is None:
             require(bool(self.given), "expected an outcome: error, reply, latency, faults, pass or sequence")
-            require(self.then is None and self.per is None, "then and per stand beside a sequence")
+            require(self.then is None and self.per is None, "then and per need a sequence")
         else:
             require(not self.given, "expected either a sequence or one outcome")
             require(not (self.times and self.times.per and self.per), "expected per only once")
@@ -275,14 +275,14 @@ BUILT_IN = Scenario.model_construct(version=1, name="built-in", description="Eve
 
 
 def schema_json() -> Object:
-    """JSON Schema 2020-12 of a scenario file, for editors."""
+    """Return the JSON Schema 2020-12 of a scenario file as pydantic derives it."""
     schema = as_object(_drop_null(Scenario.model_json_schema(by_alias=True)))
     head: Object = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:emulator:scenario:1"}
     return {**head, **schema, "title": "Emulator scenario, version 1"}
 
 
 def _drop_null(node: JSON) -> JSON:
-    """Without the nulls that stand for absent keys: no author writes them."""
+    """Remove null from defaults and unions: null stands for an absent key."""
     if isinstance(node, list):
         return [_drop_null(item) for item in node]
     if not isinstance(node, dict):

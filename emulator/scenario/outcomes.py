@@ -1,4 +1,4 @@
-"""What a rule does to a request, and which of the matching requests it takes (``times``)."""
+"""Models of a rule's outcome (error, reply, latency, faults) and of ``times``, which limits its matches."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ class Times(Closed):
 
     @property
     def counts(self) -> bool:
-        """Whether which call it is matters."""
+        """Whether a key depends on the ordinal of the request."""
         return not (self.first is None and self.nth is None and self.every is None and self.after is None)
 
 
 FRAMING = frozenset(
     {"connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 )
-"""Headers that say where an answer and its connection end: no scenario sets them, or the next answer would be lost."""
+"""Headers that frame a response or its connection; a scenario cannot set them."""
 
 
 _OURS = "x-emulator-"
-_MOST_FAULTS = 32  # each looks at the whole answer
+_MAX_FAULTS = 32  # each processes the whole response
 
 
 def _check_name(name: str) -> str:
@@ -88,8 +88,8 @@ def _check_name(name: str) -> str:
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), AfterValidator(_check_name)]
 
 
-_LARGEST = 3.4028234663852886e38  # of a float of 32 bits
-_Single = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+_MAX_FLOAT32 = 3.4028234663852886e38
+_Single = Annotated[float, Field(ge=-_MAX_FLOAT32, le=_MAX_FLOAT32)]
 
 
 class ErrorOutcome(Closed):
@@ -181,14 +181,14 @@ class ReplyOutcome(Closed):
 
     @cached_property
     def is_long(self) -> bool:
-        """It takes so long to cut into tokens that the event loop must not wait for it."""
-        said = (self.text, self.refusal, self.reasoning, *(self.chunks or ()))
+        """Whether tokenising the reply would block the event loop for too long."""
+        texts = (self.text, self.refusal, self.reasoning, *(self.chunks or ()))
         values = (self.json_, *(call.arguments for call in self.tool_calls or ()))
-        return sum(map(len, filter(None, said))) + sum(map(len, map(dump_json, values))) > INLINE_BYTES
+        return sum(map(len, filter(None, texts))) + sum(map(len, map(dump_json, values))) > INLINE_BYTES
 
     @property
     def has_json(self) -> bool:
-        """``json`` is given; its value may be null."""
+        """Whether ``json`` is set; its value may be null."""
         return "json_" in self.model_fields_set
 
     @model_validator(mode="after")
@@ -196,7 +196,7 @@ class ReplyOutcome(Closed):
         given = self.model_fields_set
         what = "text, file, tool_calls, json, refusal, embedding, reasoning, chunks or generate"
         require(bool(given - {"template"}), f"expected {what}")
-        require(not self.template or bool(given & {"text", "file"}), "expected a text or a file beside template")
+        require(not self.template or bool(given & {"text", "file"}), "expected a text or a file with template")
         require(not given >= {"text", "file"}, "expected either text or file")
         text = bool(given & {"text", "file", "chunks", "reasoning", "tool_calls"})
         answers = [text, *(name in given for name in ("json_", "refusal", "embedding", "generate"))]
@@ -210,18 +210,18 @@ class Outcome(Closed):
     error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])
     reply: ReplyOutcome | None = Field(default=None, description="Fix the answer.", examples=[{"text": "Hello."}])
     latency: Latency | None = Field(default=None, description="Replace parts of the latency for this answer.")
-    faults: Annotated[tuple[AnyFault, ...], Field(strict=False, max_length=_MOST_FAULTS)] = Field(
+    faults: Annotated[tuple[AnyFault, ...], Field(strict=False, max_length=_MAX_FAULTS)] = Field(
         default=(), description="Bend the answer, in order.", examples=[[{"type": "disconnect", "after_tokens": 20}]]
     )
     pass_: bool = Field(default=False, alias="pass", description="Answer normally, whatever later rules say.")
 
     @property
     def given(self) -> frozenset[str]:
-        """Names of the outcomes that are set."""
+        """Names of the fields that are set."""
         return frozenset(self.model_fields_set & Outcome.model_fields.keys())
 
     def check_outcome(self) -> None:
-        """At most one of error, reply and pass; a pass stands alone."""
+        """Raise ``ValueError`` unless there is at most one of error, reply and pass, and a pass is alone."""
         require("pass_" not in self.given or self.pass_, "expected pass to be true")
         require(not (self.error and self.reply), "expected either error or reply")
         require(not self.pass_ or len(self.given) == 1, "expected pass to stand alone")

@@ -1,4 +1,4 @@
-"""A scenario with the positions of its parts, so that later errors can name file, line and column."""
+"""Parsed scenario with source positions, so that later errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from emulator.scenario.reply_files import ReplyFiles
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedScenario:
-    """A scenario and where its parts stand.
+    """Scenario with its source.
 
     Fields:
         sources: the files, in the order given.
         data: the joined files as JSON values.
-        locations: by path in ``data``.
-        answers: what replies say that is in files beside these.
-        text: as it was written; ``None``: it is in several files, or in none.
-        known_as: its digest, where not all of it is here.
+        locations: source positions by path in ``data``.
+        answers: texts of the reply files.
+        text: source text; ``None`` for a scenario of several files, or of none.
+        known_as: digest of the original scenario, if this one is incomplete.
     """
 
     scenario: Scenario
@@ -39,7 +39,7 @@ class ParsedScenario:
 
     @property
     def digest(self) -> str:
-        """16 hex digits that change with the content."""
+        """Hash of the content, 16 hex digits."""
         if self.known_as is not None:
             return self.known_as
         texts = list(self.answers.texts.values())
@@ -55,11 +55,11 @@ class ParsedScenario:
         return replace(self, locations=Locations({path: values[path] for path in paths if path in values}))
 
     def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Diagnostic:
-        """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""
+        """Build a diagnostic for a path; ``at_key``: the key is wrong, not its value."""
         return self._locate(Mistake(path, message, suggestion, at_key=at_key))
 
     def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> list[Diagnostic]:
-        """Mistakes another model found in a part of the data, such as a vendor's settings."""
+        """Build the diagnostics of a part that another model validated, such as a vendor's settings."""
         found = explain_errors(error, look_up(self.data, under), model.model_json_schema())
         return sort_diagnostics(self._locate(replace(mistake, path=(*under, *mistake.path))) for mistake in found)
 
@@ -68,9 +68,9 @@ class ParsedScenario:
 
 
 class ScenarioError(Exception):
-    """Everything that is wrong with a scenario; its text has one line per row.
+    """Invalid scenario; the message has one line for each of ``rows``.
 
-    ``parts``: what can be read of it all the same, so that others can add what they find wrong with theirs.
+    ``parts``: scenarios of the valid parts, for further validation.
     """
 
     def __init__(self, rows: Iterable[Diagnostic], parts: Iterable[ParsedScenario] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What a condition wanted and what it found, with no credential whole."""
+"""Redact credentials from the wanted and found values of conditions."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _TEXTS = ("contains", "prefix", "suffix", "regex")
 
 
 def reads_secret(name: str) -> bool:
-    """A facet is about what is kept only in part."""
+    """Return whether a match field may hold a credential, which is stored redacted."""
     kind, _, rest = name.partition(".")
     if kind == "body":
         return any(isinstance(step, str) and is_secret_name("variable", step) for step in split_path(rest))
     return kind in _PLACES and is_secret_name(_PLACES[kind], rest)
 
 
-def redact_found(name: str, value: JSON | Absent, facts: RequestAttributes) -> JSON | Absent:
-    """A value that a facet or a placeholder took out of a call; of a body what is left where the whole is redacted."""
+def redact_found(name: str, value: JSON | Absent, attributes: RequestAttributes) -> JSON | Absent:
+    """Redact a value that a match field or placeholder extracted; a body is redacted as a whole first."""
     kind, _, rest = name.partition(".")
     change = _find_change(name)
     if isinstance(value, tuple):
         return tuple([change(text) if isinstance(text, str) else text for text in value])
     if value is ABSENT or kind != "body":
         return change(value) if isinstance(value, str) else value
-    text = dump_text(facts.body())
+    text = dump_text(attributes.body())
     shown = redact_text(text)
-    return value if shown == text else NAMED[kind](rest)(replace(facts, body=partial(parse_json, shown)))
+    return value if shown == text else NAMED[kind](rest)(replace(attributes, body=partial(parse_json, shown)))
 
 
 def redact_wanted(name: str, wanted: Condition | JSON) -> Condition | JSON:
-    """What an author wrote that a facet is to be."""
+    """Redact the condition of a match field."""
     return _map_texts(wanted, _find_change(name))
 
 
 def _find_change(name: str) -> Callable[[str], str]:
-    """How a text of a facet is redacted."""
+    """Return the function that redacts a text of a match field."""
     kind, _, rest = name.partition(".")
     if kind == "body":
         return partial(_redact_at, rest)
@@ -51,7 +51,7 @@ def _find_change(name: str) -> Callable[[str], str]:
 
 
 def _map_texts(wanted: Condition | JSON, change: Callable[[str], str]) -> Condition | JSON:
-    """The same with every text changed."""
+    """Apply a function to every text of a condition."""
     if isinstance(wanted, str):
         return change(wanted)
     if isinstance(wanted, tuple):
@@ -67,7 +67,7 @@ def _map_texts(wanted: Condition | JSON, change: Callable[[str], str]) -> Condit
 
 
 def _redact_at(path: str, text: str) -> str:
-    """A text that stands at a path of a body."""
+    """Redact a text at a path of a body."""
     names = [step for step in split_path(path) if isinstance(step, str)]
     wrapped = text
     for name in reversed(names):

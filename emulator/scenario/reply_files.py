@@ -1,4 +1,4 @@
-"""Answers that a scenario keeps in files beside it."""
+"""Read reply texts from files in the folder of a scenario."""
 
 from __future__ import annotations
 
@@ -16,41 +16,42 @@ from emulator.scenario.outcomes import Outcome, ReplyOutcome
 from emulator.scenario.source import Document, explain, read_file
 from emulator.scenario.template import explain_template
 
-_MOST = 64 * 1024**2  # characters of all answers of a scenario
+_MAX_TEXT = 64 * 1024**2  # characters of all reply files of a scenario
 
 
 class _NoAnswerError(Exception):
-    """Why there is no text to be had of a file; a sentence's end."""
+    """Unreadable reply file; the message is the end of a sentence."""
 
 
 @dataclass(slots=True, eq=False)
 class ReplyFiles:
-    """What was read, and what was not.
+    """Reply files of a scenario.
 
     Fields:
         texts: by the path of the reply in the scenario.
-        files: those that were read.
+        files: the files that were read.
+        mistakes: files that could not be read.
     """
 
     texts: dict[KeyPath, str] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     _known: dict[Path, str] = field(default_factory=dict)
-    _room: int = _MOST
+    _left: int = _MAX_TEXT
 
     def read(self, file: Path) -> str:
-        """A file's text, the same for all who name it."""
+        """Return the text of a file, read once."""
         if file not in self._known:
             text = _read(file)
-            self._room -= len(text)
-            if self._room < 0:
-                raise _NoAnswerError(f"with it the answers are more than {_MOST // 1024**2} Mi characters")
+            self._left -= len(text)
+            if self._left < 0:
+                raise _NoAnswerError(f"with it the answers are more than {_MAX_TEXT // 1024**2} Mi characters")
             self._known[file] = text
         return self._known[file]
 
 
 def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
-    """Read every file that a reply names; ``sent``: the scenario is no file itself, and has none beside it."""
+    """Read every file that a reply names; ``sent``: the scenario was sent as text, so reply files are mistakes."""
     answers = ReplyFiles()
     for path, reply in _find_replies(document.data):
         name = reply.get("file")
@@ -59,7 +60,7 @@ def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
         here = (*path, "file")
         try:
             if sent:
-                raise _NoAnswerError("a scenario that is sent has no files beside it; write the text itself")
+                raise _NoAnswerError("a scenario sent over HTTP has no folder of files; write the text itself")
             file = _find(name, Path(document.locations.values[here].file).parent)
             text = answers.read(file)
             mistake = explain_template(text) if reply.get("template") is True else None
@@ -74,7 +75,7 @@ def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
 
 
 def _find_replies(data: JSON) -> Iterator[tuple[KeyPath, Mapping[str, JSON]]]:
-    """Each reply of the rules and of their sequences."""
+    """Yield each reply of the rules and of their sequences, with its path."""
     for rule in _find_each(data, ("rules",)):
         for outcome in (rule, *_find_each(data, (*rule, "sequence"))):
             path: KeyPath = (*outcome, "reply")
@@ -87,7 +88,7 @@ def _find_replies(data: JSON) -> Iterator[tuple[KeyPath, Mapping[str, JSON]]]:
 
 
 def _find_each(data: JSON, path: KeyPath) -> Sequence[KeyPath]:
-    """Paths of the mappings in a list."""
+    """Return the paths of the mappings in a list."""
     try:
         items = look_up(data, path)
     except LookupError:
@@ -115,7 +116,7 @@ def _find(name: str, folder: Path) -> Path:
 
 
 def _read(file: Path) -> str:
-    """The text, without the line break at its end."""
+    """Read a text with LF line ends, without the last one."""
     try:
         return read_file(file).decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     except OSError as error:
@@ -125,7 +126,7 @@ def _read(file: Path) -> str:
 
 
 def insert_replies(scenario: Scenario, texts: Mapping[KeyPath, str]) -> Scenario:
-    """The scenario with the texts in place of their files."""
+    """Return the scenario with the texts of reply files inserted."""
     if not texts:
         return scenario
     rules = tuple(_put_rule(rule, ("rules", position), texts) for position, rule in enumerate(scenario.rules))

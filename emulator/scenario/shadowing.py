@@ -13,14 +13,14 @@ from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.matchers import compile_names, compile_number, compile_text, same_json
 from emulator.scenario.models import Limit
 
-_ANY_TEXT = "\0"  # what stands for a star in a name: only another star matches it
+_ANY_TEXT = "\0"  # replaces a star in a name: only another star matches it
 _OF_CHATS = ("system", "tools", "tool_result", "messages", "messages.last.role")
 
 C = TypeVar("C")
 
 
 def covers(general: When, special: When) -> bool:
-    """Every call that ``special`` is about, ``general`` is about as well."""
+    """Return whether every request that matches ``special`` also matches ``general``."""
     return (
         _cover(_fold(general), _fold(special), _implies)
         and _cover(general.body, special.body, _implies_value)
@@ -29,7 +29,7 @@ def covers(general: When, special: When) -> bool:
 
 
 def _cover_groups(general: When, special: When) -> bool:
-    """What ``any`` and ``not`` ask for, ``special`` asks for as well."""
+    """Return whether ``special`` implies the ``any`` and ``not`` of ``general``."""
     return (
         general.any is None or general.any == special.any or any(covers(part, special) for part in general.any)
     ) and (general.not_ is None or general.not_ == special.not_)
@@ -40,19 +40,19 @@ def _cover(general: Mapping[str, C], special: Mapping[str, C], implies: Callable
 
 
 def _fold(when: When) -> Mapping[str, Condition]:
-    """Header names have no case."""
+    """Return the conditions with header names in lower case."""
     return {
         name.lower() if name.startswith("header.") else name: condition for name, condition in when.conditions.items()
     }
 
 
 def covers_names(general: tuple[str, ...] | None, special: tuple[str, ...] | None) -> bool:
-    """Every name that ``special`` takes, ``general`` takes too; ``None`` takes all."""
+    """Return whether ``general`` matches every name that ``special`` does; ``None`` matches all."""
     return general is None or (special is not None and _implies(special, general))
 
 
 def _implies(narrow: Condition, wide: Condition) -> bool:
-    """Two conditions of the same facet."""
+    """Return whether the first of two conditions of a field implies the second."""
     if isinstance(wide, tuple) and isinstance(narrow, tuple):
         takes = compile_names(wide)
         return all(takes(name.replace("*", _ANY_TEXT)) for name in narrow)
@@ -98,7 +98,7 @@ def _implies_bounds(narrow: Condition, wide: Condition) -> bool:
 def find_contradiction(
     when: When, served: Collection[str], principals: Collection[str] | None
 ) -> tuple[str, str] | None:
-    """A facet that holds for no call, and why; ``principals``: those there are, ``None``: any."""
+    """Return a field that no request can match, and the reason; ``principals``: ``None``: any is accepted."""
     return (
         _find_unknown_name(when, served, principals)
         or _find_empty_bounds(when)
@@ -110,7 +110,7 @@ def find_contradiction(
 def _find_empty_group(
     when: When, served: Collection[str], principals: Collection[str] | None
 ) -> tuple[str, str] | None:
-    """An ``any`` none of whose items can hold, or a ``not`` that leaves nothing."""
+    """Find an ``any`` of which no item can match, or a ``not`` that excludes every request."""
     if when.any is not None:
         reasons = [find_contradiction(part, served, principals) for part in when.any]
         if all(reasons):
@@ -142,24 +142,24 @@ def _find_empty_bounds(when: When) -> tuple[str, str] | None:
 
 
 def _find_chat_facet(when: When) -> tuple[str, str] | None:
-    """A facet of chats, in a rule about other tasks."""
+    """Find a field of chats in a rule for other tasks."""
     if when.task is None or compile_names(when.task)("chat"):
         return None
     return next(((facet, "only a chat has it") for facet in _OF_CHATS if facet in when.conditions), None)
 
 
 def _is_empty(bounds: Bounds) -> bool:
-    """No whole number lies between."""
+    """Return whether no whole number is between the bounds."""
     if bounds.above is None or bounds.below is None:
         return False
     return math.floor(bounds.above) + 1 >= bounds.below
 
 
-_PARTS = {"tokens": ("tokens", "input_tokens", "output_tokens")}  # what a unit counts, too
+_PARTS = {"tokens": ("tokens", "input_tokens", "output_tokens")}  # units that a unit includes
 
 
 def is_stricter(strict: Limit, loose: Limit, *, earlier: bool) -> bool:
-    """``loose`` never refuses, for ``strict`` does so first; of two equal ones the later never does."""
+    """Return whether ``strict`` always refuses before ``loose``; of two equal limits the earlier one does."""
     if strict == loose:
         return earlier
     if loose.unit not in _PARTS.get(strict.unit, (strict.unit,)) or strict.per not in (None, loose.per):
@@ -171,7 +171,7 @@ def is_stricter(strict: Limit, loose: Limit, *, earlier: bool) -> bool:
 
 
 def _spends_less(strict: Limit, loose: Limit) -> bool:
-    """What ``strict`` lets through at most is never more than ``loose`` has to give."""
+    """Return whether ``strict`` never admits more than ``loose``."""
     if strict.window is None or loose.window is None:  # concurrency
         return True
     if strict.strategy == loose.strategy and strict.window == loose.window:
@@ -183,7 +183,7 @@ def _spends_less(strict: Limit, loose: Limit) -> bool:
 
 
 def _most_within(limit: Limit, span: float) -> float:
-    """Most that passes a quota in any ``span`` seconds."""
+    """Return the largest amount that a quota admits in any ``span`` seconds."""
     windows = span / (limit.window or 1.0)
     if limit.strategy == "bucket":
         return limit.amount * (1 + windows)

@@ -1,4 +1,4 @@
-"""Scenario files as JSON values, with the file, line and column of every value and key."""
+"""Read and join scenario files as JSON values with source positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulator.scenario.locations import KeyPath, Location, Locations
 
 @dataclass(slots=True)
 class Document:
-    """One file: its value, where each part of it stands, and what is wrong with it; ``text``: as it was written."""
+    """Parsed file: its value, source positions and diagnostics; ``text``: the source."""
 
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
@@ -23,7 +23,7 @@ class Document:
 
 
 def join_documents(documents: Sequence[Document]) -> Document:
-    """Several files as one: lists join in order; a single value that two files set must be the same."""
+    """Join files: lists in order; a single value that two files set must be equal."""
     data: Object = {}
     joined = Document(data)
     for document in documents:
@@ -58,13 +58,13 @@ def _merge(joined: Document, target: Object, document: Document, source: Object,
 def _add_locations(
     joined: dict[KeyPath, Location], added: Mapping[KeyPath, Location], lengths: Mapping[str, int]
 ) -> None:
-    """Add a file's locations; ``lengths``: of the lists that its own are joined to."""
+    """Add the positions of a file; ``lengths``: of the lists to which its own are appended."""
     for path, location in added.items():
         joined.setdefault(_shift(path, lengths), location)
 
 
 def _shift(path: KeyPath, lengths: Mapping[str, int]) -> KeyPath:
-    """The path of a list's item behind the items of the files before."""
+    """Shift the index of a list item by the items of earlier files."""
     match path:
         case (str(key), int(index), *rest) if key in lengths:
             return (key, index + lengths[key], *rest)
@@ -75,12 +75,12 @@ LARGEST = 16 * 1024**2  # bytes
 
 
 def read_file(path: Path) -> bytes:
-    """All of a file.
+    """Return the content of a file.
 
     Raises:
-        OSError: it cannot be read; :func:`explain` says why.
+        OSError: it cannot be read, is no regular file, or has more than 16 MiB; see :func:`explain`.
     """
-    if path.exists() and not path.is_file():  # a pipe would be waited for, and a device never ends
+    if path.exists() and not path.is_file():  # reading a pipe blocks, and a device may never end
         raise OSError(errno.EINVAL, "not a file", str(path))
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
@@ -90,6 +90,6 @@ def read_file(path: Path) -> bytes:
 
 
 def explain(error: OSError) -> str:
-    """Why a file cannot be read, as the end of a sentence."""
+    """Format the reason of an error as the end of a sentence."""
     reason = error.strerror or "cannot be read"
     return reason[:1].lower() + reason[1:]

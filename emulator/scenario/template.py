@@ -1,4 +1,4 @@
-"""Texts that say something of the request: ``{prompt}``, ``{model}`` and the like. Nothing is evaluated."""
+"""Fill placeholders such as ``{prompt}`` and ``{model}`` in reply texts; no expression is evaluated."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from emulator.scenario.redaction import redact_found
 
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
 _PLAIN: Mapping[str, Callable[[RequestAttributes], JSON | Absent]] = {
-    "prompt": lambda facts: ABSENT if facts.ask is None or facts.ask.prompt is None else facts.ask.prompt,
+    "prompt": lambda attributes: (
+        ABSENT if attributes.ask is None or attributes.ask.prompt is None else attributes.ask.prompt
+    ),
     "model": MATCH_FIELDS["deployment"],
     "session": MATCH_FIELDS["session"],
-    "attempt": lambda facts: facts.attempt + 1,
+    "attempt": lambda attributes: attributes.attempt + 1,
 }
 _DRAWN = ("uuid", "now")
 PLACEHOLDERS = (*_PLAIN, *_DRAWN, *(f"{name}.{of}" for name, of in (("header", "x"), ("query", "x"), ("body", "path"))))
 
 
 def explain_template(text: str) -> str | None:
-    """What is wrong with a text with placeholders, if anything is."""
+    """Return what is wrong with the placeholders of a text, or ``None``."""
     for found in _PART.finditer(text):
         name = found[1]
         if found[0] == "{{" or (name is not None and _is_known(name)):
@@ -51,48 +53,48 @@ def _is_known(name: str) -> bool:
 
 @lru(256)
 def _compile(text: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of a text and the name of what follows it; the last name is empty."""
+    """Split a template into pairs of text and following placeholder; the last name is empty."""
     parts: list[tuple[str, str]] = []
-    said, at = "", 0
+    literal, at = "", 0
     for found in _PART.finditer(text):
-        said += text[at : found.start()]
+        literal += text[at : found.start()]
         at = found.end()
         if found[0] == "{{":
-            said += "{"
+            literal += "{"
         else:
-            parts.append((said, found[1]))
-            said = ""
-    return (*parts, (said + text[at:], ""))
+            parts.append((literal, found[1]))
+            literal = ""
+    return (*parts, (literal + text[at:], ""))
 
 
 def asks_for(text: str, name: str) -> bool:
-    """Whether a placeholder of that name is in a text."""
+    """Return whether a text has a placeholder of that name."""
     return any(asked == name for _, asked in _compile(text))
 
 
 class TooMuchTextError(ValueError):
-    """A text that is larger than may be, once its placeholders are filled in."""
+    """Filled text exceeds the size limit."""
 
 
-def is_heavy(text: str, facts: RequestAttributes) -> bool:
-    """Return whether to fill a text takes so long that the event loop must not wait for it."""
-    return len(text) > INLINE_BYTES or text.count("{") * max(facts.body_bytes, 1) > INLINE_BYTES * 16
+def is_heavy(text: str, attributes: RequestAttributes) -> bool:
+    """Return whether filling a text would block the event loop for too long."""
+    return len(text) > INLINE_BYTES or text.count("{") * max(attributes.body_bytes, 1) > INLINE_BYTES * 16
 
 
-def fill(text: str, facts: RequestAttributes, key: bytes, now: float, most: int = DEFAULT.text) -> str:
-    """The text with each placeholder's value in its place; what the call does not have says nothing.
+def fill(text: str, attributes: RequestAttributes, key: bytes, now: float, most: int = DEFAULT.text) -> str:
+    """Return the text with placeholders replaced; an attribute that the request does not have is empty.
 
     Args:
-        key: names the answer; every ``{uuid}`` is drawn from it.
+        key: of the response; every ``{uuid}`` is derived from it.
         now: Unix seconds.
-        most: bytes that the text may take in memory.
+        most: limit of the result in bytes of memory.
 
     Raises:
-        TooMuchTextError: it takes more; it is not made.
+        TooMuchTextError: the result would exceed the limit.
     """
     parts: list[str] = []
     letters, width = 0, 1
-    for part in _fill(text, facts, key, now):
+    for part in _fill(text, attributes, key, now):
         parts.append(part)
         letters += len(part)
         width = max(width, _measure_width(part))
@@ -101,31 +103,31 @@ def fill(text: str, facts: RequestAttributes, key: bytes, now: float, most: int 
     return "".join(parts)
 
 
-def _fill(text: str, facts: RequestAttributes, key: bytes, now: float) -> Iterator[str]:
-    for number, (said, name) in enumerate(_compile(text)):
-        yield said
+def _fill(text: str, attributes: RequestAttributes, key: bytes, now: float) -> Iterator[str]:
+    for number, (literal, name) in enumerate(_compile(text)):
+        yield literal
         if name == "uuid":
             yield draw_uuid(key, "template", number)
         elif name == "now":
             yield write_date(now)
         elif name:
-            yield _show(_extract(name, facts), name, facts)
+            yield _show(_extract(name, attributes), name, attributes)
 
 
 def _measure_width(text: str) -> int:
-    """Return the bytes of each character of a text, as the widest of them needs."""
+    """Return the bytes that CPython takes for each character of a text."""
     if text.isascii():
         return 1
     return 2 if max(text) <= "\uffff" else 4
 
 
-def _extract(name: str, facts: RequestAttributes) -> JSON | Absent:
+def _extract(name: str, attributes: RequestAttributes) -> JSON | Absent:
     kind, _, rest = name.partition(".")
-    return (NAMED[kind](rest) if kind in NAMED else _PLAIN[name])(facts)
+    return (NAMED[kind](rest) if kind in NAMED else _PLAIN[name])(attributes)
 
 
-def _show(value: JSON | Absent, name: str, facts: RequestAttributes) -> str:
-    shown = redact_found(name, value, facts) if name.partition(".")[0] in NAMED else value
+def _show(value: JSON | Absent, name: str, attributes: RequestAttributes) -> str:
+    shown = redact_found(name, value, attributes) if name.partition(".")[0] in NAMED else value
     if shown is ABSENT:
         return ""
     return shown if isinstance(shown, str) else dump_text(shown)

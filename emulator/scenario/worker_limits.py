@@ -1,4 +1,4 @@
-"""What of a scenario takes a count of all calls, so that several processes can only do it with a store they share."""
+"""Reject scenarios with shared counters for several workers without a shared store."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ Found = tuple[KeyPath, str]
 
 
 def validate_for_workers(loaded: ParsedScenario, scenario: Scenario) -> None:
-    """Take a scenario, as flags have it, whose outcome no call depends on that another process answers.
+    """Raise if an outcome depends on requests that another process serves.
+
+    Args:
+        scenario: that of ``loaded`` with command-line overrides applied.
 
     Raises:
-        ScenarioError: there is more to it; a row for each reason.
+        ScenarioError: with a row for each part that needs a shared store.
     """
-    rows = [loaded.row(path, f"{what}: workers need a store for it, --state-url") for path, what in _find(scenario)]
+    rows = [loaded.row(path, f"{what}; for several workers pass --state-url") for path, what in _find(scenario)]
     if rows:
         raise ScenarioError(sort_diagnostics(rows))
 
 
 def _find(scenario: Scenario) -> Iterator[Found]:
     for position in range(len(scenario.limits)):
-        yield ("limits", position), "a limit is one for all calls"
+        yield ("limits", position), "a limit counts the requests of all processes"
     yield from _find_load(scenario.latency, ("latency",))
     for position, rule in enumerate(scenario.rules):
         yield from _find_in_rule(rule, ("rules", position))
@@ -37,12 +40,12 @@ def _find(scenario: Scenario) -> Iterator[Found]:
 def _find_in_rule(rule: Rule, path: KeyPath) -> Iterator[Found]:
     times = rule.times
     if times is not None and times.counts:
-        yield (*path, "times"), "which call it is takes a count of all"
+        yield (*path, "times"), "the ordinal of a request counts those of all processes"
     if times is not None and times.probability is not None:
-        yield (*path, "times", "probability"), "chance has regard to how often a request came"
+        yield (*path, "times", "probability"), "a draw depends on the attempt number, which all processes count"
     yield from _find_in_outcome(rule, path)
     if rule.sequence is not None:
-        yield (*path, "sequence"), "which step comes takes a count of all calls"
+        yield (*path, "sequence"), "the step of a sequence depends on the requests of all processes"
         for position, step in enumerate(rule.sequence):
             yield from _find_in_outcome(step, (*path, "sequence", position))
 
@@ -52,9 +55,9 @@ def _find_in_outcome(outcome: Outcome, path: KeyPath) -> Iterator[Found]:
         yield from _find_load(outcome.latency, (*path, "latency"))
     reply = outcome.reply
     if reply is not None and reply.template and asks_for(reply.text or "", "attempt"):
-        yield (*path, "reply"), "{attempt} takes a count of equal requests"
+        yield (*path, "reply"), "{attempt} counts the equal requests of all processes"
 
 
 def _find_load(latency: Latency, path: KeyPath) -> Iterator[Found]:
     if latency.load:
-        yield (*path, "load"), "load is that of all calls"
+        yield (*path, "load"), "load depends on the requests of all processes"

@@ -19,11 +19,11 @@ from emulator.scenario.source import Document
 _LOW = r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ODD = re.compile(rf"\\u[dD][89abAB][0-9a-fA-F]{{2}}(?:{_LOW})?|{_LOW}|\\.|[\x7f-\x9f\ufffe\uffff]", re.DOTALL)
 _ANY = re.compile(r"\\u[dD][89a-fA-F]|[\x7f-\x9f\ufffe\uffff]")
-_PAIR = 12  # characters of two escapes
+_PAIR = 12  # characters of an escaped surrogate pair
 
 
 class LoneSurrogateError(ValueError):
-    """Half of a pair; ``line`` and ``column`` begin with 1."""
+    """String with half of a surrogate pair; ``line`` and ``column`` count from 1."""
 
     def __init__(self, found: re.Match[str]) -> None:
         super().__init__(f"{found[0]} is half of a surrogate pair, and no character by itself")
@@ -33,11 +33,11 @@ class LoneSurrogateError(ValueError):
 
 @dataclass(slots=True)
 class Source:
-    """A text that YAML can read; columns in it differ from those of the text that was written.
+    """Source text with JSON escapes rewritten for YAML, and the shifts of its columns.
 
     Fields:
-        places: in ``text``, behind each part that was written otherwise.
-        shifts: by how many characters the text up to each place has become shorter.
+        places: indexes in ``text`` after each rewritten part.
+        shifts: number of characters by which the text before each place became shorter.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Source:
     shifts: list[int] = field(default_factory=list)
 
     def find_column(self, index: int, column: int) -> int:
-        """The column that was written, of a place in the text; both begin with 0."""
+        """Return the original column of a position; both count from 0."""
         return column + self._shift(index) - self._shift(index - column) if self.places else column
 
     def _shift(self, index: int) -> int:
@@ -54,11 +54,11 @@ class Source:
 
 
 def make_readable(text: str) -> Source:
-    """The same JSON as YAML can read it; what is no JSON stays as it is.
+    """Rewrite JSON escapes that YAML does not accept; a text that is no JSON is unchanged.
 
     Raises:
-        LoneSurrogateError: a string has half of a pair.
-        RecursionError: it is nested too deeply.
+        LoneSurrogateError: a string has half of a surrogate pair.
+        RecursionError: the document is nested too deeply.
     """
     if not _ANY.search(text) or not _is_json(text):
         return Source(text)
@@ -66,7 +66,7 @@ def make_readable(text: str) -> Source:
     source = Source("")
     start = length = 0
     for found in _ODD.finditer(text):
-        escape = _write(found)
+        escape = _format_escape(found)
         if escape != found[0]:
             parts += text[start : found.start()], escape
             length += len(parts[-2]) + len(escape)
@@ -85,8 +85,8 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _write(found: re.Match[str]) -> str:
-    """An escape or a character as YAML takes it."""
+def _format_escape(found: re.Match[str]) -> str:
+    """Format an escape or a character for YAML."""
     odd = found[0]
     if len(odd) == _PAIR:
         high, low = int(odd[2:6], 16), int(odd[8:], 16)
@@ -99,11 +99,11 @@ def _write(found: re.Match[str]) -> str:
 
 
 _TAG = "tag:yaml.org,2002:"
-_MOST_NODES = 50_000  # of a document once its aliases are expanded
-_LONGEST = 8 * 1024**2  # characters of all strings, likewise
-_MOST_DIGITS = 4300  # of a number; Python reads and writes no more
-_DEEPEST = 200  # mappings and lists inside one another; to show more takes another encoder
-_TOO_LARGE = f"more than {_MOST_NODES:,} values or {_LONGEST // 1024**2} MiB of text once aliases are written out"
+_MAX_NODES = 50_000  # of a document, aliases expanded
+_MAX_TEXT = 8 * 1024**2  # characters of all strings, aliases expanded
+_MAX_DIGITS = 4300  # of a number; the limit of Python's int()
+_MAX_DEPTH = 200  # nested mappings and lists; the JSON encoder takes no more
+_TOO_LARGE = f"more than {_MAX_NODES:,} values or {_MAX_TEXT // 1024**2} MiB of text once aliases are written out"
 _NO_CHARACTER = "found invalid Unicode character escape code"
 
 # The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
@@ -120,7 +120,7 @@ _SCALARS = (
 
 
 def parse_document(text: str | bytes, file: str) -> Document:
-    """Parse one YAML document; one that is not YAML has one row and neither data nor locations."""
+    """Parse one YAML document; invalid YAML gives one diagnostic and neither data nor positions."""
     document = Document()
     try:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
@@ -131,7 +131,7 @@ def parse_document(text: str | bytes, file: str) -> Document:
         root = yaml.compose(source.text, Loader=_loader())
         document.locations.values[()] = Location(file, 1, 1, ())
         if root is not None:
-            document.data = _Reader(file, document, source).read(root, ())
+            document.data = _NodeReader(file, document, source).read(root, ())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         document.rows.append(Diagnostic(file, line, 1, "", "not UTF-8"))
@@ -152,22 +152,25 @@ def parse_document(text: str | bytes, file: str) -> Document:
 
 
 def _check_length(text: str, file: str) -> None:
-    """Refuse what it would take long even to look through."""
-    if len(text) > _LONGEST:
+    """Raise if the text is too long to scan."""
+    if len(text) > _MAX_TEXT:
         raise _TooLargeError(Location(file, 1, 1, ()))
 
 
 def _check_size(text: str, file: str) -> None:
-    """Refuse what would overflow the stack of the parser in C, or keep it busy for long; short texts cannot."""
-    if sum(map(text.count, "[{-:?")) < _DEEPEST:
+    """Raise if the text would overflow the stack of the C parser, or take it long.
+
+    Texts with few structural characters cannot, and are not checked.
+    """
+    if sum(map(text.count, "[{-:?")) < _MAX_DEPTH:
         return
     depth = 0
     for number, event in enumerate(yaml.parse(text, Loader=_loader())):
-        if number > 2 * _MOST_NODES:  # a list begins and ends
+        if number > 2 * _MAX_NODES:  # a list has two events
             mark = event.start_mark
             raise _TooLargeError(Location(file, *((mark.line + 1, mark.column + 1) if mark else (1, 1)), ()))
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise RecursionError
 
 
@@ -182,11 +185,11 @@ def _syntax_row(file: str, error: MarkedYAMLError) -> Diagnostic:
 
 @cache
 def _loader() -> type[SafeLoader]:
-    """PyYAML's loader, in C where it is built, with the scalars of YAML 1.2."""
+    """Return PyYAML's loader, the C one if available, with the scalars of YAML 1.2."""
     base: type[SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = type("Loader", (base,), {"yaml_implicit_resolvers": {}})
     for name, pattern, first in _SCALARS:
-        loader.add_implicit_resolver(_TAG + name, pattern, first)  # type: ignore[attr-defined]  # made just above
+        loader.add_implicit_resolver(_TAG + name, pattern, first)  # type: ignore[attr-defined]  # of the class created above
     return loader
 
 
@@ -195,8 +198,8 @@ class _TooLargeError(Exception):
         self.location = location
 
 
-class _Reader:
-    """Turns nodes into values, remembering locations and mistakes."""
+class _NodeReader:
+    """Converter of YAML nodes to JSON values, which records positions and diagnostics."""
 
     def __init__(self, file: str, document: Document, source: Source) -> None:
         self._file = file
@@ -211,7 +214,7 @@ class _Reader:
         self._nodes += 1
         if isinstance(node, ScalarNode):
             self._length += len(node.value)
-        if self._nodes > _MOST_NODES or self._length > _LONGEST:
+        if self._nodes > _MAX_NODES or self._length > _MAX_TEXT:
             raise _TooLargeError(self._locate(node, path))
         if isinstance(node, ScalarNode):
             return self._read_scalar(node, path)
@@ -253,8 +256,8 @@ class _Reader:
                 return None
             if kind == "bool":
                 return {"true": True, "false": False}[text.lower()]
-            if kind in ("int", "float") and len(text) > _MOST_DIGITS:
-                return self._refuse(node, path, f"a number of more than {_MOST_DIGITS} digits")
+            if kind in ("int", "float") and len(text) > _MAX_DIGITS:
+                return self._refuse(node, path, f"a number of more than {_MAX_DIGITS} digits")
             if kind == "int":
                 return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
             if kind == "float":
@@ -276,6 +279,6 @@ class _Reader:
         return Location(self._file, mark.line + 1, self._source.find_column(mark.index, mark.column) + 1, path)
 
     def _refuse(self, node: Node, path: KeyPath, message: str) -> JSON:
-        """Note a mistake; null stands in for the value."""
+        """Record a diagnostic and return null in place of the value."""
         self._rows.append(Diagnostic.at(self._locate(node, path), message))
         return None

@@ -106,7 +106,7 @@ def test_the_digest_changes_with_the_answer(tmp_path: Path) -> None:
 
 def test_a_scenario_that_is_sent_has_no_files() -> None:
     assert rows_of("version: 1\nrules: [{name: r, reply: {file: a.md}}]") == [
-        "a.yaml:2:33: rules[0].reply.file: a scenario that is sent has no files beside it; write the text itself"
+        "a.yaml:2:33: rules[0].reply.file: a scenario sent over HTTP has no folder of files; write the text itself"
     ]
     assert load_text("version: 1\nrules: [{name: r, reply: {text: a}}]").answers.texts == {}
 

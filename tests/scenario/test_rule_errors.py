@@ -168,7 +168,7 @@ from tests.scenario.texts import rows_of
         ),
         pytest.param("pass: false", "a.yaml:3:5: rules[0]: expected pass to be true", id="pass that does not"),
         pytest.param(
-            "pass: true\n    then: last", "a.yaml:3:5: rules[0]: then and per stand beside a sequence", id="then alone"
+            "pass: true\n    then: last", "a.yaml:3:5: rules[0]: then and per need a sequence", id="then alone"
         ),
         pytest.param(
             "pass: true\n    sequence: [{pass: true}]",

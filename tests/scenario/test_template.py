@@ -103,7 +103,7 @@ def test_a_uuid_follows_from_the_answers_key_and_its_place() -> None:
         ),
         pytest.param(
             "{refusal: No., template: true}",
-            "2:26: rules[0].reply: expected a text or a file beside template",
+            "2:26: rules[0].reply: expected a text or a file with template",
             id="another kind of answer",
         ),
     ],

@@ -179,7 +179,8 @@ def test_a_scenario_that_takes_a_count_of_all_is_refused_with_the_reason(
         assert group.process.wait(_PATIENCE) == 2
         assert group.process.stderr is not None
         told = group.process.stderr.read()
-        assert f"{file}:2:10: limits[0]: a limit is one for all calls: workers need a store for it" in told
+        reason = "a limit counts the requests of all processes; for several workers pass --state-url"
+        assert f"{file}:2:10: limits[0]: {reason}" in told
 
 
 @pytest.mark.parametrize("kind", KINDS)

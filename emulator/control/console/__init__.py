@@ -1,4 +1,4 @@
-"""The console: one page that loads nothing but what the control plane says."""
+"""Console page of the control API, with its Content-Security-Policy."""
 
 import re
 from base64 import b64encode
@@ -12,14 +12,13 @@ _META = '<meta charset="utf-8">\n'
 
 @cache
 def read_page() -> bytes:
-    """The page as it is served."""
+    """Return the page as it is served."""
     folder = files(__name__)
     return folder.joinpath("console.html").read_bytes().replace(b"/*curl.js*/", folder.joinpath("curl.js").read_bytes())
 
 
 @cache
 def page_headers() -> dict[str, str]:
-    """The headers of the page."""
     return {
         "Content-Type": "text/html; charset=utf-8",
         "Cache-Control": "no-store",
@@ -31,13 +30,16 @@ def page_headers() -> dict[str, str]:
 
 @cache
 def read_alone() -> str:
-    """The page for a file, which has no headers: it says itself what it may do, and asks nobody."""
+    """Return the page for use as a file, with its policy in a ``<meta>`` element and no connections allowed."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_word_policy("none")}">\n'
     return read_page().decode().replace(_META, _META + policy, 1)
 
 
 def _word_policy(asked: str) -> str:
-    """Whatever the page were made to say, the browser runs the page's own script alone, and asks nobody else."""
+    """Format a policy that allows only the page's own script, and connections only to ``asked``.
+
+    Data of clients on the page cannot run scripts or load resources.
+    """
     (script,) = _SCRIPT.findall(read_page())
     digest = b64encode(sha256(script).digest()).decode()
     return (

@@ -8,9 +8,9 @@ from emulator.core.cost_limits import DEFAULT, CallBounds
 from emulator.core.errors import LONGEST as ERROR_TEXT
 from emulator.encoding.lark import LONGEST_GRAMMAR
 from emulator.generation.tools import _MOST_MEMBERS, _MOST_NUMBERS, _MOST_TRIALS, _PROMPT
-from emulator.scenario.outcomes import _MOST_FAULTS
+from emulator.scenario.outcomes import _MAX_FAULTS
 from emulator.scenario.regex import LONGEST, MOST_STEPS
-from emulator.scenario.yaml_reader import _DEEPEST
+from emulator.scenario.yaml_reader import _MAX_DEPTH
 from emulator.vendors.openvino.rapidjson import DEEPEST
 
 _SIZES = frozenset({"body", "decompressed", "text", "added"})
@@ -71,7 +71,7 @@ You cannot change these. *`emulator check` and `PUT`* means that both report the
 | levels of a JSON body | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | the vendor's error for invalid or too deep JSON |
 | values of a prompt that are used as arguments of a tool | the first {_PROMPT:,} characters of the prompt, {_MOST_MEMBERS} members of an enumeration, {_MOST_NUMBERS} numbers, {_MOST_TRIALS} parameters | generated values |
 | a reply after its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and at most `text` | the vendor's internal error; the log names the rule |
-| faults of one rule | {_MOST_FAULTS} | `emulator check` and `PUT` |
+| faults of one rule | {_MAX_FAULTS} | `emulator check` and `PUT` |
 | a compressed body that cannot be decompressed | | it is parsed as it is, and the vendor refuses it |
 | a value or a name of the request that an error message repeats | {ERROR_TEXT:,} characters | the message has its beginning |
 | a prompt | 1 MiB of text; the token count of a longer one is extrapolated from its beginning | |
@@ -81,7 +81,7 @@ You cannot change these. *`emulator check` and `PUT`* means that both report the
 | a clock's scale | 0.000001 to 1,000,000 | the same |
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
-| the content of a scenario file | 50,000 values and 8 MiB of text after aliases are expanded, {_DEEPEST} levels | the same |
+| the content of a scenario file | 50,000 values and 8 MiB of text after aliases are expanded, {_MAX_DEPTH} levels | the same |
 | the size of a scenario file, or of a reply file next to it | 16 MiB; all reply files together 64 Mi characters | the same |
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are listed | a count of the others |
