@@ -1,4 +1,4 @@
-"""An offline stand-in for LLM-serving vendors: their wire, deterministic answers, faults on demand."""
+"""Offline stand-in for LLM-serving vendors: their wire formats, deterministic responses, and faults on demand."""
 
 from __future__ import annotations
 
@@ -23,21 +23,19 @@ def start(
     log: str | Path | None = None,
     **keys: Value,
 ) -> EmulatorClient:
-    """An emulator in this process, on a thread and on free ports, until it is closed.
+    """Start an emulator in this process, on a thread and on free ports; it runs until it is closed.
 
     Args:
-        scenario: files, YAML or mappings, joined; none: everything simply answers.
-        seed, clock, strict, keys: of the scenario; they win over what it says.
-        log: a file that gets a line for each call.
+        scenario: files, YAML or mappings, joined; none: every request gets a plain response.
+        seed, clock, strict, keys: scenario keys, which override the files.
+        log: file for the access log.
 
     Raises:
         ScenarioError: the scenario has mistakes.
     """
     from pathlib import Path
 
-    from emulator.serve.in_process import (
-        start_here,  # slow to import; whoever imports the package may only want its version
-    )
+    from emulator.serve.in_process import start_here  # slow to import; the version alone must stay cheap
 
     return start_here(
         scenario, {"seed": seed, "clock": clock, "strict": strict, **keys}, None if log is None else Path(log)

@@ -1,4 +1,7 @@
-"""An emulator for each test: a session, ports and a journal of its own. Nothing heavy is imported before it is used."""
+"""pytest plugin: an emulator with a session, ports and journal per test.
+
+Slow imports are deferred until they are needed.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,26 @@ if TYPE_CHECKING:
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
-_LONGEST = 48  # letters of a test's name in that of its session
+_MAX_NAME = 48  # characters of the test's name in its session's name
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, **keys): the scenario of this test: files, joined, and keys of
 the scenario language, which win over the files"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("emulator", "LLM vendors, emulated")
-    group.addoption("--emulator-url", metavar="URL", help="the front of an emulator that runs; default: one is started")
-    group.addoption("--emulator-command", metavar="COMMAND", help='starts the emulator, such as "uvx llm-emulator"')
-    group.addoption("--emulator-token", metavar="TOKEN", help="what it takes to steer it [EMULATOR_CONTROL_TOKEN]")
-    group.addoption("--emulator-log", metavar="FILE", help="a line for each call, of an emulator that is started")
-    group.addoption("--emulator-artifacts", metavar="DIR", help="a page of HTML for each test that fails")
-    group.addoption("--emulator-report", metavar="FILE", help="one page of HTML with the calls of all tests")
-    parser.addini("emulator_command", "starts the emulator, in an environment of its own", default="")
-    parser.addini("emulator_scenario", "files of the scenario that tests begin with", type="paths", default=[])
-    parser.addini("emulator_strict", "fail tests that make calls which no rule takes", type="bool", default=False)
+    group.addoption("--emulator-url", metavar="URL", help="front URL of a running emulator; default: start one")
+    group.addoption(
+        "--emulator-command", metavar="COMMAND", help='command that starts the emulator, such as "uvx llm-emulator"'
+    )
+    group.addoption("--emulator-token", metavar="TOKEN", help="control token [EMULATOR_CONTROL_TOKEN]")
+    group.addoption("--emulator-log", metavar="FILE", help="access log of the emulator that is started")
+    group.addoption("--emulator-artifacts", metavar="DIR", help="folder for an HTML page per failed test")
+    group.addoption("--emulator-report", metavar="FILE", help="HTML page with the calls of all tests")
+    parser.addini(
+        "emulator_command", "command that starts the emulator, such as one in its own environment", default=""
+    )
+    parser.addini("emulator_scenario", "scenario files that tests begin with", type="paths", default=[])
+    parser.addini("emulator_strict", "fail tests that make calls which no rule matches", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The run is over; each process of a distributed run writes a page of its own, if it made calls."""
+    """Write the report at the end of the run; with pytest-xdist each worker process that made calls writes its own."""
     report = config.stash.get(_REPORT, None)
     if report is None or not report.calls:
         return
@@ -59,7 +66,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
-    """The emulator that all tests of this process share, started by the first that asks; no session."""
+    """Emulator shared by all tests of this process, started on first use; not bound to a session."""
     url, token = pytestconfig.getoption("--emulator-url"), pytestconfig.getoption("--emulator-token")
     command = pytestconfig.getoption("--emulator-command") or pytestconfig.getini("emulator_command")
     paths, strict = _read_ini(pytestconfig)
@@ -89,7 +96,7 @@ def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
 
 @pytest.fixture
 def emulator(request: pytest.FixtureRequest, emulator_server: EmulatorClient) -> Iterator[EmulatorClient]:
-    """An emulator with a session of this test's own: what it loads, counts and records no other test sees."""
+    """Emulator bound to a session of this test: its scenario, counters and journal are isolated from other tests."""
     node: pytest.Item = request.node
     with emulator_server.session(_name_session(node)) as client:
         _load_scenario(client, node)
@@ -104,7 +111,7 @@ def emulator(request: pytest.FixtureRequest, emulator_server: EmulatorClient) ->
 
 @pytest.fixture
 def emulator_env(emulator: EmulatorClient, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, str]]:
-    """``emulator_env("azure")`` sets the variables that a vendor's clients read, until the test ends."""
+    """Function that sets the environment variables of a vendor's clients for the test: ``emulator_env("azure")``."""
 
     def set_variables(vendor: str) -> dict[str, str]:
         variables = emulator.env(vendor)
@@ -116,9 +123,9 @@ def emulator_env(emulator: EmulatorClient, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 def _name_session(item: pytest.Item) -> str:
-    """A name that no other test has, of this run or another on the same server."""
+    """Return a session name that is unique among test runs on the same server."""
     words = re.sub(r"[^a-z0-9_]+", "-", item.name.lower()).strip("-")
-    return f"{words[:_LONGEST]}.{os.urandom(6).hex()}"
+    return f"{words[:_MAX_NAME]}.{os.urandom(6).hex()}"
 
 
 def _read_ini(config: pytest.Config) -> tuple[list[Path], bool]:
@@ -126,7 +133,7 @@ def _read_ini(config: pytest.Config) -> tuple[list[Path], bool]:
 
 
 def _load_scenario(client: EmulatorClient, item: pytest.Item) -> None:
-    """Put the scenario to work that the test is marked with; the nearest marker has the last word."""
+    """Activate the scenario of the test's markers; the nearest marker wins."""
     markers = [*item.iter_markers("emulator")]
     given = next((marker.args for marker in markers if marker.args), ())
     keys: dict[str, Value] = {name: value for marker in reversed(markers) for name, value in marker.kwargs.items()}
@@ -143,16 +150,16 @@ def _load_scenario(client: EmulatorClient, item: pytest.Item) -> None:
 
 
 def _find(item: pytest.Item, source: Source) -> Source:
-    """A scenario; of a file, where it lies: from the root of the suite on, or beside the test."""
+    """Resolve a scenario file: relative to the root folder, else to the folder of the test."""
     if not isinstance(source, str | Path) or "\n" in str(source):
         return source
-    rooted, beside = item.config.rootpath / source, item.path.parent / source
-    return beside if beside.exists() and not rooted.exists() else rooted
+    in_root, near_test = item.config.rootpath / source, item.path.parent / source
+    return near_test if near_test.exists() and not in_root.exists() else in_root
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """A test that made calls which no rule takes fails, where the scenario is strict."""
+    """Fail a test that made unmatched calls under a strict scenario."""
     yield
     client = item.stash.get(_CLIENT, None)
     if client is None:
@@ -168,7 +175,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that fails says what calls were made."""
+    """Add the recorded calls to the report of a failed test."""
     report = yield
     client = item.stash.get(_CLIENT, None)
     if client is not None and report.failed:

@@ -1,4 +1,4 @@
-"""How the process listens: flags, then environment, then defaults. What it answers is the scenario's."""
+"""Settings of the server process from flags, environment and defaults; its responses depend on the scenario."""
 
 import difflib
 import os
@@ -15,28 +15,28 @@ from emulator.core.units import parse_duration
 PREFIX = "EMULATOR_"
 FRONT_PORT = 4010
 LAST_PORT = 65535
-MOST_WORKERS = 64
+MAX_WORKERS = 64
 
 
 class SettingsError(Exception):
-    """A flag or variable that cannot be used; one line for a person."""
+    """A flag or variable cannot be used; the message is one line for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Listeners, seed and logs; every field is a flag and, upper-cased behind ``EMULATOR_``, a variable.
+    """Settings of the server process; each is a flag and a variable in upper case with the prefix ``EMULATOR_``.
 
     Fields:
         watch: absent: on a terminal only.
         header_faults: requests may ask for faults in their own headers.
-        tls_dir: where the local authority is kept; absent: in the user's data folder.
-        tls_name: more names for a certificate of our own.
-        allow_host: names under which the control plane may be asked for, and pages that may ask it.
-        control_token: what it takes to steer; absent: nothing, from private addresses.
+        tls_dir: folder of the local authority; absent: in the user's data folder.
+        tls_name: additional names for a locally signed certificate.
+        allow_host: host names under which the control plane may be used, and origins of pages that may use it.
+        control_token: token of the control plane; absent: private addresses need none.
         workers: processes that share the ports.
-        drain: seconds that open answers get after SIGTERM.
-        state_wait: seconds that a start waits for the store.
-        head_timeout, body_timeout, idle_timeout: seconds that clients get; infinite: no limit.
+        drain: seconds that open responses get after SIGTERM.
+        state_wait: maximum seconds that a start waits for the store.
+        head_timeout, body_timeout, idle_timeout: client timeouts, seconds; infinite: none.
     """
 
     paths: tuple[Path, ...] = ()
@@ -79,10 +79,10 @@ _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "strict", "tls", "watch"}
 _LISTS = {"allow_host", "tls_name"}
 _DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout", "state_wait"}
-_LIMITS = {"body_timeout", "head_timeout", "idle_timeout"}  # of which 0s is none
+_LIMITS = {"body_timeout", "head_timeout", "idle_timeout"}  # 0s disables them
 _PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
-_NEVER_EMPTY = {*_PATHS, "host"}  # no host would be every address of the machine
-_NUMBERS = {"port": (0, LAST_PORT), "seed": (0, 2**63 - 1), "workers": (1, MOST_WORKERS)}
+_NEVER_EMPTY = {*_PATHS, "host"}  # an empty host would bind every address of the machine
+_NUMBERS = {"port": (0, LAST_PORT), "seed": (0, 2**63 - 1), "workers": (1, MAX_WORKERS)}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -91,15 +91,15 @@ STATE_LOSSES = ("refuse", "local")
 
 
 def variable(name: str) -> str:
-    """``log_level`` → ``EMULATOR_LOG_LEVEL``."""
+    """Return the environment variable of a setting: ``log_level`` → ``EMULATOR_LOG_LEVEL``."""
     return PREFIX + name.upper()
 
 
 def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> Settings:
-    """Join flags that were given with the environment.
+    """Combine the given flags with the environment.
 
     Raises:
-        SettingsError: a value that does not fit.
+        SettingsError: a value is invalid.
     """
     names = [f.name for f in fields(Settings) if f.name not in _NOT_VARIABLES]
     values: dict[str, object] = {}
@@ -109,15 +109,15 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
         elif variable(name) in environment:
             values[name] = _convert(name, environment[variable(name)], variable(name))
     values["paths"] = tuple(Path(str(p)) for p in flags.get("paths") or ())  # type: ignore[attr-defined]
-    values["unknown"] = tuple(_unknown(environment, names))
+    values["unknown"] = tuple(_find_unknown(environment, names))
     settings = Settings(**values)  # type: ignore[arg-type]
-    _check_tls(settings)
-    _check_hosts(settings.allow_host)
-    _check_workers(settings)
+    _validate_tls(settings)
+    _validate_hosts(settings.allow_host)
+    _validate_workers(settings)
     return settings
 
 
-def _check_tls(settings: Settings) -> None:
+def _validate_tls(settings: Settings) -> None:
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise SettingsError("--tls-cert and --tls-key go together")
     if settings.tls_cert is not None and not settings.tls:
@@ -125,7 +125,7 @@ def _check_tls(settings: Settings) -> None:
     if settings.tls_name and not settings.tls:
         raise SettingsError("--tls-name needs --tls")
     if settings.tls_name and settings.tls_cert is not None:
-        raise SettingsError("--tls-name is for a certificate of our own and does not go with --tls-cert")
+        raise SettingsError("--tls-name is for a locally signed certificate; leave it out with --tls-cert")
 
 
 def _convert(name: str, value: object, source: str) -> object:
@@ -133,13 +133,13 @@ def _convert(name: str, value: object, source: str) -> object:
         texts = value if isinstance(value, list) else [value]
         return tuple(each.strip() for text in texts for each in str(text).split(",") if each.strip())
     text = str(value)
-    _check_filled(name, text, source)
+    _validate_not_empty(name, text, source)
     if name == "control_token":
-        return _token(text, source)
+        return _parse_token(text, source)
     if name in _DURATIONS:
-        return _seconds(text, source, unlimited=name in _LIMITS)
+        return _parse_seconds(text, source, unlimited=name in _LIMITS)
     if name in _NUMBERS:
-        return _integer(text, source, *_NUMBERS[name])
+        return _parse_integer(text, source, *_NUMBERS[name])
     if name in _SWITCHES:
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
@@ -150,39 +150,39 @@ def _convert(name: str, value: object, source: str) -> object:
     return Path(text) if name in _PATHS else text
 
 
-def _check_filled(name: str, text: str, source: str) -> None:
-    """A flag whose variable was not set must not open what it shall close."""
+def _validate_not_empty(name: str, text: str, source: str) -> None:
+    """Validate that a value is not empty: an unset shell variable must not disable a protection."""
     if not text and (name in _NEVER_EMPTY or source == "--control-token"):
         raise SettingsError(f"{source} is empty")
 
 
-def _integer(text: str, source: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
-        hint = "; 0 takes free ports" if most == LAST_PORT else ""
-        raise SettingsError(f"{source} takes a whole number from {least} to {most}, not {text!r}{hint}")
+def _parse_integer(text: str, source: str, minimum: int, maximum: int) -> int:
+    if not (text.isascii() and text.isdigit()) or not minimum <= int(text) <= maximum:
+        hint = "; 0 takes free ports" if maximum == LAST_PORT else ""
+        raise SettingsError(f"{source} takes a whole number from {minimum} to {maximum}, not {text!r}{hint}")
     return int(text)
 
 
-def _check_workers(settings: Settings) -> None:
+def _validate_workers(settings: Settings) -> None:
     if settings.workers > 1 and not hasattr(socket, "SO_REUSEPORT"):
         raise SettingsError("--workers: processes cannot share a port on this system")
 
 
-def _token(text: str, source: str) -> str | None:
-    """What a header can carry; an empty one is none."""
+def _parse_token(text: str, source: str) -> str | None:
+    """Parse a token, which must fit into a header; an empty one is ``None``."""
     if not re.fullmatch(r"[!-~]*", text):
         raise SettingsError(f"{source} takes letters of ASCII without blanks")
     return text or None
 
 
-def _check_hosts(names: tuple[str, ...]) -> None:
+def _validate_hosts(names: tuple[str, ...]) -> None:
     for name in names:
         if not _HOST.fullmatch(name):
             raise SettingsError(f"--allow-host takes host names such as emulator.test or *.test, not {name!r}")
 
 
-def _seconds(text: str, source: str, *, unlimited: bool) -> float:
-    """``30s`` → 30.0; ``0s``, where that would make no sense, is no limit."""
+def _parse_seconds(text: str, source: str, *, unlimited: bool) -> float:
+    """Parse a duration, ``30s`` → 30.0; ``0s`` of a timeout is infinite."""
     try:
         seconds = parse_duration(text)
     except ValueError as error:
@@ -190,7 +190,7 @@ def _seconds(text: str, source: str, *, unlimited: bool) -> float:
     return inf if unlimited and not seconds else seconds
 
 
-def _unknown(environment: Mapping[str, str], names: list[str]) -> Iterator[str]:
+def _find_unknown(environment: Mapping[str, str], names: list[str]) -> Iterator[str]:
     known = [variable(name) for name in names]
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from emulator.core.vendor import AnyVendor
-from emulator.http.certificates import keep_authority, make_context
+from emulator.http.certificates import load_authority, make_context
 from emulator.http.listeners import Listeners, number_ports
 from emulator.http.tls import find_names
 from emulator.observability.spans import Spans
@@ -73,7 +73,7 @@ async def running(
     served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
     built = create_application(load_text(text), vendors=served, spans=spans)
     listeners = Listeners(built.runtime, built.control)
-    authority = keep_authority(tls) if tls is not None else None
+    authority = load_authority(tls) if tls is not None else None
     context = make_context(authority, find_names("127.0.0.1")) if authority is not None else None
     built.control.authority = authority.pem if authority is not None else None
     ports = number_ports(served, 0)

@@ -1,4 +1,4 @@
-"""The command line. What a container's engine asks every few seconds is answered before all else is imported."""
+"""Command line; a container's health probe is answered before heavy imports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
+    """Run one command; return 0 on success, 1 on a negative result, 2 on wrong usage, 130 on interrupt."""
     given = sys.argv[1:] if arguments is None else [*arguments]
     if given == ["health"]:
         code = probe(os.environ)
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> ArgumentParser:
-    """Every verb, flag and default."""
+    """Build the parser with every verb and flag."""
     from emulator.cli import commands
 
     return commands.build_parser()

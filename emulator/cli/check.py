@@ -1,4 +1,4 @@
-"""``emulator check``: mistakes and warnings as a compiler prints them."""
+"""``emulator check``: print mistakes and warnings in the format of a compiler."""
 
 import sys
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from emulator.vendors import VENDORS
 
 
 def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> int:
-    """Print every finding; 1 if one is an error, or with ``strict`` a warning. Each file is a scenario of its own.
+    """Print every mistake and warning; return 1 on a mistake, or with ``strict`` on a warning.
 
     Args:
-        join: the files make one scenario.
+        join: the files make one scenario; else each file is its own.
     """
     findings = [
         finding
@@ -48,13 +48,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def _list_scenarios(paths: Sequence[Path], *, join: bool) -> list[list[Path]]:
-    """The files of each scenario."""
+    """Return the files of each scenario."""
     if not join:
         return [[path] for path in dict.fromkeys(list_files(paths))]
     require_readable(paths)
     folder = next((path for path in paths if path.is_dir()), None)
     if folder is not None:
-        raise SettingsError(f"--join takes files; the folder {folder} is a library, in which each stands by itself")
+        raise SettingsError(f"--join takes files; in the folder {folder} each file is a scenario of its own")
     return [list(paths)]
 
 
@@ -64,17 +64,17 @@ def _as_json(finding: Finding) -> JSON:
 
 
 def _annotate(findings: Sequence[Finding], stream: TextIO) -> None:
-    """Workflow commands that show on a pull request.
+    """Print workflow commands, which GitHub shows as annotations of a pull request.
 
     Source: GitHub documentation, "Workflow commands for GitHub Actions"; the escapes are those of actions/toolkit.
     """
     for severity, row in findings:
-        message = ": ".join(filter(None, [row.path, row.message])) + _hint(row)
+        message = ": ".join(filter(None, [row.path, row.message])) + _format_hint(row)
         location = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
         print(break_commands(f"::{severity} {location}::{_escape(message)}"), file=stream)
 
 
-def _hint(row: Diagnostic) -> str:
+def _format_hint(row: Diagnostic) -> str:
     return f"; did you mean {row.suggestion}?" if row.suggestion else ""
 
 

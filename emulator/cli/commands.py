@@ -1,4 +1,4 @@
-"""Every verb and its flags. Each verb imports what it needs when it runs, so that ``--help`` is quick."""
+"""Parser and dispatch of all verbs; a verb imports its modules when it runs, so that ``--help`` is fast."""
 
 import argparse
 import gc
@@ -26,7 +26,7 @@ from emulator.settings import (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
+    """Run one command; return 0 on success, 1 on a negative result, 2 on wrong usage, 130 on interrupt."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.verb is None:
@@ -42,47 +42,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read the output has left; what Python still holds has nowhere to go
+    except BrokenPipeError:  # the reader of the output has closed it; drop what is still buffered
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Every verb, flag and default."""
+    """Build the parser with every verb and flag."""
     parser = _Parser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
     parser.add_argument("--version", action="version", version=f"emulator {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    _add_serve(verbs.add_parser("serve", help="answer as the vendors do", formatter_class=_Help))
+    _add_serve(verbs.add_parser("serve", help="serve the vendors' APIs", formatter_class=_Help))
     _add_check(verbs.add_parser("check", help="find mistakes in scenarios", formatter_class=_Help))
-    _add_explain(verbs.add_parser("explain", help="say which rule takes a request, and why", formatter_class=_Help))
+    _add_explain(verbs.add_parser("explain", help="explain which rule matches a request", formatter_class=_Help))
     schema = verbs.add_parser("schema", help="print the JSON Schema of scenario files", formatter_class=_Help)
     schema.set_defaults(run=_run_schema)
-    _add_instance(verbs.add_parser("instance", help="answer a JSON Schema with an instance", formatter_class=_Help))
-    health = verbs.add_parser("health", help="ask a running emulator whether it is ready", formatter_class=_Help)
+    _add_instance(verbs.add_parser("instance", help="print an instance of a JSON Schema", formatter_class=_Help))
+    health = verbs.add_parser("health", help="check whether a running emulator is ready", formatter_class=_Help)
     health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
     health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
     text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
     health.add_argument("--port-file", metavar="FILE", help=text)
     health.set_defaults(run=_run_health)
     env = verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help)
-    env.add_argument("vendor", choices=VENDOR_NAMES, help="whose client")
+    env.add_argument("vendor", choices=VENDOR_NAMES, help="vendor of the client")
     env.add_argument("--host", help=_text("where the emulator listens", "host", "127.0.0.1"))
     env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
     env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
     env.set_defaults(run=_run_env)
-    ca = verbs.add_parser("ca", help="print where the authority is that clients trust for --tls", formatter_class=_Help)
+    ca = verbs.add_parser(
+        "ca", help="print the path of the certificate that clients trust for --tls", formatter_class=_Help
+    )
     _add_tls_dir(ca)
     ca.set_defaults(run=_run_ca)
-    _add_report(verbs.add_parser("report", help="write what was asked as one page of HTML", formatter_class=_Help))
-    _add_models(verbs.add_parser("models", help="list what a vendor's clients can ask for", formatter_class=_Help))
-    completion = verbs.add_parser("completion", help="print what a shell needs to complete", formatter_class=_Help)
+    _add_report(verbs.add_parser("report", help="write the recorded calls as one HTML page", formatter_class=_Help))
+    _add_models(verbs.add_parser("models", help="list a vendor's deployments", formatter_class=_Help))
+    completion = verbs.add_parser("completion", help="print a shell's completion script", formatter_class=_Help)
     completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
     completion.set_defaults(run=_run_completion)
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Argument parser that prints errors as one line."""
 
     def error(self, message: str) -> NoReturn:
         line = f"{self.prog}: error: {message}; {_suggest(message) or f'{self.prog} --help says more'}"
@@ -90,7 +92,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _suggest(message: str) -> str:
-    """What was probably meant by a word that is none of those there are."""
+    """Return a suggestion for an invalid choice; empty if there is none."""
     found = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
     if found is None:
         return ""
@@ -111,32 +113,36 @@ def _text(what: str, name: str, default: object) -> str:
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag = serve.add_argument
-    flag("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: everything simply answers")
+    flag("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: every call gets a plain response")
     flag("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
     flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
     flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
-    flag("--port-file", metavar="FILE", help=_text("write base URLs as JSON when all listens", "port_file", "none"))
+    flag(
+        "--port-file",
+        metavar="FILE",
+        help=_text("write base URLs as JSON once all ports are open", "port_file", "none"),
+    )
     flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
     flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
     watch = serve.add_mutually_exclusive_group()
     text = _text("reload files that change", "watch", "on a terminal")
     watch.add_argument("--watch", action="store_const", const="true", help=text)
-    watch.add_argument("--no-watch", action="store_const", const="false", dest="watch", help="do not")
+    watch.add_argument("--no-watch", action="store_const", const="false", dest="watch", help="do not reload")
     flag("--ttft", metavar="DURATION", help=_text("time to first token, such as 100ms", "ttft", "the scenario's"))
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
     text = _text("ignore x-emulator-error, -fault and -ttft headers", "header_faults", "true: obey them")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
     flag("--report", metavar="FILE", help=_text("write the calls as one page of HTML at the end", "report", "none"))
-    text = _text("another name under which it may be steered; repeatable", "allow_host", "none")
+    text = _text("another host name for the control plane; repeatable", "allow_host", "none")
     flag("--allow-host", metavar="HOST", action="append", help=text)
-    text = _text("what it takes to steer it", "control_token", "none: a private address")
+    text = _text("token of the control plane", "control_token", "none: a private address")
     flag("--control-token", metavar="TOKEN", help=text)
     _add_times(flag)
     flag("--workers", metavar="N", help=_text("processes that share the ports", "workers", "1"))
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
-    text = _text("calls while that store is away: refused, or counted here alone", "state_loss", "refuse")
+    text = _text("while that store is unreachable, refuse calls or count them locally", "state_loss", "refuse")
     flag("--state-loss", choices=STATE_LOSSES, help=text)
-    text = _text("longest time that a start waits for it, where calls are refused", "state_wait", "30s")
+    text = _text("maximum time that a start waits for it, with refuse", "state_wait", "30s")
     flag("--state-wait", metavar="DURATION", help=text)
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
@@ -144,18 +150,18 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
     flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
     _add_tls_dir(serve)
-    text = _text("a name more for a certificate of our own; repeatable", "tls_name", "none")
+    text = _text("additional name for the locally signed certificate; repeatable", "tls_name", "none")
     flag("--tls-name", metavar="HOST", action="append", help=text)
     serve.set_defaults(run=_run_serve)
 
 
 def _add_times(flag: Callable[..., object]) -> None:
-    text = "longest time that open answers get after SIGTERM"
+    text = "maximum time for open responses after SIGTERM"
     flag("--drain", metavar="DURATION", help=_text(text, "drain", "30s"))
-    text = "longest time for the head of a request; 0s: any"
+    text = "maximum time for the head of a request; 0s: none"
     flag("--head-timeout", metavar="DURATION", help=_text(text, "head_timeout", "30s"))
     flag("--body-timeout", metavar="DURATION", help=_text("the same for its body", "body_timeout", "2m"))
-    text = "the same without a request, or without reading an answer"
+    text = "the same without a request, or without reading a response"
     flag("--idle-timeout", metavar="DURATION", help=_text(text, "idle_timeout", "10m"))
 
 
@@ -169,7 +175,7 @@ def _add_check(check: argparse.ArgumentParser) -> None:
         "paths", nargs="+", metavar="PATH", help="scenario files, or folders of them; each file by itself"
     )
     check.add_argument("--join", action="store_true", help="the files make one scenario, as they do for serve")
-    check.add_argument("--strict", dest="strict_check", action="store_true", help="a warning fails as an error does")
+    check.add_argument("--strict", dest="strict_check", action="store_true", help="fail on warnings, too")
     check.add_argument("--json", action="store_true", help="rows as a JSON array")
     check.set_defaults(run=_run_check)
 
@@ -198,10 +204,10 @@ def _add_report(report: argparse.ArgumentParser) -> None:
 
 
 def _add_models(models: argparse.ArgumentParser) -> None:
-    models.add_argument("vendor", choices=VENDOR_NAMES, help="whose")
+    models.add_argument("vendor", choices=VENDOR_NAMES, help="vendor")
     models.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder, which add their own")
     models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
-    models.add_argument("--json", action="store_true", help="all that is known of them as a JSON array")
+    models.add_argument("--json", action="store_true", help="all their attributes as a JSON array")
     models.set_defaults(run=_run_models)
 
 
@@ -231,7 +237,7 @@ def _run_instance(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
-    gc.disable()  # what is made before it listens stays; then the server looks for garbage again
+    gc.disable()  # objects of the start are permanent; the server enables collection once it listens
     try:
         from emulator.serve.main import run
 

@@ -1,4 +1,4 @@
-"""``emulator completion``: what a shell needs to complete verbs, flags, their values, and files."""
+"""``emulator completion``: print a shell's completion script for verbs, flags, values and files."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from emulator.cli.quoting import quote
 
 _COMMANDS = ("emulator", "llm-emulator")
-_FLAGS = {"--help": "show this help message and exit", "--version": "say which version it is"}  # before any verb
+_FLAGS = {"--help": "show this help message and exit", "--version": "say which version it is"}  # of the command itself
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """``values``: those it takes, if they are known; ``help`` without the variable and default."""
+    """Flag of a verb; ``values``: known values; ``help``: without variable and default."""
 
     names: tuple[str, ...]
     help: str
@@ -22,7 +22,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """``values``: those that follow it, if they are known; else files do."""
+    """Verb of the command line; ``values``: known arguments; without any, files are completed."""
 
     name: str
     help: str
@@ -35,7 +35,7 @@ class Verb:
 
 
 def render_completion(shell: str, parser: argparse.ArgumentParser) -> str:
-    """A script for the shell to read."""
+    """Return the completion script for a shell."""
     return "\n".join(_RENDER[shell](_list_verbs(parser))) + "\n"
 
 
@@ -79,7 +79,7 @@ def _render_bash(verbs: Sequence[Verb]) -> Iterator[str]:
     yield "  esac"
     yield '  COMPREPLY=($(compgen -W "$words" -- "$word"))'
     yield "}"
-    yield f"complete -o default -F _emulator {' '.join(_COMMANDS)}"  # files, where nothing is known
+    yield f"complete -o default -F _emulator {' '.join(_COMMANDS)}"  # default: complete files
 
 
 def _render_zsh(verbs: Sequence[Verb]) -> Iterator[str]:
@@ -113,11 +113,11 @@ def _render_fish(verbs: Sequence[Verb]) -> Iterator[str]:
                 yield f"{where} -f -a {quote(' '.join(verb.values))}"
             for flag in verb.flags:
                 names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
-                yield f"{where} {names} -d {quote(flag.help)}{_say_value(flag)}"
+                yield f"{where} {names} -d {quote(flag.help)}{_format_value_option(flag)}"
 
 
-def _say_value(flag: Flag) -> str:
-    """What fish is told of the value of a flag: one of those that are known, or anything, or that there is none."""
+def _format_value_option(flag: Flag) -> str:
+    """Return fish's option for the value of a flag: known values, any value, or none."""
     if flag.values:
         return f" -x -a {quote(' '.join(flag.values))}"
     return " -r" if flag.takes_value else ""

@@ -1,4 +1,4 @@
-"""``emulator env``: the variables a vendor's client reads, as lines for ``eval``."""
+"""``emulator env``: print the variables a vendor's client reads, as lines for ``eval``."""
 
 from emulator.cli.names import VENDOR_NAMES
 from emulator.cli.quoting import quote

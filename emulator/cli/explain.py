@@ -1,4 +1,4 @@
-"""``emulator explain``: which rule takes a request, why those before it did not, which draw decided."""
+"""``emulator explain``: print which rule matches a request, reason earlier rules do not, and the random draws."""
 
 import asyncio
 import sys
@@ -26,7 +26,7 @@ from emulator.vendors import VENDORS
 
 
 class ExplainRequest(BaseModel):
-    """One request as a file holds it: a body that is text is sent as it is, any other as JSON."""
+    """Request file; a text body is sent as it is, any other as JSON."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class ExplainRequest(BaseModel):
     body: JSON = None
 
     def to_wire(self) -> Request:
-        """The request on the vendor's own port."""
+        """Convert to a request on the vendor's own port."""
         url = urlsplit(self.path)
         headers = CIMultiDict(self.headers)
         body = b"" if self.body is None else self.body.encode() if isinstance(self.body, str) else dump_json(self.body)
@@ -56,22 +56,22 @@ class ExplainRequest(BaseModel):
 
 
 def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) -> int:
-    """Print what each rule says to a request that is the first since the start; 1 if the scenario has mistakes."""
+    """Print the result of each rule for a first request; return 1 if the scenario has mistakes."""
     require_readable([Path(path)])
     request = _read_request(request_path)
     try:
         with with_vendor_mistakes(VENDORS):
             loaded, _ = load_paths([Path(path)], settings.scenario)
-        verdicts, refusal, why = asyncio.run(_try_out(loaded, request, settings.seed))
+        results, refusal, reason = asyncio.run(_try_out(loaded, request, settings.seed))
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
     except HeaderOverrideError as error:
         raise SettingsError(f"{request_path}: {error}") from None
     if as_json:
-        print(dump_json(_as_json(verdicts, refusal, why)).decode())
+        print(dump_json(_as_json(results, refusal, reason)).decode())
     else:
-        print("\n".join(map(escape, _as_text(verdicts, refusal, why))))
+        print("\n".join(map(escape, _as_text(results, refusal, reason))))
     return 0
 
 
@@ -91,37 +91,37 @@ def _read_request(source: str) -> ExplainRequest:
 async def _try_out(
     loaded: ParsedScenario, request: ExplainRequest, seed: int | None
 ) -> tuple[tuple[RuleResult, ...], str | None, str]:
-    built = create_application(loaded, seed=seed)
-    app = built.runtime.active.apps.get(request.vendor)
+    application = create_application(loaded, seed=seed)
+    app = application.runtime.active.apps.get(request.vendor)
     if app is None:
         hint = find_nearest_name(request.vendor, VENDOR_NAMES)
-        reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is no vendor"
+        reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is not a vendor"
         raise SettingsError(f"{request.vendor!r} {reason}" + (f"; did you mean {hint}?" if hint else ""))
     return await app.try_out(request.to_wire())
 
 
-def _find_match(verdicts: tuple[RuleResult, ...]) -> str | None:
-    return verdicts[-1].rule if verdicts and verdicts[-1].failed is None else None
+def _find_match(results: tuple[RuleResult, ...]) -> str | None:
+    return results[-1].rule if results and results[-1].failed is None else None
 
 
-def _as_text(verdicts: tuple[RuleResult, ...], refusal: str | None, why: str) -> list[str]:
-    lines = [describe(verdict) for verdict in verdicts]
-    if _find_match(verdicts) is None:
-        lines.append("No rule takes it." if verdicts or refusal is None else "No rule is asked.")
+def _as_text(results: tuple[RuleResult, ...], refusal: str | None, reason: str) -> list[str]:
+    lines = [describe(result) for result in results]
+    if _find_match(results) is None:
+        lines.append("No rule takes it." if results or refusal is None else "No rule is asked.")
     if refusal is not None:
-        lines.append(f"It is refused: {refusal}{why and f'; {why}'}.")
+        lines.append(f"It is refused: {refusal}{reason and f'; {reason}'}.")
     return lines
 
 
-def _as_json(verdicts: tuple[RuleResult, ...], refusal: str | None, why: str) -> JSON:
+def _as_json(results: tuple[RuleResult, ...], refusal: str | None, reason: str) -> JSON:
     rows = [
         {
-            "rule": verdict.rule,
-            "takes": verdict.failed is None,
-            "failed": verdict.failed,
-            "detail": verdict.detail,
-            "draw": verdict.draw,
+            "rule": result.rule,
+            "takes": result.failed is None,
+            "failed": result.failed,
+            "detail": result.detail,
+            "draw": result.draw,
         }
-        for verdict in verdicts
+        for result in results
     ]
-    return {"rule": _find_match(verdicts), "error": refusal, "why": why or None, "explanation": rows}
+    return {"rule": _find_match(results), "error": refusal, "why": reason or None, "explanation": rows}

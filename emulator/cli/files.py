@@ -1,4 +1,4 @@
-"""Files and folders that a command is given."""
+"""Validate and list the files and folders given to a command."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -10,10 +10,10 @@ from emulator.settings import SettingsError
 
 
 def require_readable(paths: Sequence[Path]) -> None:
-    """Refuse what cannot be read, before anything is done.
+    """Validate that every path can be read.
 
     Raises:
-        SettingsError: one of them cannot.
+        SettingsError: a path cannot be read.
     """
     for path in paths:
         try:
@@ -25,10 +25,10 @@ def require_readable(paths: Sequence[Path]) -> None:
 
 
 def list_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files, and those of the folders, in the order given.
+    """Yield the files, and those of folders, in the given order.
 
     Raises:
-        SettingsError: one cannot be read, or a folder holds no scenario.
+        SettingsError: a path cannot be read, or a folder holds no scenario.
     """
     require_readable(paths)
     for path in paths:

@@ -1,4 +1,4 @@
-"""``emulator health``: whether a running emulator is ready."""
+"""``emulator health``: check whether a running emulator is ready."""
 
 import json
 import sys
@@ -13,10 +13,10 @@ from emulator.settings import Settings
 
 
 def find_front(settings: Settings, port: str | None) -> str:
-    """Base URL of the front: by its port, where one is asked for; else by the port file, where there is to be one.
+    """Return the base URL of the front port: from ``--port`` if given, else from the port file if one is set.
 
     Raises:
-        ValueError: nobody has written that file, or somebody else has.
+        ValueError: the port file is missing or was not written by an emulator.
     """
     if port is None and settings.port_file is not None:
         return _read_front(settings.port_file)
@@ -31,14 +31,14 @@ def _read_front(path: Path) -> str:
 
 
 def check_health(url: str, settings: Settings) -> int:
-    """0 and one line if ready; 1 and the reason if not."""
+    """Print whether the emulator is ready; return 0 if it is, else 1."""
     try:
         context = choose_trust(url, settings)
-        with urllib.request.urlopen(f"{url.rstrip('/')}/_emulator/ready", timeout=2, context=context):  # noqa: S310  # a person names the URL
+        with urllib.request.urlopen(f"{url.rstrip('/')}/_emulator/ready", timeout=2, context=context):  # noqa: S310  # the URL is the user's
             print("ready")
             return 0
     except urllib.error.HTTPError as error:
         print(f"not ready: HTTP {error.code}", file=sys.stderr)
-    except (OSError, HTTPException, ValueError) as error:  # nobody listens, no emulator does, or it is no address
+    except (OSError, HTTPException, ValueError) as error:  # no listener, another server, or a malformed URL
         print(f"not ready: {escape(str(getattr(error, 'reason', error)))}", file=sys.stderr)
     return 1

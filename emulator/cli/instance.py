@@ -1,4 +1,4 @@
-"""``emulator instance``: what a structured answer to a JSON Schema would be."""
+"""``emulator instance``: print an instance of a JSON Schema, as a structured response would have it."""
 
 import sys
 from pathlib import Path
@@ -11,13 +11,13 @@ from emulator.settings import SettingsError
 
 
 def write_instances(source: str, seed: int, mode: Mode) -> int:
-    """Print the instance of one schema; from ``-``, of each line's, one line each.
+    """Print an instance of a schema; from ``-``, one instance per line of input.
 
-    1 if the one schema has no instance. A line that has none gives an object with ``error``.
+    Returns 1 if the schema has no instance. A line without one yields an object with ``error``.
     """
     if source == "-":
         for line in sys.stdin.buffer:
-            _print(_answer(line, seed, mode))
+            _print(_generate_or_error(line, seed, mode))
         return 0
     try:
         text = Path(source).read_bytes()
@@ -31,7 +31,7 @@ def write_instances(source: str, seed: int, mode: Mode) -> int:
     return 0
 
 
-def _answer(line: bytes, seed: int, mode: Mode) -> JSON:
+def _generate_or_error(line: bytes, seed: int, mode: Mode) -> JSON:
     try:
         return _generate(line, seed, mode)
     except (Unsatisfiable, ValueError) as error:
@@ -39,7 +39,7 @@ def _answer(line: bytes, seed: int, mode: Mode) -> JSON:
 
 
 def _generate(text: bytes, seed: int, mode: Mode) -> JSON:
-    """The instance depends on the schema and the seed alone, so lines can come in any order."""
+    """Return an instance that depends on schema and seed alone, not on the order of the lines."""
     schema = parse_json(text)
     return generate(schema, derive_key(seed, "instance", canonical_json(schema)), mode=mode)
 

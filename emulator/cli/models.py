@@ -1,4 +1,4 @@
-"""``emulator models``: what a vendor's clients can ask for."""
+"""``emulator models``: list a vendor's deployments."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _HEAD = ("NAME", "TASK", "CONTEXT", "STATE")
 
 
 def list_models(name: str, settings: Settings, *, as_json: bool) -> int:
-    """Print a vendor's deployments, with those of a scenario; 1 if the scenario has mistakes."""
+    """Print a vendor's deployments with those of a scenario; return 1 if the scenario has mistakes."""
     require_readable(settings.paths)
     try:
         with with_vendor_mistakes(VENDORS):

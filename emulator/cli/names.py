@@ -1,4 +1,4 @@
-"""Names the parser offers; what they stand for is slow to import."""
+"""Names that the parser offers as choices, apart from the modules they belong to, which are slow to import."""
 
 from emulator.vendors import VENDORS
 

@@ -1,27 +1,27 @@
-"""``emulator health`` as a container's engine asks it: by the port file, with as few imports as it takes.
+"""``emulator health`` for container probes: by the port file, with a minimum of imports.
 
-Most of what such a probe costs is imports: with a parser and an HTTP client it takes five times the processor.
+Imports are most of the cost of such a probe: a parser and an HTTP client take five times the CPU time.
 """
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # to import it from typing takes as long as the question
+TYPE_CHECKING = False  # importing it from typing takes as long as the probe itself
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from socket import socket
 
 VARIABLE = "EMULATOR_PORT_FILE"
 _READY = b"GET /_emulator/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-_PATIENCE = 2.0  # seconds
-_MOST = 4096  # bytes of an answer that say its status
+_TIMEOUT = 2.0  # seconds
+_MAX_READ = 4096  # bytes; the status line is among them
 
 
 def probe(environment: Mapping[str, str]) -> int | None:
-    """0 and one line if the emulator of the port file is ready, 1 if there is none yet.
+    """Probe the emulator of the port file; return 0 if it is ready, 1 if there is none yet.
 
-    ``None``: the probe cannot tell, so that the question has to be asked in full.
+    ``None``: the result is unclear and the full health check must run.
     """
     path = environment.get(VARIABLE)
     if not path:
@@ -44,7 +44,7 @@ def probe(environment: Mapping[str, str]) -> int | None:
 
 
 def _find_address(text: str) -> tuple[bool, str, int] | None:
-    """Whether the front speaks TLS, its host and its port."""
+    """Return whether the front port uses TLS, its host and its port."""
     front = text.partition('"front": "')[2].partition('"')[0]
     scheme, _, rest = front.partition("://")
     host, _, port = rest.rpartition(":")
@@ -57,19 +57,19 @@ def _is_ready(is_tls: bool, host: str, port: int) -> bool:
     from socket import create_connection
 
     try:
-        with create_connection((host, port), _PATIENCE) as plain:
+        with create_connection((host, port), _TIMEOUT) as plain:
             if not is_tls:
-                return _ask(plain)
+                return _request_ready(plain)
             from emulator.cli.trust import is_loopback, trust_all
 
             if not is_loopback(host):
                 return False
             with trust_all().wrap_socket(plain, server_hostname=host) as secured:
-                return _ask(secured)
+                return _request_ready(secured)
     except (OSError, ValueError, OverflowError):
         return False
 
 
-def _ask(stream: socket) -> bool:
+def _request_ready(stream: socket) -> bool:
     stream.sendall(_READY)
-    return stream.recv(_MOST).startswith(b"HTTP/1.1 200 ")
+    return stream.recv(_MAX_READ).startswith(b"HTTP/1.1 200 ")

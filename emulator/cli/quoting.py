@@ -1,4 +1,4 @@
-"""Words of a command line that a person may paste into a shell."""
+"""Quote words for a shell's command line."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _COMMON = re.compile(r"[A-Za-z0-9 _@+:,./]")
 
 
 def quote(text: str) -> str:
-    """The text as one word of sh, bash, zsh and fish; it has no NUL. The rules are those of ``console/curl.js``.
+    """Quote text without NUL as one word of sh, bash, zsh and fish; the rules match ``console/curl.js``.
 
-    ``shlex.quote`` is for sh alone: fish reads a backslash before a quote or another backslash, and zsh a ``=`` at the
-    beginning. A terminal takes a pasted control character for a key, so ``printf`` makes it.
+    ``shlex.quote`` covers sh alone: fish interprets a backslash before a quote or backslash, and zsh a leading ``=``.
+    Terminals interpret pasted control characters as keys, so ``printf`` produces these.
     """
     if _BARE.fullmatch(text):
         return text
     if _CONTROL.search(text):
-        kept = text.rstrip("\n")  # a shell takes line breaks off the end of what a program writes
-        ending = text[len(kept) :]
-        return f"\"$(printf '{''.join(map(_escape, kept))}')\"" + (f"'{ending}'" if ending else "")
+        stripped = text.rstrip("\n")  # command substitution strips trailing line breaks
+        ending = text[len(stripped) :]
+        return f"\"$(printf '{''.join(map(_escape, stripped))}')\"" + (f"'{ending}'" if ending else "")
     return "".join(map(_quote_part, _PARTS.findall(text))) or "''"
 
 
@@ -29,7 +29,7 @@ def _quote_part(part: str) -> str:
     return f"\\{part}" if part in ("'", "\\") else f"'{part}'"
 
 
-def _escape(letter: str) -> str:
-    if _COMMON.fullmatch(letter):
-        return letter
-    return "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8", "surrogateescape"))
+def _escape(character: str) -> str:
+    if _COMMON.fullmatch(character):
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""``emulator report``: what a running emulator was asked, as one page that opens without it."""
+"""``emulator report``: write the calls of a running emulator as one standalone HTML page."""
 
 import ssl
 import sys
@@ -8,7 +8,7 @@ from warnings import catch_warnings, simplefilter
 from emulator.cli.trust import choose_trust
 from emulator.client import EmulatorClient, EmulatorError
 from emulator.client.exposure import TokenExposedWarning, explain_exposure
-from emulator.client.request import name_token
+from emulator.client.request import build_token_header
 from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.settings import Settings, SettingsError
@@ -17,13 +17,13 @@ _TRUST = "; SSL_CERT_FILE names the certificate of an authority to trust"
 
 
 def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
-    """Write the page; 1 and the reason if nobody answers.
+    """Write the page; return 1 if no emulator responds.
 
     Raises:
         SettingsError: the file cannot be written.
     """
     try:
-        page = _ask(url, session, settings)
+        page = _fetch(url, session, settings)
     except (EmulatorError, OSError, ValueError) as error:
         hint = _TRUST if isinstance(error, ssl.SSLCertVerificationError) else ""
         print(f"no report: {escape(str(error))}{hint}", file=sys.stderr)
@@ -36,9 +36,9 @@ def write_report(url: str, file: Path, session: str, settings: Settings) -> int:
     return 0
 
 
-def _ask(url: str, session: str, settings: Settings) -> str:
-    """Return the page; a token that others can read on its way is one line more."""
-    headers = name_token(None)
+def _fetch(url: str, session: str, settings: Settings) -> str:
+    """Fetch the page; warn if others can read the token."""
+    headers = build_token_header(None)
     line = explain_exposure(url) if headers else None
     if line is not None:
         print(f"emulator: warning: {line}", file=sys.stderr)

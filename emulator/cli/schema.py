@@ -1,4 +1,4 @@
-"""``emulator schema``: what editors complete and check scenario files by."""
+"""``emulator schema``: print the JSON Schema by which editors check scenario files."""
 
 import json
 from functools import cache
@@ -11,7 +11,7 @@ from emulator.vendors import VENDORS
 
 @cache
 def render_schema() -> str:
-    """JSON Schema 2020-12 of scenario files, with the names of vendors and tokenizers and every switch."""
+    """Return the JSON Schema 2020-12 of scenario files, with all vendor and tokenizer names."""
     schema = build_json_schema()
     vendors = as_object(properties_of(schema)["vendors"])
     vendors["properties"] = {name: _section(vendor.settings.model_json_schema()) for name, vendor in VENDORS.items()}
@@ -27,7 +27,7 @@ def render_schema() -> str:
 
 
 def _section(settings: Object) -> Object:
-    """A vendor's section: its settings, or ``false`` where it is not served."""
+    """Return the schema of a vendor's section: its settings, or ``false`` to leave the vendor out."""
     if "$defs" in settings:
-        raise ValueError("settings of a vendor are flat, so that their schema stands by itself")
+        raise ValueError("a vendor's settings must be flat: their schema must not need $defs")
     return {"oneOf": [{"const": False}, settings], "description": settings.get("description", "")}

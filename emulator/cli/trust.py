@@ -1,4 +1,4 @@
-"""Whose certificate commands accept. What a probe needs of this is imported with it, and nothing else."""
+"""Choose the certificates that commands accept; imports stay minimal for the health probe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, whoever runs the network: a loopback address, ``localhost`` or below."""
+    """Return whether a host is this machine: a loopback address, ``localhost`` or a name under it."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -25,7 +25,7 @@ def is_loopback(host: str) -> bool:
 
 
 def trust_all() -> ssl.SSLContext:
-    """Return what accepts any certificate; for loopback alone, and where no secret is sent."""
+    """Return a context that accepts any certificate; for loopback without secrets only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -33,13 +33,13 @@ def trust_all() -> ssl.SSLContext:
 
 
 def choose_trust(url: str, settings: Settings, *, has_token: bool = False) -> ssl.SSLContext | None:
-    """Return whom to trust behind a URL; absent: it needs no TLS.
+    """Return the TLS context for a URL; ``None``: the URL needs no TLS.
 
-    On loopback any certificate will do, unless a token is sent; elsewhere one of the system's authorities, of
-    ``SSL_CERT_FILE``, of the user's local authority or the one that the settings serve.
+    On loopback any certificate is accepted unless a token is sent; elsewhere those of the system's authorities, of
+    ``SSL_CERT_FILE``, of the user's local authority, or the one set by ``--tls-cert``.
 
     Raises:
-        ValueError: the URL is none.
+        ValueError: the URL is malformed.
     """
     from urllib.parse import urlsplit
 

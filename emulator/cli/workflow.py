@@ -1,4 +1,4 @@
-"""Output in a GitHub workflow, whose runner reads commands in every line that is printed.
+"""Neutralise workflow commands in output, as a GitHub runner executes them from any printed line.
 
 Source: GitHub documentation, "Workflow commands for GitHub Actions"; ``##[command]``, which the runner finds anywhere
 in a line, is in `actions/runner`, ``ActionCommand.TryParse``.
@@ -12,13 +12,13 @@ _ANYWHERE = "##["
 
 
 def in_workflow() -> bool:
-    """Return whether a runner reads what is printed."""
+    """Return whether the process runs in a GitHub workflow."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 @contextmanager
 def without_commands() -> Iterator[None]:
-    """Have the runner take the lines of a block for text; nobody can guess the word that ends it."""
+    """Disable workflow commands for the time of a block; a random word ends it."""
     if not in_workflow():
         yield
         return
@@ -33,10 +33,10 @@ def without_commands() -> Iterator[None]:
 
 
 def break_commands(text: str) -> str:
-    """Return a line that holds no command which a runner finds in its middle."""
+    """Return a line without commands in its middle."""
     return text.replace(_ANYWHERE, "# #[") if in_workflow() else text
 
 
 def break_json(text: str) -> str:
-    """Return JSON of the same value that holds no such command."""
+    """Return equal JSON without such commands."""
     return text.replace(_ANYWHERE, "##\\u005b") if in_workflow() else text

@@ -1,4 +1,4 @@
-"""What a test asks of an emulator that runs, here or elsewhere: the same for code that blocks and code that awaits."""
+"""Clients of a running emulator for tests: synchronous and asynchronous, with the same methods."""
 
 from emulator.client.aio import AsyncEmulatorClient
 from emulator.client.request import EmulatorError

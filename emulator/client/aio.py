@@ -1,4 +1,4 @@
-"""A client for code that awaits; it belongs to the loop on which it is first used."""
+"""Asynchronous client; it belongs to the event loop on which it is first used."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from emulator.client import steps
 from emulator.client.base import BaseClient, Target, Via
-from emulator.client.exposure import warn_of_exposure_beside
-from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
+from emulator.client.exposure import warn_of_exposure_async
+from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, build_token_header
 
 if TYPE_CHECKING:
     import aiohttp
@@ -23,20 +23,20 @@ T = TypeVar("T")
 def _awaiting(
     method: Callable[Concatenate[Target, P], Steps[T]],
 ) -> Callable[Concatenate[AsyncEmulatorClient, P], Coroutine[None, None, T]]:
-    """A method that is done when all its questions are answered."""
+    """Wrap a step generator as a coroutine method."""
 
     @wraps(method)
     async def call(self: AsyncEmulatorClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         __tracebackhide__ = True
-        return await self._run(method(self._world, *args, **kwargs))
+        return await self._run(method(self._target, *args, **kwargs))
 
     return call
 
 
 class AsyncEmulatorClient(BaseClient):
-    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
+    """Asynchronous client of the emulator at the URL of its front port; :meth:`session` returns one bound to a session.
 
-    ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
+    ``token``: control token; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class AsyncEmulatorClient(BaseClient):
         token: str | None = None,
     ) -> None:
         super().__init__(url, session, via)
-        self._connections = _Connections(self.front, tls, name_token(token))
+        self._connections = _Connections(self.front, tls, build_token_header(token))
 
     url = _awaiting(steps.url)
     env = _awaiting(steps.env)
@@ -71,9 +71,9 @@ class AsyncEmulatorClient(BaseClient):
     report = _awaiting(steps.report)
 
     async def close(self) -> None:
-        """End the session it is bound to, if any, and hang up."""
+        """End the client's session, if any, and close its connections."""
         try:
-            await self._run(steps.end(self._world))
+            await self._run(steps.end(self._target))
         finally:
             if not self._is_part:
                 await self._connections.close()
@@ -98,7 +98,7 @@ class AsyncEmulatorClient(BaseClient):
 
 
 class _Connections:
-    """Connections to one server."""
+    """HTTP connections to one server."""
 
     def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
         self._url = url
@@ -108,15 +108,15 @@ class _Connections:
         self._is_checked = not headers
 
     async def send(self, request: Request) -> Reply:
-        """The answer.
+        """Send a request and return the response.
 
         Raises:
-            ConnectionError: there is nobody to answer.
+            ConnectionError: no server responds.
         """
-        import aiohttp  # slow to import, and of no use to code that blocks
+        import aiohttp  # slow to import, and not needed by the synchronous client
 
         if not self._is_checked:
-            await warn_of_exposure_beside(self._url)
+            await warn_of_exposure_async(self._url)
             self._is_checked = True
         if self._http is None:
             self._http = aiohttp.ClientSession()
@@ -128,7 +128,7 @@ class _Connections:
                 headers=self._headers,
                 timeout=aiohttp.ClientTimeout(request.timeout),
                 ssl=self._tls or True,
-                allow_redirects=False,  # the token is for this server alone
+                allow_redirects=False,  # the token must not reach another server
             ) as response:
                 return Reply(response.status, await response.read())
         except aiohttp.ClientConnectionError as error:

@@ -1,4 +1,4 @@
-"""The calls of a test, a line each, for whoever reads why it failed."""
+"""Format the calls of a failed test, one line each."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from emulator.control.models import RequestDetail
 
-_MOST_LINES = 60
-_MOST_LETTERS = 160  # of a line that explains
-_REFUSED = 400  # the least status that is no answer to what was asked
+_MAX_LINES = 60
+_MAX_SUMMARY = 160  # characters
+_MIN_ERROR_STATUS = 400
 
 
 def describe_calls(calls: Sequence[RequestDetail]) -> str:
-    """One line for each call, and why, where no rule took it or it was refused."""
+    """Format calls one line each, with the reason if no rule matched or the call was refused."""
     if not calls:
         return "no calls were made"
     lines = [line for call in calls for line in _describe(call)]
-    if len(lines) > _MOST_LINES:
-        lines = [f"  … {len(lines) - _MOST_LINES} lines before these", *lines[-_MOST_LINES:]]
+    if len(lines) > _MAX_LINES:
+        lines = [f"  … {len(lines) - _MAX_LINES} lines before these", *lines[-_MAX_LINES:]]
     return "\n".join([f"{len(calls)} call{'s' if len(calls) > 1 else ''} made:", *lines])
 
 
 def describe_unmatched(calls: Sequence[RequestDetail]) -> str:
-    """Calls that a strict scenario refused, each with the rule that came nearest."""
+    """Format the calls that a strict scenario refused, each with the nearest rule."""
     count = f"{len(calls)} calls match" if len(calls) > 1 else "1 call matches"
     return "\n".join([f"{count} no rule, and the scenario is strict:", *(line for c in calls for line in _describe(c))])
 
@@ -38,6 +38,6 @@ def _describe(call: RequestDetail) -> Iterator[str]:
         f"{call.duration:.3f} s",
     ]
     yield "  ".join(parts)
-    if call.rule is None and (call.status >= _REFUSED or call.error):
+    if call.rule is None and (call.status >= _MIN_ERROR_STATUS or call.error):
         summary = " ".join(call.summary.split())
-        yield f"      {summary if len(summary) <= _MOST_LETTERS else summary[: _MOST_LETTERS - 1] + '…'}"
+        yield f"      {summary if len(summary) <= _MAX_SUMMARY else summary[: _MAX_SUMMARY - 1] + '…'}"

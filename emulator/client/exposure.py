@@ -1,4 +1,4 @@
-"""A token that would be readable on its way: over plain HTTP to an address of the public internet."""
+"""Warn before a token is sent over plain HTTP to an address of the public internet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Resolve = Callable[[str], Iterable[str]]
 
 
 class TokenExposedWarning(UserWarning):
-    """The token goes over plain HTTP to a public address."""
+    """Warning that a token goes over plain HTTP to a public address."""
 
 
 def resolve(host: str) -> list[str]:
-    """Return the addresses of a host; none where its name is unknown, which the connection then reports."""
+    """Return the addresses of a host; none if its name is unknown, which the connection then reports."""
     try:
         return [str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
@@ -24,7 +24,7 @@ def resolve(host: str) -> list[str]:
 
 
 def explain_exposure(url: str, resolve: Resolve = resolve) -> str | None:
-    """Return one line about a token that is sent to a URL, if others can read it on its way."""
+    """Return a warning if others can read a token sent to a URL; ``None`` otherwise."""
     parts = urlsplit(url)
     if parts.scheme != "http":
         return None
@@ -35,15 +35,15 @@ def explain_exposure(url: str, resolve: Resolve = resolve) -> str | None:
 
 
 def warn_of_exposure(url: str) -> None:
-    """Warn before a token is sent where others can read it."""
+    """Warn if others can read a token sent to a URL."""
     line = explain_exposure(url)
     if line is not None:
         warnings.warn(line, TokenExposedWarning, stacklevel=2)
 
 
-async def warn_of_exposure_beside(url: str) -> None:
-    """Warn as :func:`warn_of_exposure` does; the loop goes on while the name is looked up."""
-    import asyncio  # of no use to code that blocks
+async def warn_of_exposure_async(url: str) -> None:
+    """Warn as :func:`warn_of_exposure` does; the name is resolved in a thread."""
+    import asyncio  # not needed by the synchronous client
 
     await asyncio.to_thread(warn_of_exposure, url)
 

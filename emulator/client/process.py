@@ -1,4 +1,4 @@
-"""An emulator in a process of its own, started by a command such as ``uvx llm-emulator``."""
+"""Run an emulator in a process of its own, started by a command such as ``uvx llm-emulator``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 
 from emulator.client.request import EmulatorError
 
-_START = 120.0  # seconds for the command to serve; the first run of `uvx` downloads packages
-_END = 10.0  # seconds for the process to end before it is killed
-_REST = 2.0  # seconds for what the process leaves behind to end; a zombie that nobody reaps counts as there
-_POLL = 0.02  # seconds between two looks at a process that starts or ends
-_LAST = 2000  # characters of the log in a message
+_START_TIMEOUT = 120.0  # seconds; the first run of `uvx` downloads packages
+_END_TIMEOUT = 10.0  # seconds for the process to end before it is killed
+_GROUP_TIMEOUT = 2.0  # seconds for its child processes to end; an unreaped zombie counts as running
+_POLL = 0.02  # seconds between two checks of a process that starts or ends
+_MAX_LOG = 2000  # characters of the log in a message
 _ARGUMENTS = ("serve", "--host", "127.0.0.1", "--port", "0", "--drain", "200ms", "--log-format", "text")
 
 
@@ -31,14 +31,14 @@ def split_command(command: str) -> list[str]:
 
 @contextmanager
 def run_command(command: Sequence[str], log: Path | None = None) -> Iterator[str]:
-    """Run an emulator for the time of a block, on free ports; gives the URL of its front.
+    """Run an emulator on free ports for the time of a block; yields the URL of its front port.
 
     Args:
-        command: what ``serve`` and its flags are added to.
-        log: a file to which the emulator's log is added.
+        command: command line before ``serve`` and its flags.
+        log: file that the emulator's log is appended to.
 
     Raises:
-        EmulatorError: the command cannot be run, ends, or serves nothing in time; the message has the end of its log.
+        EmulatorError: the command cannot be run, ends early, or serves nothing in time; with the end of its log.
     """
     with TemporaryDirectory(prefix="emulator-") as name:
         folder = Path(name)
@@ -54,7 +54,7 @@ def run_command(command: Sequence[str], log: Path | None = None) -> Iterator[str
 
 def _start(command: Sequence[str], output: int) -> subprocess.Popen[bytes]:
     try:
-        # A session of its own: Ctrl-C ends the tests first, and what the command starts ends with it.
+        # A process group of its own: Ctrl-C ends the tests first, and child processes end with the group.
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=os.name == "posix"
         )
@@ -63,15 +63,15 @@ def _start(command: Sequence[str], output: int) -> subprocess.Popen[bytes]:
 
 
 def _wait_for_front(process: subprocess.Popen[bytes], ports: Path, log: Path) -> str:
-    """Return the URL of the front, once everything listens."""
-    deadline = time.monotonic() + _START
+    """Return the URL of the front port once all ports are open."""
+    deadline = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < deadline:
         with suppress(FileNotFoundError):
             return str(json.loads(ports.read_text(encoding="utf-8"))["front"])
         if process.poll() is not None:
             raise EmulatorError(f"{_name(process)} ended with {process.returncode}{_read_end(log)}")
         time.sleep(_POLL)
-    raise EmulatorError(f"{_name(process)} serves nothing after {_START:.0f} s{_read_end(log)}")
+    raise EmulatorError(f"{_name(process)} serves nothing after {_START_TIMEOUT:.0f} s{_read_end(log)}")
 
 
 def _name(process: subprocess.Popen[bytes]) -> str:
@@ -79,30 +79,30 @@ def _name(process: subprocess.Popen[bytes]) -> str:
 
 
 def _read_end(log: Path) -> str:
-    text = log.read_text(encoding="utf-8", errors="replace")[-_LAST:].strip()
+    text = log.read_text(encoding="utf-8", errors="replace")[-_MAX_LOG:].strip()
     return f":\n{text}" if text else " and printed nothing"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and what it started, such as the server behind ``uvx``."""
+    """End the process and its children, such as the server behind ``uvx``."""
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)
     _signal(process, signal.SIGTERM)
     try:
-        process.wait(_END)
+        process.wait(_END_TIMEOUT)
     except subprocess.TimeoutExpired:
         _signal(process, kill)
-        process.wait(_END)
+        process.wait(_END_TIMEOUT)
     # A front process, such as a shell, may end before the server behind it has drained.
-    deadline = time.monotonic() + _REST
+    deadline = time.monotonic() + _GROUP_TIMEOUT
     while _signal(process, 0) and time.monotonic() < deadline:
         time.sleep(_POLL)
     _signal(process, kill)
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """Return whether any process of the group, or on Windows the process, was there to be signalled."""
+    """Signal the process group, or on Windows the process; return whether any process was left."""
     if os.name != "posix":
-        process.terminate()  # nothing happens to a process that has ended
+        process.terminate()  # no effect on a process that has ended
         return False
     try:
         os.killpg(process.pid, number)

@@ -1,4 +1,4 @@
-"""One question to the control plane and its answer, without a word of how they travel."""
+"""Requests and responses of the control plane, independent of the transport."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from emulator.settings import variable
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
-PATIENCE = 30.0  # real seconds for an answer, beside what the server was asked to wait
+TIMEOUT = 30.0  # wall-clock seconds for a response, in addition to the time the server may wait
 DEFAULT_URL = "http://127.0.0.1:4010"
 
 
-def name_token(token: str | None, environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
-    """The header that carries a token, or that of the environment, if there is one."""
+def build_token_header(token: str | None, environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Return the header for a control token, by default that of the environment; empty without a token."""
     found = environment.get(variable("control_token")) if token is None else token
     return {"x-emulator-token": found} if found else {}
 
 
 class EmulatorError(Exception):
-    """What the emulator refuses to do for a test; one sentence for a person.
+    """Error response of the emulator to a test; the message is one sentence for the user.
 
-    ``status``: of its answer; 0 where it was not asked.
+    ``status``: HTTP status; 0 if no request was sent.
     """
 
     def __init__(self, detail: str, status: int = 0) -> None:
@@ -40,17 +40,17 @@ class EmulatorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question; ``timeout`` in real seconds."""
+    """Control-plane request; ``timeout`` in wall-clock seconds."""
 
     method: str
     path: str
     body: bytes = b""
-    timeout: float = PATIENCE
+    timeout: float = TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Its answer."""
+    """Control-plane response."""
 
     status: int
     body: bytes
@@ -60,10 +60,10 @@ class Reply:
         return self.status < 300
 
     def read(self, model: type[M]) -> M:
-        """What was asked for.
+        """Parse the body as a model.
 
         Raises:
-            EmulatorError: the emulator says no, or something that this client does not know.
+            EmulatorError: the status is an error, or the body does not fit the model.
         """
         if not self.is_success:
             raise self.to_error()
@@ -73,29 +73,29 @@ class Reply:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
             raise EmulatorError(
-                "the emulator answers in a form that this client does not know; are both of one release? "
+                "the response of the emulator does not fit this client; are both of the same release? "
                 f"{place}: {first['msg'].lower()}",
                 self.status,
             ) from error
 
     def read_text(self) -> str:
-        """A document that is no JSON.
+        """Return a body that is not JSON.
 
         Raises:
-            EmulatorError: the emulator says no.
+            EmulatorError: the status is an error.
         """
         if not self.is_success:
             raise self.to_error()
         return self.body.decode()
 
     def to_error(self) -> EmulatorError:
-        """Why the emulator says no."""
+        """Return the error response as an exception."""
         problem = self.read_problem()
         detail = self.body.decode(errors="replace").strip()[:500] if problem is None else problem.detail
         return EmulatorError(detail or f"HTTP {self.status} and no reason", self.status)
 
     def read_problem(self) -> Problem | None:
-        """The answer as problem details; ``None``: it has another form, and comes from somebody else."""
+        """Return the body as problem details; ``None`` if it is none, as from another server."""
         try:
             return Problem.model_validate_json(self.body)
         except ValidationError:
@@ -103,20 +103,20 @@ class Reply:
 
 
 Steps = Generator[Request, Reply, T]
-"""What a method does: it yields each question, is sent its answer, and returns what the caller wants."""
+"""Client method as a generator: it yields requests, receives replies and returns the result."""
 
 
 def ask(
     method: str, path: str, query: Mapping[str, JSON] | None = None, body: JSON = None, wait: float = 0.0
 ) -> Steps[Reply]:
-    """One question; ``wait``: seconds that the server may take on purpose."""
-    given = {name: _to_text(value) for name, value in (query or {}).items()}
+    """Send one request; ``wait``: seconds that the server may wait before it responds."""
+    given = {name: _format_value(value) for name, value in (query or {}).items()}
     target = f"/_emulator{path}" + (f"?{urlencode(given)}" if given else "")
-    return (yield Request(method, target, b"" if body is None else dump_json(body), PATIENCE + wait))
+    return (yield Request(method, target, b"" if body is None else dump_json(body), TIMEOUT + wait))
 
 
-def _to_text(value: JSON) -> str:
-    """A value as the control plane reads it in a query: null is an empty text."""
+def _format_value(value: JSON) -> str:
+    """Format a value for a query; null is an empty text."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""A scenario as a test has it: files, YAML, mappings and single keys, joined and completed."""
+"""Compose a test's scenario from files, YAML, mappings and single keys."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from emulator.scenario.source import Document, join_documents
 Value = JSON
 Source = str | Path | Mapping[str, Value]
 
-_WRITTEN_HERE = "<given>"  # in place of a file's name
+_INLINE = "<given>"  # in place of a file's name
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "test") -> Steps[Document]:
-    """One scenario: sources join as files do; keys win over them, and their lists come first.
+    """Join sources into one scenario; keys win over sources, and lists in keys come first.
 
     ``version`` and ``name`` may be missing. The emulator parses YAML, so that the client needs no parser.
 
     Raises:
-        ScenarioError: what is not YAML, or set twice and differently.
-        OSError: a file that cannot be read.
+        ScenarioError: a source is not YAML, or two sources set a key differently.
+        OSError: a file cannot be read.
     """
     documents = []
     for source in sources:
@@ -39,15 +39,15 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
         if isinstance(document.data, dict):
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
     joined = join_documents([_locate(given), *documents])
-    rows = [*joined.rows, *_inline_answers(joined)]
+    rows = [*joined.rows, *_inline_reply_files(joined)]
     if rows:
         raise ScenarioError([_forget_place(row) for row in rows])
     joined.data = complete(joined.data, name)
     return joined
 
 
-def _inline_answers(document: Document) -> list[Diagnostic]:
-    """Put texts of files beside the scenario in their place, as these are not sent; what cannot be read."""
+def _inline_reply_files(document: Document) -> list[Diagnostic]:
+    """Replace references to reply files by their texts, as files are not sent; return the mistakes in them."""
     answers = read_reply_files(document, sent=False)
     for path, text in answers.texts.items():
         reply = as_object(look_up(document.data, path))
@@ -57,12 +57,12 @@ def _inline_answers(document: Document) -> list[Diagnostic]:
 
 
 def complete(data: JSON, name: str) -> Object:
-    """A scenario with the keys that every scenario has."""
+    """Add the keys that every scenario has."""
     return {"version": 1, "name": name, **(data if isinstance(data, dict) else {})}
 
 
 def _stays(value: JSON, given: JSON) -> bool:
-    """A value of a file holds beside a key given apart: there is none, or both are lists."""
+    """Return whether a file's value stays when a key is given: the key is absent, or both are lists."""
     return given is None or (isinstance(value, list) and isinstance(given, list | tuple))
 
 
@@ -71,16 +71,16 @@ def _read(source: Source) -> Steps[Document]:
         return _locate(source)
     if isinstance(source, Path) or _is_path(source):
         return (yield from _parse(Path(source).read_bytes(), str(source)))
-    return (yield from _parse(source.encode("utf-8", "surrogatepass"), _WRITTEN_HERE))
+    return (yield from _parse(source.encode("utf-8", "surrogatepass"), _INLINE))
 
 
 def _locate(source: Mapping[str, Value]) -> Document:
-    """A mapping as a document, each part of it in line 1: it has no text."""
+    """Convert a mapping into a document; each part is located in line 1, as a mapping has no text."""
     document = Document(parse_json(dump_json(source)))
     waiting: list[tuple[KeyPath, JSON]] = [((), document.data)]
     while waiting:
         path, value = waiting.pop()
-        document.locations.values[path] = Location(_WRITTEN_HERE, 1, 1, path)
+        document.locations.values[path] = Location(_INLINE, 1, 1, path)
         if isinstance(value, dict):
             waiting.extend(((*path, key), item) for key, item in value.items())
         elif isinstance(value, list):
@@ -104,19 +104,19 @@ def _is_path(text: str) -> bool:
 
 
 def explain_refusal(problem: Problem, document: Document) -> ScenarioError:
-    """The mistakes that the emulator found, where the author wrote them."""
+    """Convert the emulator's mistakes into locations in the author's sources."""
     rows = [Diagnostic(**dict(row)) for row in problem.errors or ()]
     return ScenarioError([_forget_place(_find_place(row, document)) for row in rows])
 
 
 def _find_place(row: Diagnostic, document: Document) -> Diagnostic:
-    """A mistake in the joined scenario as one in the file it came from."""
+    """Locate a mistake in the file its part came from."""
     places = {format_path(path): place for path, place in document.locations.values.items()}
     places |= {format_path(path): place for path, place in document.locations.keys.items()}
     known = max((path for path in places if _lies_in(row.path, path)), key=len, default="")
     place = places.get(known)
     if place is None or not known:
-        return replace(row, file=_WRITTEN_HERE)
+        return replace(row, file=_INLINE)
     path = format_path(place.path) + row.path[len(known) :]
     return replace(row, file=place.file, line=place.line, column=place.column, path=path)
 
@@ -126,5 +126,5 @@ def _lies_in(path: str, outer: str) -> bool:
 
 
 def _forget_place(row: Diagnostic) -> Diagnostic:
-    """A line and column say something of files alone."""
-    return replace(row, file="", line=0, column=0) if row.file == _WRITTEN_HERE else row
+    """Remove the location of a mistake that is in no file."""
+    return replace(row, file="", line=0, column=0) if row.file == _INLINE else row

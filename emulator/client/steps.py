@@ -1,4 +1,4 @@
-"""What each method of a client does, written once: the clients only carry questions and answers."""
+"""Implementation of each client method as a generator of requests; both clients run these."""
 
 from __future__ import annotations
 
@@ -24,144 +24,144 @@ from emulator.core.units import parse_duration
 from emulator.scenario.source import Document
 from emulator.vendors import environment_of
 
-_ALL = 10_000  # entries, as many as a journal keeps
+_ALL = 10_000  # entries; a journal keeps no more
 
 
-def url(world: Target, /, vendor: str, via: Via | None = None) -> Steps[str]:
-    """A vendor's base URL.
+def url(target: Target, /, vendor: str, via: Via | None = None) -> Steps[str]:
+    """Return a vendor's base URL.
 
     Args:
-        via: ``port``: one that is the session's own, opened when it is first asked for; ``path``: on the front, the
-            session in the path; ``root``: the port of the vendor, for clients that name their session themselves.
-            Default: ``port`` where there is a session, else ``root``; where the front is reached at another port than
-            the server's own, other ports lead elsewhere or nowhere, and the default is ``path``.
+        via: ``port``: a port of the session, opened on first use; ``path``: the front port, with the session in the
+            path; ``root``: the vendor's port, for clients that name their session themselves.
+            Default: ``port`` with a session, else ``root``; ``path`` if the front port is mapped, as other ports are
+            not reachable then.
     """
-    way = via or world.via or (yield from _find_way(world))
+    way = via or target.via or (yield from _choose_via(target))
     if way == "path":
-        return (yield from _find_path(world, vendor))
-    if way == "root" or not world.session:
-        return (yield from _find_root(world, vendor))
-    if vendor not in world.ports:
-        reply = yield from ask("POST", f"/sessions/{world.session}/listen", body={"vendor": vendor})
-        world.ports[vendor] = world.reach(reply.read(Listening).url)
-    return world.ports[vendor]
+        return (yield from _find_path(target, vendor))
+    if way == "root" or not target.session:
+        return (yield from _find_root(target, vendor))
+    if vendor not in target.ports:
+        reply = yield from ask("POST", f"/sessions/{target.session}/listen", body={"vendor": vendor})
+        target.ports[vendor] = target.reach(reply.read(Listening).url)
+    return target.ports[vendor]
 
 
-def _find_way(world: Target) -> Steps[Via]:
-    if not world.known:
-        world.known.update((yield from ask("GET", "/ready")).read(Ready).urls)
-    if not world.is_at(world.known["front"]):
+def _choose_via(target: Target) -> Steps[Via]:
+    if not target.known:
+        target.known.update((yield from ask("GET", "/ready")).read(Ready).urls)
+    if not target.is_at(target.known["front"]):
         return "path"
-    return "port" if world.session else "root"
+    return "port" if target.session else "root"
 
 
-def _find_path(world: Target, vendor: str) -> Steps[str]:
-    served = (yield from scenario(world)).vendors
+def _find_path(target: Target, vendor: str) -> Steps[str]:
+    served = (yield from scenario(target)).vendors
     if vendor not in served:
         raise _not_served(vendor, served)
-    return f"{world.url}/_s/{world.session}/{vendor}" if world.session else f"{world.url}/{vendor}"
+    return f"{target.url}/_s/{target.session}/{vendor}" if target.session else f"{target.url}/{vendor}"
 
 
-def _find_root(world: Target, vendor: str) -> Steps[str]:
+def _find_root(target: Target, vendor: str) -> Steps[str]:
     urls = (yield from ask("GET", "/ready")).read(Ready).urls
     if vendor not in urls:
         raise _not_served(vendor, [name for name in urls if name != "front"])
-    return world.reach(urls[vendor])
+    return target.reach(urls[vendor])
 
 
 def _not_served(vendor: str, served: Sequence[str]) -> EmulatorError:
     return EmulatorError(f"No vendor {vendor!r} is served; there are {', '.join(served)}.")
 
 
-def env(world: Target, /, vendor: str, via: Via | None = None) -> Steps[dict[str, str]]:
-    """The variables that a vendor's clients read."""
-    return dict(environment_of(vendor, (yield from url(world, vendor, via))))
+def env(target: Target, /, vendor: str, via: Via | None = None) -> Steps[dict[str, str]]:
+    """Return the environment variables that a vendor's clients read."""
+    return dict(environment_of(vendor, (yield from url(target, vendor, via))))
 
 
-def scenario(world: Target, /) -> Steps[ScenarioState]:
-    """The scenario at work."""
-    return (yield from ask("GET", "/scenario", world.query)).read(ScenarioState)
+def scenario(target: Target, /) -> Steps[ScenarioState]:
+    """Return the active scenario."""
+    return (yield from ask("GET", "/scenario", target.query)).read(ScenarioState)
 
 
-def load(world: Target, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState]:
-    """Put a scenario to work: files, YAML or mappings; keys such as ``seed=7`` win over what these say.
+def load(target: Target, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState]:
+    """Activate a scenario from files, YAML or mappings; keys such as ``seed=7`` win over these.
 
     ``version`` and ``name`` may be left out.
 
     Raises:
-        ScenarioError: it has mistakes; the one before stays.
+        ScenarioError: it has mistakes; the previous scenario stays active.
     """
     document = yield from compose(sources, keys)
-    return (yield from _put(world, document))
+    return (yield from _put(target, document))
 
 
-def add_rule(world: Target, /, rule: Mapping[str, JSON], first: bool = True) -> Steps[ScenarioState]:
-    """Add a rule before the others, or behind them; counters and quotas begin again."""
-    state = yield from scenario(world)
+def add_rule(target: Target, /, rule: Mapping[str, JSON], first: bool = True) -> Steps[ScenarioState]:
+    """Add a rule before or after the others; counters and quotas begin again."""
+    state = yield from scenario(target)
     document = complete(state.document, state.name)
     rules = document.get("rules") or ()
     before = rules if isinstance(rules, Sequence) and not isinstance(rules, str) else ()
     document["rules"] = [rule, *before] if first else [*before, rule]
-    return (yield from _put(world, Document(document)))
+    return (yield from _put(target, Document(document)))
 
 
-def _put(world: Target, document: Document) -> Steps[ScenarioState]:
-    reply = yield from ask("PUT", "/scenario", world.query, document.data)
+def _put(target: Target, document: Document) -> Steps[ScenarioState]:
+    reply = yield from ask("PUT", "/scenario", target.query, document.data)
     problem = None if reply.is_success else reply.read_problem()
     if problem is not None and problem.errors:
         raise explain_refusal(problem, document)
     return reply.read(ScenarioState)
 
 
-def reset(world: Target, /) -> Steps[ScenarioState]:
+def reset(target: Target, /) -> Steps[ScenarioState]:
     """Clear journal, counters and quotas; scenario and clock stay."""
-    return (yield from ask("POST", "/reset", world.query)).read(ScenarioState)
+    return (yield from ask("POST", "/reset", target.query)).read(ScenarioState)
 
 
-def advance(world: Target, /, duration: str) -> Steps[ClockState]:
-    """Move the clock by ``60s``."""
-    return (yield from ask("POST", "/clock", world.query, {"advance": duration})).read(ClockState)
+def advance(target: Target, /, duration: str) -> Steps[ClockState]:
+    """Advance the clock by a duration such as ``60s``."""
+    return (yield from ask("POST", "/clock", target.query, {"advance": duration})).read(ClockState)
 
 
-def clock(world: Target, /) -> Steps[ClockState]:
-    """What time it is."""
-    return (yield from ask("GET", "/clock", world.query)).read(ClockState)
+def clock(target: Target, /) -> Steps[ClockState]:
+    """Return the state of the clock."""
+    return (yield from ask("GET", "/clock", target.query)).read(ClockState)
 
 
-def requests(world: Target, /, **filters: JSON) -> Steps[list[RequestDetail]]:
-    """The calls that were made, oldest first, each whole.
+def requests(target: Target, /, **filters: JSON) -> Steps[list[RequestDetail]]:
+    """Return the recorded calls in full, oldest first.
 
     Filters are the fields of an entry (``status=429``, ``rule=None``), ``matched``, ``since``, ``limit`` and ``wait``.
     """
-    query = {"limit": _ALL, **world.query, **filters, "detail": True}
+    query = {"limit": _ALL, **target.query, **filters, "detail": True}
     reply = yield from ask("GET", "/requests", query, wait=_seconds(filters.get("wait")))
     return reply.read(RequestDetails).requests
 
 
-def last(world: Target, /, **filters: JSON) -> Steps[RequestDetail]:
-    """The latest call.
+def last(target: Target, /, **filters: JSON) -> Steps[RequestDetail]:
+    """Return the latest call.
 
     Raises:
         AssertionError: there is none.
     """
     __tracebackhide__ = True
-    found = yield from requests(world, **{**filters, "limit": 1})
+    found = yield from requests(target, **{**filters, "limit": 1})
     if not found:
-        total = (yield from ask("GET", "/requests", {**world.query, "limit": 1})).read(Requests).total
+        total = (yield from ask("GET", "/requests", {**target.query, "limit": 1})).read(Requests).total
         such = " with " + ", ".join(f"{name}={value!r}" for name, value in filters.items()) if filters else ""
         raise AssertionError(f"there is no call{such}; {total or 'none'} {'were' if total > 1 else 'was'} made")
     return found[-1]
 
 
-def explain(world: Target, /, request: RequestEntry | str) -> Steps[RequestDetail]:
-    """One call, by itself or its id, as it is now: what was sent and said, and what each rule said to it."""
+def explain(target: Target, /, request: RequestEntry | str) -> Steps[RequestDetail]:
+    """Return one call, by entry or id, with its request, its response and the result of each rule."""
     name = request if isinstance(request, str) else request.id
-    session = world.query if isinstance(request, str) else {"session": request.session}
+    session = target.query if isinstance(request, str) else {"session": request.session}
     return (yield from ask("GET", f"/requests/{quote(name, safe='')}", session)).read(RequestDetail)
 
 
 def verify(
-    world: Target,
+    target: Target,
     /,
     *,
     calls: Mapping[str, JSON] | None = None,
@@ -169,16 +169,16 @@ def verify(
     times: int | Mapping[str, int] | None = None,
     within: str | None = None,
 ) -> Steps[Verified]:
-    """Whether calls were as expected.
+    """Verify that calls were as expected.
 
     Args:
-        calls: facets as in a rule's ``when``, and ``status``, ``error``, ``rule``, ``attempt`` and the like.
-        order: in place of ``calls``; such calls came in this order.
+        calls: match fields as in a rule's ``when``, and ``status``, ``error``, ``rule``, ``attempt`` and the like.
+        order: instead of ``calls``: such calls came in this order.
         times: how many, or ``{"at_least": 1, "at_most": 3}``; default: at least one.
-        within: how long to wait until it holds.
+        within: how long to wait until the expectation holds.
 
     Raises:
-        AssertionError: they were not; its text says what was found instead.
+        AssertionError: the expectation fails; the message lists what was found instead.
     """
     __tracebackhide__ = True
     body: dict[str, JSON] = {
@@ -188,7 +188,7 @@ def verify(
         "within": within,
     }
     given = {name: value for name, value in body.items() if value is not None}
-    reply = yield from ask("POST", "/verify", world.query, given, wait=_seconds(within))
+    reply = yield from ask("POST", "/verify", target.query, given, wait=_seconds(within))
     _check(reply)
     return reply.read(Verified)
 
@@ -199,19 +199,19 @@ def _check(reply: Reply) -> None:
         raise AssertionError(str(reply.to_error()))
 
 
-def wait_for(world: Target, /, within: str = "5s", **calls: JSON) -> Steps[RequestDetail]:
-    """The first such call, as soon as there is one.
+def wait_for(target: Target, /, within: str = "5s", **calls: JSON) -> Steps[RequestDetail]:
+    """Wait for the first such call and return it.
 
     Raises:
         AssertionError: none came in time.
     """
     __tracebackhide__ = True
-    found = yield from verify(world, calls=calls, within=within)
-    return (yield from explain(world, found.ids[0]))
+    found = yield from verify(target, calls=calls, within=within)
+    return (yield from explain(target, found.ids[0]))
 
 
 def assert_called(
-    world: Target,
+    target: Target,
     /,
     times: int | None = None,
     at_least: int | None = None,
@@ -219,7 +219,7 @@ def assert_called(
     within: str | None = None,
     **calls: JSON,
 ) -> Steps[Verified]:
-    """Such calls were made; as often as told, else at least once.
+    """Assert that such calls were made, by default at least one.
 
     Raises:
         AssertionError: they were not.
@@ -227,50 +227,50 @@ def assert_called(
     __tracebackhide__ = True
     bounds = {"exactly": times, "at_least": at_least, "at_most": at_most}
     count = {name: bound for name, bound in bounds.items() if bound is not None}
-    return (yield from verify(world, calls=calls, times=count or None, within=within))
+    return (yield from verify(target, calls=calls, times=count or None, within=within))
 
 
-def assert_not_called(world: Target, /, within: str | None = None, **calls: JSON) -> Steps[Verified]:
-    """No such call was made, nor comes ``within`` a time.
+def assert_not_called(target: Target, /, within: str | None = None, **calls: JSON) -> Steps[Verified]:
+    """Assert that no such call was made, and none comes ``within`` a time.
 
     Raises:
         AssertionError: there was one.
     """
     __tracebackhide__ = True
-    return (yield from verify(world, calls=calls, times=0, within=within))
+    return (yield from verify(target, calls=calls, times=0, within=within))
 
 
-def assert_order(world: Target, /, order: Sequence[Mapping[str, JSON]], within: str | None = None) -> Steps[Verified]:
-    """Such calls came in this order, others between them allowed.
+def assert_order(target: Target, /, order: Sequence[Mapping[str, JSON]], within: str | None = None) -> Steps[Verified]:
+    """Assert that such calls came in this order; others may come between them.
 
     Raises:
         AssertionError: they did not.
     """
     __tracebackhide__ = True
-    return (yield from verify(world, order=order, within=within))
+    return (yield from verify(target, order=order, within=within))
 
 
-def report(world: Target, /, title: str = "emulator report", outcome: str = "") -> Steps[str]:
-    """The console with the calls inside, as one page of HTML; ``outcome`` is shown above them."""
-    return (yield from ask("POST", "/report", body={**world.query, "title": title, "outcome": outcome})).read_text()
+def report(target: Target, /, title: str = "emulator report", outcome: str = "") -> Steps[str]:
+    """Return the console with the calls as one page of HTML; ``outcome`` is shown above them."""
+    return (yield from ask("POST", "/report", body={**target.query, "title": title, "outcome": outcome})).read_text()
 
 
-def metrics(world: Target, /) -> Steps[str]:
-    """Totals in Prometheus' text form."""
+def metrics(target: Target, /) -> Steps[str]:
+    """Return the metrics in the Prometheus text format."""
     return (yield from ask("GET", "/metrics")).read_text()
 
 
-def end(world: Target, /) -> Steps[None]:
-    """End the session, if there is one: its ports, clock, state and journal."""
-    if world.session:
-        reply = yield from ask("DELETE", f"/sessions/{world.session}")
+def end(target: Target, /) -> Steps[None]:
+    """End the session, if there is one, with its ports, clock, state and journal."""
+    if target.session:
+        reply = yield from ask("DELETE", f"/sessions/{target.session}")
         if not reply.is_success and reply.status != 404:
             raise reply.to_error()
-        world.ports.clear()
+        target.ports.clear()
 
 
 def _seconds(duration: JSON) -> float:
-    """How long the server was asked to wait; what is no duration it refuses itself."""
+    """Return the seconds of a duration; 0 if it is malformed, which the server then reports."""
     try:
         return parse_duration(duration) if isinstance(duration, str) else 0.0
     except ValueError:

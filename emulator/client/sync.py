@@ -1,4 +1,4 @@
-"""A client for code that blocks; it may be shared by threads."""
+"""Synchronous client; threads may share it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from urllib.parse import urlsplit
 from emulator.client import steps
 from emulator.client.base import BaseClient, Target, Via
 from emulator.client.exposure import warn_of_exposure
-from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
+from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, build_token_header
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def _blocking(method: Callable[Concatenate[Target, P], Steps[T]]) -> Callable[Concatenate[EmulatorClient, P], T]:
-    """A method that returns when all its questions are answered."""
+    """Wrap a step generator as a method that blocks until it has its result."""
 
     @wraps(method)
     def call(self: EmulatorClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         __tracebackhide__ = True
-        return self._run(method(self._world, *args, **kwargs))
+        return self._run(method(self._target, *args, **kwargs))
 
     return call
 
 
 class EmulatorClient(BaseClient):
-    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
+    """Client of the emulator at the URL of its front port; :meth:`session` returns one bound to a session.
 
-    ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
+    ``token``: control token; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class EmulatorClient(BaseClient):
         token: str | None = None,
     ) -> None:
         super().__init__(url, session, via)
-        self._connections = _Connections(self.front, tls, name_token(token))
+        self._connections = _Connections(self.front, tls, build_token_header(token))
 
     url = _blocking(steps.url)
     env = _blocking(steps.env)
@@ -68,9 +68,9 @@ class EmulatorClient(BaseClient):
     report = _blocking(steps.report)
 
     def close(self) -> None:
-        """End the session it is bound to, if any, and hang up."""
+        """End the client's session, if any, and close its connections."""
         try:
-            self._run(steps.end(self._world))
+            self._run(steps.end(self._target))
         finally:
             if not self._is_part:
                 self._connections.close()
@@ -93,29 +93,29 @@ class EmulatorClient(BaseClient):
 
 
 class _Connections:
-    """Connections to one server; each carries one question at a time, and is kept for the next."""
+    """Pool of HTTP connections to one server; each carries one request at a time."""
 
     def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
         self._url = url
         self._tls = tls
         self._headers = headers
-        self._resting: list[HTTPConnection] = []
+        self._idle: list[HTTPConnection] = []
         self._is_checked = not headers
 
     def send(self, request: Request) -> Reply:
-        """The answer.
+        """Send a request and return the response.
 
         Raises:
-            ConnectionError: there is nobody to answer.
+            ConnectionError: no server responds.
         """
         if not self._is_checked:
             warn_of_exposure(self._url)
             self._is_checked = True
-        while self._resting:
-            connection = self._resting.pop()
+        while self._idle:
+            connection = self._idle.pop()
             try:
                 return self._try(connection, request)
-            except (ConnectionError, HTTPException):  # the server has closed it meanwhile
+            except (ConnectionError, HTTPException):  # the server closed the idle connection
                 connection.close()
         try:
             return self._try(self._open(), request)
@@ -129,7 +129,7 @@ class _Connections:
         connection.request(request.method, request.path, request.body or None, self._headers)
         response = connection.getresponse()
         reply = Reply(response.status, response.read())
-        self._resting.append(connection)
+        self._idle.append(connection)
         return reply
 
     def _open(self) -> HTTPConnection:
@@ -139,5 +139,5 @@ class _Connections:
         return HTTPConnection(url.hostname or "", url.port)
 
     def close(self) -> None:
-        while self._resting:
-            self._resting.pop().close()
+        while self._idle:
+            self._idle.pop().close()

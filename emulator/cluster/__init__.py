@@ -1,1 +1,1 @@
-"""Several processes that answer as one."""
+"""Cluster: several processes that share a store and act as one emulator."""

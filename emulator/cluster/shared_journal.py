@@ -1,4 +1,4 @@
-"""The journal of several processes: each returns the calls of all, in one order."""
+"""Journal of a cluster: every replica has the calls of all, in one order."""
 
 from __future__ import annotations
 
@@ -34,103 +34,103 @@ _FIGURES = (  # fields of an entry that are JSON as they are
     *("bytes_in", "bytes_out", "traceparent"),
 )
 _ATTRIBUTES = {"arrival": "start_seq"}  # where the name in the store is not that of the attribute
-AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # what may become known later
+AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # fields that may change later
 
 
 @dataclass(frozen=True, slots=True)
 class KnownScenario:
-    """Whoever answered a call of another replica would have answered it here by the same scenario."""
+    """Active scenario that explains calls of other replicas."""
 
     explainer: Explainer
     emulator: Emulator
 
 
-def write_entry(entry: JournalEntry, identity: bytes) -> str:
-    """All that is known of a call; ``identity``: what makes it the same as another."""
+def encode_entry(entry: JournalEntry, fingerprint: bytes) -> str:
+    """Encode a journal entry; ``fingerprint``: of its request."""
     document: Object = {name: getattr(entry, _ATTRIBUTES.get(name, name)) for name in _FIGURES}
     document["faults"] = entry.faults
     document["lateness"] = list(entry.lateness)
     document["limits"] = [asdict(limit) for limit in entry.limits]
-    document["identity"] = identity.hex()
-    kept = entry.payload
-    if kept is not None:
-        document["kept"] = _write_kept(kept)
+    document["identity"] = fingerprint.hex()
+    payload = entry.payload
+    if payload is not None:
+        document["kept"] = _encode_payload(payload)
     if entry.evidence is not None:
-        document["evidence"] = _write_evidence(entry.evidence)
+        document["evidence"] = _encode_evidence(entry.evidence)
     return dump_text(document)
 
 
-def _write_kept(kept: Payload) -> Object:
-    request = kept.request
+def _encode_payload(payload: Payload) -> Object:
+    request = payload.request
     return {
         "query": dict(request.query),
         "headers": [*request.headers.items()],
-        "body": _write_body(request.body),
+        "body": _encode_body(request.body),
         "params": dict(request.params),
         "base": request.base_url,
-        "answered": kept.headers,
-        "said": None if kept.body is None else _write_body(kept.body),
-        "text": kept.text,
-        "tools": kept.tool_calls,
-        "raw": None if kept.raw is None else _write_body(kept.raw),
-        "strikes": [(strike.fault, strike.at) for strike in kept.strikes],
-        "writes": list(kept.writes),
-        "request_cut": kept.request_cut,
-        "response_cut": kept.response_cut,
-        "size": kept.size,
+        "answered": payload.headers,
+        "said": None if payload.body is None else _encode_body(payload.body),
+        "text": payload.text,
+        "tools": payload.tool_calls,
+        "raw": None if payload.raw is None else _encode_body(payload.raw),
+        "strikes": [(strike.fault, strike.at) for strike in payload.strikes],
+        "writes": list(payload.writes),
+        "request_cut": payload.request_cut,
+        "response_cut": payload.response_cut,
+        "size": payload.size,
     }
 
 
-def _write_evidence(evidence: MatchEvidence) -> Object:
+def _encode_evidence(evidence: MatchEvidence) -> Object:
     match = evidence.match
     return {
         "attempt": evidence.attempt,
         "asked": match is not None,
         "rule": None if match is None or match.rule is None else match.rule.name,
         "counts": None if match is None else dict(match.counts),
-        "verdicts": [asdict(verdict) for verdict in evidence.verdicts],
+        "verdicts": [asdict(result) for result in evidence.verdicts],
     }
 
 
-def read_entry(text: str, known: KnownScenario | None) -> JournalEntry:
-    """What :func:`write_entry` wrote; ``known``: who can explain it."""
+def parse_entry(text: str, known: KnownScenario | None) -> JournalEntry:
+    """Parse a journal entry that :func:`encode_entry` encoded; ``known``: scenario that can explain it."""
     document = as_object(parse_json(text))
     figures = {_ATTRIBUTES.get(name, name): document[name] for name in _FIGURES}
-    entry = JournalEntry(**figures, attempts=Attempts())  # type: ignore[arg-type]  # each is what it was written from
+    entry = JournalEntry(**figures, attempts=Attempts())  # type: ignore[arg-type]  # types as encoded
     entry.faults = tuple([as_text(fault) for fault in as_array(document["faults"])])
     entry.lateness = tuple(as_array(document["lateness"]))  # type: ignore[arg-type]  # they are numbers
     entry.limits = tuple([LimitCheck(**as_object(limit)) for limit in as_array(document["limits"])])  # type: ignore[arg-type]
-    identity = bytes.fromhex(as_text(document["identity"]))
+    fingerprint = bytes.fromhex(as_text(document["identity"]))
     if "kept" in document:
-        kept = _read_kept(as_object(document["kept"]), entry)
-        entry.keep = lambda: kept
+        payload = _parse_payload(as_object(document["kept"]), entry)
+        entry.keep = lambda: payload
     if "evidence" in document and known is not None:
-        entry.evidence = _read_evidence(as_object(document["evidence"]), identity, known)
+        entry.evidence = _parse_evidence(as_object(document["evidence"]), fingerprint, known)
     return entry
 
 
-def _read_kept(document: Object, entry: JournalEntry) -> Payload:
+def _parse_payload(document: Object, entry: JournalEntry) -> Payload:
     request = Request(
         entry.method,
         entry.path,
-        _read_texts(document["query"]),
-        CIMultiDict(_read_pairs(document["headers"])),
-        _read_body(document["body"]),
-        _read_texts(document["params"]),
+        _parse_texts(document["query"]),
+        CIMultiDict(_parse_pairs(document["headers"])),
+        _parse_body(document["body"]),
+        _parse_texts(document["params"]),
         as_text(document["base"]),
         entry.principal,
         entry.session,
     )
     request.key = bytes.fromhex(entry.id)
-    said, text = document["said"], document["text"]
+    body, text = document["said"], document["text"]
     return Payload(
         request,
-        headers=tuple(_read_pairs(document["answered"])),
-        body=None if said is None else _read_body(said),
+        headers=tuple(_parse_pairs(document["answered"])),
+        body=None if body is None else _parse_body(body),
         text=None if text is None else as_text(text),
-        tool_calls=tuple(_read_pairs(document["tools"])),
-        raw=None if document["raw"] is None else _read_body(document["raw"]),
-        strikes=tuple([_read_strike(as_array(strike)) for strike in as_array(document["strikes"])]),
+        tool_calls=tuple(_parse_pairs(document["tools"])),
+        raw=None if document["raw"] is None else _parse_body(document["raw"]),
+        strikes=tuple([_parse_site(as_array(strike)) for strike in as_array(document["strikes"])]),
         writes=tuple(as_array(document["writes"])),  # type: ignore[arg-type]  # they are pairs of numbers
         request_cut=bool(document["request_cut"]),
         response_cut=bool(document["response_cut"]),
@@ -138,58 +138,58 @@ def _read_kept(document: Object, entry: JournalEntry) -> Payload:
     )
 
 
-def _read_strike(document: Sequence[JSON]) -> FaultSite:
+def _parse_site(document: Sequence[JSON]) -> FaultSite:
     return FaultSite(as_text(document[0]), as_integer(document[1]))
 
 
-def _read_evidence(document: Object, identity: bytes, known: KnownScenario) -> MatchEvidence:
+def _parse_evidence(document: Object, fingerprint: bytes, known: KnownScenario) -> MatchEvidence:
     match = None
     if document["asked"]:
         rule = next((rule for rule in known.emulator.rules if rule.name == document["rule"]), None)
         counts = {name: as_integer(count) for name, count in as_object(document["counts"]).items()}
         match = Match(rule, counts=counts)
-    verdicts = tuple([RuleResult(**as_object(verdict)) for verdict in as_array(document["verdicts"])])  # type: ignore[arg-type]
-    return MatchEvidence(known.explainer, match, identity, as_integer(document["attempt"]), verdicts)
+    verdicts = tuple([RuleResult(**as_object(result)) for result in as_array(document["verdicts"])])  # type: ignore[arg-type]
+    return MatchEvidence(known.explainer, match, fingerprint, as_integer(document["attempt"]), verdicts)
 
 
-def _write_body(body: bytes) -> JSON:
+def _encode_body(body: bytes) -> JSON:
     try:
         return body.decode()
     except UnicodeDecodeError:
         return [base64.b64encode(body).decode()]
 
 
-def _read_body(document: JSON) -> bytes:
+def _parse_body(document: JSON) -> bytes:
     if isinstance(document, str):
         return document.encode()
     return base64.b64decode(as_text(as_array(document)[0]))
 
 
-def _read_texts(document: JSON) -> Mapping[str, str]:
+def _parse_texts(document: JSON) -> Mapping[str, str]:
     return {name: as_text(text) for name, text in as_object(document).items()} or NOTHING
 
 
-def _read_pairs(document: JSON) -> Headers:
+def _parse_pairs(document: JSON) -> Headers:
     return tuple([(as_text(name), as_text(text)) for name, text in map(as_array, as_array(document))])
 
 
 class PendingRecord(Attempts):
-    """Of a call that has no place yet among those of all."""
+    """Attempts of a call without a sequence number in the shared journal."""
 
-    def __init__(self, identity: bytes) -> None:
+    def __init__(self, fingerprint: bytes) -> None:
         super().__init__(1, None)
-        self.fingerprint = identity
+        self.fingerprint = fingerprint
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutgoingBatch:
-    """Calls of one session that are entered together, as often as it takes: the store may have them without saying so.
+    """Calls of one session, appended together and retried until the store confirms them.
 
     Fields:
-        name: no other of this process has it.
-        epoch: of the journal when they came.
+        name: unique in this process, so that a retry is not appended twice.
+        epoch: of the journal when the calls came.
         most: calls that the journal keeps.
-        before: what may be amended of each, as it is in ``texts``.
+        before: amendable fields of each call as in ``texts``.
     """
 
     name: str
@@ -201,37 +201,37 @@ class OutgoingBatch:
     before: Sequence[Object]
 
 
-def write_call(call: JournalItem, head: Object, seed: int) -> bytes:
-    """What all know of a call by its first line, and the call."""
+def encode_call(call: JournalItem, head: Object, seed: int) -> bytes:
+    """Encode a call as a header line and its entry."""
     entry = call.load()
-    identity = entry.attempts.fingerprint if isinstance(entry.attempts, PendingRecord) else b""
+    fingerprint = entry.attempts.fingerprint if isinstance(entry.attempts, PendingRecord) else b""
     attempt = call.attempt if isinstance(call, CallRecord | CompactRecord) else -1
-    line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": identity.hex()}
+    line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": fingerprint.hex()}
     line["number"] = attempt + 1
-    line["retry_of"] = derive_key(seed, "answer", identity, attempt - 1).hex() if attempt > 0 else None
+    line["retry_of"] = derive_key(seed, "answer", fingerprint, attempt - 1).hex() if attempt > 0 else None
     try:
-        return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
-    except ValueError:  # a header that is no text
+        return f"{dump_text(line)}\n{encode_entry(entry, fingerprint)}".encode()
+    except ValueError:  # a header is not UTF-8
         entry.drop_payload()
-        return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
+        return f"{dump_text(line)}\n{encode_entry(entry, fingerprint)}".encode()
 
 
 def read_amended(entry: JournalEntry) -> Object:
-    """What may become known of a call after it was told."""
+    """Return the fields of an entry that may change after it was sent."""
     return {name: getattr(entry, name) for name in AMENDED}
 
 
 log = logging.getLogger("emulator")
-_SOON = 0.05  # real seconds until what came is sent: many calls go together
-_MOST_OWN = 2000  # calls of this process that wait to be read with those of others
-_MOST_WAITING = 10_000  # calls that wait to be asked for, or for a store that is away
-_MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still come
-_AT_ONCE = 100  # calls that are written before others have their turn
+_BATCH_DELAY = 0.05  # wall-clock seconds until new calls are sent, so that many go together
+_MAX_OWN = 2000  # calls of this process that were sent and not yet read back
+_MAX_WAITING = 10_000  # unsent calls, on demand or while the store is unreachable
+_MAX_EPOCHS = 20_000  # cleared sessions, of which calls may still come
+_MAX_BATCH = 100  # calls
 
 
 @dataclass(slots=True, eq=False)
-class _Told:
-    """A call of another replica, read once somebody wants to know."""
+class _RemoteCall:
+    """Call of another replica, parsed on demand."""
 
     text: str
     id: str
@@ -246,7 +246,7 @@ class _Told:
 
     def load(self) -> JournalEntry:
         if self.entry is None:
-            self.entry = entry = read_entry(self.text, self.known)
+            self.entry = entry = parse_entry(self.text, self.known)
             entry.seq, entry.attempts, entry.number, entry.retry_of = (
                 self.seq,
                 self.attempts,
@@ -269,16 +269,16 @@ class _Told:
 
 
 class SharedJournal(Journal):
-    """Calls are entered once they have their place among those of all.
+    """Journal shared by all replicas; the store assigns sequence numbers.
 
-    ``peek`` tells what is at work for a session.
+    ``find_active`` returns the active scenario of a session.
     """
 
-    def __init__(self, commons: ClusterBus, peek: Callable[[str], ActiveScenario]) -> None:
+    def __init__(self, bus: ClusterBus, find_active: Callable[[str], ActiveScenario]) -> None:
         super().__init__()
-        self._start_seqs = _tell_time()
-        self._commons = commons
-        self._peek = peek
+        self._start_seqs = _generate_times()
+        self._bus = bus
+        self._find_active = find_active
         self._waiting: deque[tuple[JournalItem, int, int]] = deque()
         self._batches: deque[OutgoingBatch] = deque()
         self._names = map(str, count())
@@ -290,7 +290,7 @@ class SharedJournal(Journal):
         self._sending = asyncio.Lock()
         self._appending = asyncio.Lock()
         self._reading = asyncio.Lock()
-        self._came = asyncio.Event()
+        self._has_new = asyncio.Event()
 
     def follow(self, session: str, fingerprint: bytes, name: str) -> tuple[Attempts, str | None]:
         return PendingRecord(fingerprint), None
@@ -298,10 +298,10 @@ class SharedJournal(Journal):
     def add(self, call: JournalItem, most: int = LATEST) -> None:
         for listen in self.listeners:
             listen(call)
-        self._waiting.append((call, most, self._era_of(call.session)))
-        if self._commons.outlives:
-            self._came.set()
-        if len(self._waiting) > _MOST_WAITING:
+        self._waiting.append((call, most, self._epoch_of(call.session)))
+        if self._bus.outlives:
+            self._has_new.set()
+        if len(self._waiting) > _MAX_WAITING:
             self._waiting.popleft()
             self._forgotten += 1
 
@@ -310,7 +310,7 @@ class SharedJournal(Journal):
         self.add(call, most)
 
     def amend(self, call: JournalItem) -> None:
-        """Tell the others, too, of a call that they know already."""
+        """Update a call, also on the other replicas if they have it."""
         if call.seq:
             self._amended.append(call.load())
         super().amend(call)
@@ -322,17 +322,17 @@ class SharedJournal(Journal):
         self._own = {seq: call for seq, call in self._own.items() if session is not None and call.session != session}
 
     async def begin_epoch(self, session: str, number: int) -> int | None:
-        """What was called before a change is no longer wanted; an empty name: of all sessions.
+        """Begin a new epoch for a session after a change with this number; an empty name: for all sessions.
 
-        Nothing of it is on its way from now on. What was entered after the change all the same, since this process
-        heard of it late, goes up to the number that is returned.
+        Unsent calls of older epochs are discarded. Returns the highest sequence number of a call that was appended
+        after the change because this process learned of it late; ``None``: there is none.
         """
         async with self._appending:
             late = [seq for seq, call in self._own.items() if seq > number and call.session == session]
             if session:
                 self._cleared.pop(session, None)
                 self._cleared[session] = number
-                if len(self._cleared) > _MOST_ERAS:
+                if len(self._cleared) > _MAX_EPOCHS:
                     self._cleared.popitem(last=False)
             else:
                 self._all_cleared = number
@@ -340,59 +340,59 @@ class SharedJournal(Journal):
         return max(late, default=None)
 
     async def run(self) -> None:
-        """Send what comes, until cancelled."""
+        """Send new calls until cancelled."""
         while True:
-            await self._came.wait()
-            await asyncio.sleep(_SOON)
+            await self._has_new.wait()
+            await asyncio.sleep(_BATCH_DELAY)
             try:
                 await self.send()
-                if len(self._own) > _MOST_OWN:
+                if len(self._own) > _MAX_OWN:
                     await self.read_new()
             except StoreLostError:
                 continue
-            except Exception:  # whatever one call holds, the next are sent
+            except Exception:  # a bug in one call must not end the loop
                 log.exception("bug in the emulator: calls for the journal of all")
 
     async def send(self) -> None:
-        """Give the calls that came their places.
+        """Append the new calls to the shared journal.
 
         Raises:
-            StoreLostError: they wait on.
+            StoreLostError: the rest stays queued.
         """
         async with self._sending:
-            self._came.clear()
+            self._has_new.clear()
             while self._batches or self._waiting:
                 if not self._batches:
-                    self._part([self._waiting.popleft() for _ in range(min(_AT_ONCE, len(self._waiting)))])
+                    self._split([self._waiting.popleft() for _ in range(min(_MAX_BATCH, len(self._waiting)))])
                 await self._send_batch(self._batches[0])
             while self._amended:
                 entry = self._amended[0]
                 if entry.seq in self._own or self._is_stored(entry):
-                    head = self._head(entry.session, era := self._era_of(entry.session))
+                    head = self._head(entry.session, epoch := self._epoch_of(entry.session))
                     text = dump_text({**head, "amends": entry.seq, "fields": read_amended(entry)})
                     await self._append(
-                        OutgoingBatch(next(self._names), entry.session, era, LATEST, (), [text.encode()], ())
+                        OutgoingBatch(next(self._names), entry.session, epoch, LATEST, (), [text.encode()], ())
                     )
                 del self._amended[0]
 
     async def _append(self, batch: OutgoingBatch) -> int | None:
-        """The number of the first; ``None``: the journal was cleared since, and is left alone."""
+        """Append a batch; return its first sequence number, or ``None`` if the journal was cleared since."""
         async with self._appending:
-            if batch.epoch < self._era_of(batch.session):
+            if batch.epoch < self._epoch_of(batch.session):
                 return None
-            return await self._commons.append(batch.session, batch.texts, batch.most, batch.name)
+            return await self._bus.append(batch.session, batch.texts, batch.most, batch.name)
 
-    def _part(self, rows: Iterable[tuple[JournalItem, int, int]]) -> None:
-        """Those of a session go together."""
+    def _split(self, rows: Iterable[tuple[JournalItem, int, int]]) -> None:
+        """Split calls into one batch per session, limit and epoch."""
         parts: dict[tuple[str, int, int], list[JournalItem]] = {}
-        for call, most, era in rows:
-            parts.setdefault((call.session, most, era), []).append(call)
-        for (session, most, era), calls in parts.items():
-            active = self._peek(session)
-            head: Object = {**self._head(session, era), "world": active.namespace, "most": most}
-            texts = [write_call(call, head, active.emulator.seed) for call in calls]
+        for call, most, epoch in rows:
+            parts.setdefault((call.session, most, epoch), []).append(call)
+        for (session, most, epoch), calls in parts.items():
+            active = self._find_active(session)
+            head: Object = {**self._head(session, epoch), "world": active.namespace, "most": most}
+            texts = [encode_call(call, head, active.emulator.seed) for call in calls]
             before = [read_amended(call.load()) for call in calls]
-            self._batches.append(OutgoingBatch(next(self._names), session, era, most, calls, texts, before))
+            self._batches.append(OutgoingBatch(next(self._names), session, epoch, most, calls, texts, before))
 
     async def _send_batch(self, batch: OutgoingBatch) -> None:
         first = await self._append(batch)
@@ -403,19 +403,19 @@ class SharedJournal(Journal):
             call.seq = entry.seq = seq
             if read_amended(entry) != fields:
                 self._amended.append(entry)
-        if self._batches and self._batches[0] is batch:  # else it was cleared meanwhile
+        if self._batches and self._batches[0] is batch:  # unless the journal was cleared meanwhile
             self._batches.popleft()
 
     async def read_new(self) -> None:
-        """Enter the calls that came since the last time, of all replicas, up to now: more come while it reads.
+        """Read the new calls of all replicas into this journal.
 
         Raises:
-            StoreLostError: some are still to come.
+            StoreLostError: some calls are missing.
         """
         async with self._reading:
             whole = False
             while not whole:
-                calls = await self._commons.read(self._read_to)
+                calls = await self._bus.read(self._read_to)
                 whole = len(calls) < MOST_READ
                 for seq, text in calls:
                     head, _, body = text.decode().partition("\n")
@@ -425,14 +425,14 @@ class SharedJournal(Journal):
 
     def _take(self, seq: int, head: Object, body: str) -> None:
         own, session = self._own.pop(seq, None), as_text(head["session"])
-        if as_integer(head["era"]) < self._era_of(session):
+        if as_integer(head["era"]) < self._epoch_of(session):
             return
         if "amends" in head:
             self._amend(as_integer(head["amends"]), session, as_object(head["fields"]))
             return
         call = self._place(own, body, session, head)
         call.seq = seq
-        target = call if isinstance(call, _Told) else call.load()
+        target = call if isinstance(call, _RemoteCall) else call.load()
         target.seq = seq
         target.attempts, target.number, target.retry_of = self._join(session, head)
         self._latest = seq - 1
@@ -440,16 +440,16 @@ class SharedJournal(Journal):
         super().amend(call)
 
     def _join(self, session: str, head: Object) -> tuple[Attempts, int, str | None]:
-        """The attempts of equal requests, wherever they came; which it is, and the one before."""
-        identity, name, number = (
+        """Return the attempts of equal requests on all replicas, this one's number and the previous one's id."""
+        fingerprint, name, number = (
             bytes.fromhex(as_text(head["identity"])),
             as_text(head["id"]),
             as_integer(head["number"]),
         )
-        if not identity:
+        if not fingerprint:
             return Attempts(1, name), 1, None
-        attempts, before = super().follow(session, identity + as_text(head["world"]).encode(), name)
-        if not number:  # nobody but this journal counts it
+        attempts, before = super().follow(session, fingerprint + as_text(head["world"]).encode(), name)
+        if not number:  # only this journal counts its attempts
             return attempts, attempts.count, before
         attempts.count = max(attempts.count if before is None else attempts.count - 1, number)
         return attempts, number, None if head["retry_of"] is None else as_text(head["retry_of"])
@@ -457,28 +457,28 @@ class SharedJournal(Journal):
     def _place(self, own: JournalItem | None, body: str, session: str, head: Object) -> JournalItem:
         if own is not None:
             return own
-        active = self._peek(session)
+        active = self._find_active(session)
         app = active.apps.get(as_text(head["vendor"])) if active.namespace == head["world"] else None
         known = None if app is None else KnownScenario(app.explainer, active.emulator)
-        return _Told(body, as_text(head["id"]), session, known, len(body))
+        return _RemoteCall(body, as_text(head["id"]), session, known, len(body))
 
     def _amend(self, seq: int, session: str, fields: Object) -> None:
-        """More is known of a call; of one of this process it was known before."""
+        """Update the fields of a call that another replica has amended."""
         call = next((call for call in reversed(self._sessions.get(session, ())) if call.seq == seq), None)
         if call is not None and read_amended(entry := call.load()) != fields:
             for name, value in fields.items():
                 setattr(entry, name, value)
             super().amend(entry)
 
-    def _head(self, session: str, era: int) -> Object:
-        return {"session": session, "era": era}
+    def _head(self, session: str, epoch: int) -> Object:
+        return {"session": session, "era": epoch}
 
-    def _era_of(self, session: str) -> int:
+    def _epoch_of(self, session: str) -> int:
         return max(self._all_cleared, self._cleared.get(session, 0))
 
 
-def _tell_time() -> Iterator[int]:
-    """Microseconds of Unix time, each later than the one before: calls of several processes have an order."""
+def _generate_times() -> Iterator[int]:
+    """Yield strictly increasing Unix times in microseconds, which order the calls of several processes."""
     latest = 0
     while True:
         latest = max(latest + 1, time.time_ns() // 1000)

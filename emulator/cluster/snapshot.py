@@ -1,4 +1,4 @@
-"""How a world stands, as JSON that one replica writes and the others read; no credential is whole in it."""
+"""Snapshot of an active scenario as JSON, from one replica to the others; credentials are digests."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.scenario.reply_files import ReplyFiles, insert_replies
 
 
-def write_world(
-    active: ActiveScenario, clock: Clock | None, wall: float, *, started: float | None = None, era: str | None = None
+def encode_snapshot(
+    active: ActiveScenario, clock: Clock | None, wall: float, *, started: float | None = None, epoch: str | None = None
 ) -> Object:
-    """How a world stands; a scenario of files is known to all by its digest.
+    """Encode an active scenario; a scenario from files is identified by its digest alone.
 
     Args:
-        clock: its own; ``None``: a session's that is the server's.
-        wall: what the clock says that all replicas share.
-        started, era: in place of its own.
+        clock: its own clock; ``None``: a session uses the server's.
+        wall: time of the clock that all replicas share.
+        started, epoch: in place of the scenario's own.
     """
     loaded, emulator = active.loaded, active.emulator
     is_file = bool(loaded.sources) or loaded.data is None
     return {
-        "scenario": None if is_file else write_scenario(loaded),
+        "scenario": None if is_file else encode_scenario(loaded),
         "digest": loaded.digest,
         "seed": emulator.seed,
         "started": emulator.started if started is None else started,
-        "era": active.epoch if era is None else era,
-        "clock": None if clock is None else write_clock(clock, wall),
+        "era": active.epoch if epoch is None else epoch,
+        "clock": None if clock is None else encode_clock(clock, wall),
     }
 
 
-def write_scenario(loaded: ParsedScenario) -> Object:
-    """A scenario whole, but for its credentials, of which digests go.
+def encode_scenario(loaded: ParsedScenario) -> Object:
+    """Encode a scenario in full, with digests in place of credentials.
 
     Raises:
-        ScenarioError: a credential also stands where it cannot be told from other text.
+        ScenarioError: a credential also occurs in other text of the scenario.
     """
     keys = loaded.scenario.keys or ()
     shown = mask_keys(loaded.data)
@@ -58,17 +58,17 @@ def write_scenario(loaded: ParsedScenario) -> Object:
         "name": loaded.scenario.name,
         "digest": loaded.digest,
         "data": shown,
-        "answers": [[list(path), said] for path, said in loaded.answers.texts.items()],
+        "answers": [[list(path), text] for path, text in loaded.answers.texts.items()],
         "text": None if loaded.text is None else show_text(loaded),
         "keys": [[key.digest, key.folded] for key in sealed],
         "places": [None if place is None else [place.file, place.line, place.column] for place in places],
     }
 
 
-def read_scenario(document: Object) -> ParsedScenario:
-    """What :func:`write_scenario` wrote."""
+def parse_scenario(document: Object) -> ParsedScenario:
+    """Parse a scenario that :func:`encode_scenario` encoded."""
     scenario = Scenario.model_validate(document["data"])
-    texts = {_read_path(as_array(path)): as_text(said) for path, said in map(as_array, as_array(document["answers"]))}
+    texts = {_read_path(as_array(path)): as_text(text) for path, text in map(as_array, as_array(document["answers"]))}
     text = document["text"]
     loaded = ParsedScenario(
         insert_replies(scenario.model_copy(update={"name": document["name"]}), texts),
@@ -95,15 +95,15 @@ def _read_places(places: Iterable[JSON]) -> Iterable[tuple[KeyPath, Location]]:
             yield path, Location(as_text(file), as_integer(line), as_integer(column), path)
 
 
-def write_clock(clock: Clock, wall: float) -> Object:
-    """What a clock says now, at ``wall`` by the clock that all replicas share."""
+def encode_clock(clock: Clock, wall: float) -> Object:
+    """Encode a clock; ``wall``: current time of the clock that all replicas share."""
     kind = "real" if isinstance(clock, RealClock) else "instant" if isinstance(clock, InstantClock) else "frozen"
     scale = clock.scale if isinstance(clock, RealClock) else 0.0
     return {"kind": kind, "scale": scale, "now": clock.now(), "wall": wall}
 
 
-def read_clock(document: Object, wall: float) -> Clock:
-    """A clock that says what the one says that was written."""
+def parse_clock(document: Object, wall: float) -> Clock:
+    """Build a clock that continues an encoded one."""
     scale = as_number(document["scale"])
     now = as_number(document["now"]) + (wall - as_number(document["wall"])) * scale
     match document["kind"]:
@@ -115,6 +115,6 @@ def read_clock(document: Object, wall: float) -> Clock:
             return FrozenClock(now)
 
 
-def read_beginning(document: Mapping[str, JSON]) -> Activation:
-    """Return how a world begins that others have at work; its clock is read apart."""
+def parse_activation(document: Mapping[str, JSON]) -> Activation:
+    """Parse the activation of a snapshot, without its clock."""
     return Activation(None, as_number(document["started"]), as_text(document["era"]))

@@ -296,5 +296,5 @@ def with_headers(response: Response, headers: Mapping[str, str]) -> Response:
     if not headers:
         return response
     replaced = {name.lower() for name in headers}
-    kept = tuple(pair for pair in response.headers if pair[0].lower() not in replaced)
-    return replace(response, headers=(*kept, *headers.items()))
+    others = tuple(pair for pair in response.headers if pair[0].lower() not in replaced)
+    return replace(response, headers=(*others, *headers.items()))

@@ -140,7 +140,7 @@ class RequestParser:
         request.key = UNNAMED
 
     async def _parse_without_key(self, endpoint: AnyEndpoint, request: Request) -> InferenceCall | None:
-        """Return a call whose parsing does not depend on the key; ``None`` if it may."""
+        """Return a call if its parsing does not depend on the key; ``None`` if it may."""
         try:
             parsed = await self._parse_checked(endpoint, request)
         except EmulatedError as error:

@@ -183,7 +183,7 @@ class Emulator:
             key: of the response.
             now: when the call was admitted, Unix seconds.
             slot: of the server, if its slots are limited.
-            repeated: fingerprint of a repeated call, whose content is cached.
+            repeated: fingerprint of a repeated call, to cache its content.
 
         Raises:
             EmulatedError: a rule refuses the call, or no JSON satisfies the requested schema.

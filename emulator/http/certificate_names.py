@@ -1,4 +1,4 @@
-"""Names that a certificate can say."""
+"""Names that a certificate can hold."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(
 
 
 def find_own_names() -> list[str]:
-    """Return what this machine is called, where a certificate can say it."""
+    """Return the host name of this machine, if a certificate can hold it."""
     name = socket.gethostname().lower()
     return [name] if can_be_named(name) else []
 
 
 def can_be_named(name: str) -> bool:
-    """Return whether a client can ask for a name; the address that means every address cannot be asked for."""
+    """Return whether a certificate can hold a name; wildcard addresses such as ``0.0.0.0`` cannot be requested."""
     try:
         return not ipaddress.ip_address(name).is_unspecified
     except ValueError:

@@ -1,8 +1,8 @@
-"""The local certificate authority and the server certificates it signs.
+"""Local certificate authority and the server certificates that it signs.
 
-The authority is made once per user and kept; a server certificate is made for each start, and its key is
-never on disk for longer. The authority is constrained to names of this machine, private networks and names
-that were asked for.
+The authority is created once per user; a server certificate is created at each start, and its key is on disk only
+while it is loaded. The authority is constrained to names of this machine, private networks and names
+given by ``--host`` and ``--tls-name``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from emulator.http.certificate_names import find_own_names
 from emulator.settings import SettingsError
 
-_DNS = "localhost"  # and all below it
+_DNS = "localhost"  # with its subdomains
 _PRIVATE = (
     "127.0.0.0/8",
     "10.0.0.0/8",
@@ -47,7 +47,7 @@ _NETWORKS = [ipaddress.ip_network(text) for text in _PRIVATE]
 
 
 def constrain(names: Iterable[str]) -> x509.NameConstraints:
-    """Return what an authority may sign for: names of its own, and each of ``names`` with all below it."""
+    """Return the name constraints of an authority: its own names, and ``names`` with their subdomains."""
     found: dict[str, x509.GeneralName] = {_DNS: x509.DNSName(_DNS)}
     found.update((str(network), x509.IPAddress(network)) for network in _NETWORKS)
     for name in names:
@@ -57,13 +57,13 @@ def constrain(names: Iterable[str]) -> x509.NameConstraints:
 
 
 def find_uncovered(certificate: x509.Certificate, names: Sequence[str]) -> list[str]:
-    """Return those of ``names`` that an authority does not sign for."""
+    """Return those of ``names`` that the authority does not sign for."""
     permitted = read_permitted(certificate)
     return [] if permitted is None else [name for name in names if not _is_covered(name, permitted)]
 
 
 def read_permitted(certificate: x509.Certificate) -> list[x509.GeneralName] | None:
-    """Return what an authority is limited to; absent: it signs for any name."""
+    """Return the names that an authority is limited to; ``None``: it may sign for any name."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.NameConstraints).value
     except x509.ExtensionNotFound:
@@ -71,8 +71,8 @@ def read_permitted(certificate: x509.Certificate) -> list[x509.GeneralName] | No
     return [*(found.permitted_subtrees or ())]
 
 
-def list_asked(certificate: x509.Certificate) -> list[str]:
-    """Return the names beyond its own that an authority signs for."""
+def list_additional_names(certificate: x509.Certificate) -> list[str]:
+    """Return the names besides its own that an authority signs for."""
     own = {_DNS, *_PRIVATE}
     found = [str(name.value) for name in read_permitted(certificate) or () if str(name.value) not in own]
     return [text.removesuffix("/32").removesuffix("/128") for text in found]
@@ -102,10 +102,10 @@ _DAY = datetime.timedelta(days=1)
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
-def sign_itself(key: PrivateKey, names: Sequence[str]) -> x509.Certificate:
-    """Return a root that signs certificates of servers and nothing else, for this machine and for ``names``.
+def sign_root(key: PrivateKey, names: Sequence[str]) -> x509.Certificate:
+    """Create a root certificate that signs server certificates only, for this machine and for ``names``.
 
-    Its own name follows from its key: a certificate that another of the same key has signed stays valid.
+    Its subject depends on its key alone: a certificate signed by an earlier root with the same key stays valid.
     """
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{OUR_NAME} {identifier.digest.hex()[:8]}")])
@@ -127,7 +127,7 @@ def sign_itself(key: PrivateKey, names: Sequence[str]) -> x509.Certificate:
 
 
 def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    """What a key is for: an authority signs certificates, a server its handshakes."""
+    """Return the key usage of an authority, which signs certificates, or of a server."""
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
         key_cert_sign=signs_certificates,
@@ -142,16 +142,16 @@ def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 CERTIFICATE, KEY = "ca.pem", "ca.key"
-PLACE = "authority"  # what clients may see
-PRIVATE = "private"  # what nobody else may see; a container of an application mounts the other folder alone
-_RENEWED = datetime.timedelta(days=90)  # before its end
+PLACE = "authority"  # public folder, which containers of clients mount
+PRIVATE = "private"  # folder of the key
+_RENEWED = datetime.timedelta(days=90)  # before its expiry
 T = TypeVar("T")
 log = logging.getLogger("emulator")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Authority:
-    """Signs the certificate of each start; ``path``: of its own certificate, which clients trust."""
+    """Local certificate authority; ``path``: of its certificate, which clients trust."""
 
     path: Path
     certificate: x509.Certificate
@@ -159,18 +159,18 @@ class Authority:
 
     @property
     def pem(self) -> bytes:
-        """The certificate that clients trust."""
+        """Return the certificate that clients trust, PEM."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def keep_authority(folder: Path, names: Sequence[str] = ()) -> Authority:
-    """Return the authority kept in a folder; the first who asks makes it.
+def load_authority(folder: Path, names: Sequence[str] = ()) -> Authority:
+    """Load the authority of a folder; create it if there is none.
 
-    An authority of the user's own stays as it is. One that was made here is signed anew by its key before it expires,
-    and where it does not sign for one of ``names`` yet.
+    A user's own authority stays unchanged. A generated one is signed again with its key before it expires, and when it
+    does not cover one of ``names``.
 
     Raises:
-        SettingsError: there is none and none can be made, or it cannot be used.
+        SettingsError: the authority can be neither loaded nor created.
     """
     folder = folder.absolute()
     key, certificate = folder / PRIVATE / KEY, folder / PLACE / CERTIFICATE
@@ -181,7 +181,7 @@ def keep_authority(folder: Path, names: Sequence[str] = ()) -> Authority:
         if not key.exists() and not certificate.exists():
             make_key(key)
         if not certificate.exists():
-            publish(certificate, sign_itself(load_key(key), [*find_own_names(), *names]), replaces=False)
+            publish(certificate, sign_root(load_key(key), [*find_own_names(), *names]), replaces=False)
         return _renew(_load(folder), load_key(key), names)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -191,33 +191,36 @@ def keep_authority(folder: Path, names: Sequence[str] = ()) -> Authority:
 
 
 def _leave_old_layout(key: Path, certificate: Path) -> None:
-    """Move a key from beside its certificate, where earlier releases kept it; one that signs for any name ends."""
+    """Migrate the layout of earlier releases: move the key out of the public folder.
+
+    An authority without name constraints is deleted.
+    """
     old = certificate.with_name(KEY)
     if key.exists() or not old.exists():
         return
     if is_ours(_read(certificate, x509.load_pem_x509_certificate)):
         old.unlink()
         certificate.unlink()
-        log.warning("%s signed for any name, and is made anew; clients have to trust the new one", certificate)
+        log.warning("%s signed for any name and is replaced; clients must trust the new certificate", certificate)
         return
     check_owner(old)
     make_private(key.parent)
     shutil.move(old, key)
-    log.warning("%s is moved to %s, so that %s can be shared alone", old, key, certificate.parent)
+    log.warning("%s is moved to %s, so that %s can be shared without it", old, key, certificate.parent)
 
 
 def _renew(authority: Authority, key: PrivateKey, names: Sequence[str]) -> Authority:
-    """Sign an authority of ours anew, by the same key, if it ends soon or does not sign for all names."""
+    """Sign a generated authority again with its key if it expires soon or does not cover all names."""
     before, path = authority.certificate, authority.path
     if not is_ours(before):
         return authority
     missing = find_uncovered(before, names)
     if not missing and before.not_valid_after_utc - _RENEWED > datetime.datetime.now(datetime.UTC):
         return authority
-    after = sign_itself(key, [*list_asked(before), *missing])
+    after = sign_root(key, [*list_additional_names(before), *missing])
     publish(path, after, replaces=True)
     if missing:
-        log.warning("%s signs for %s from now on; clients that have read it read it again", path, ", ".join(missing))
+        log.warning("%s now also signs for %s; clients must load it again", path, ", ".join(missing))
     return Authority(path, after, key)
 
 
@@ -238,16 +241,16 @@ def _load(folder: Path) -> Authority:
 
 
 def is_ours(certificate: x509.Certificate) -> bool:
-    """Return whether an authority was made here."""
+    """Return whether an authority was generated by the emulator."""
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return any(str(name.value).startswith(OUR_NAME) for name in names)
 
 
 def load_key(path: Path) -> PrivateKey:
-    """Return the key of an authority.
+    """Load the key of an authority.
 
     Raises:
-        SettingsError: others can read it, or it is of no use.
+        SettingsError: others can read the key, or it cannot be used.
     """
     check_owner(path)
     key = _read(path, lambda text: serialization.load_pem_private_key(text, None))
@@ -257,10 +260,10 @@ def load_key(path: Path) -> PrivateKey:
 
 
 def check_owner(path: Path) -> None:
-    """Refuse a key that somebody else wrote or can read; Windows has no such permissions.
+    """Validate that only its owner can read and write a key; Windows has no such permissions.
 
     Raises:
-        SettingsError: it is another user's, or others have it.
+        SettingsError: another user owns it or others can read it.
     """
     if os.name == "nt" or not path.exists():
         return
@@ -272,7 +275,7 @@ def check_owner(path: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that nobody else can enter; one that exists is closed to others, if it may be."""
+    """Create a folder that only its owner can enter; close an existing one to others if possible."""
     folder.mkdir(mode=0o700, exist_ok=True)
     with suppress(PermissionError):
         if os.name != "nt" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
@@ -280,7 +283,7 @@ def make_private(folder: Path) -> None:
 
 
 def make_key(path: Path) -> None:
-    """Make a key, whole at once; if somebody was quicker, theirs stays."""
+    """Create a key file atomically; an existing one stays."""
     make_private(path.parent)
     key = ec.generate_private_key(ec.SECP256R1())
     text = key.private_bytes(
@@ -290,7 +293,7 @@ def make_key(path: Path) -> None:
 
 
 def publish(path: Path, certificate: x509.Certificate, *, replaces: bool) -> None:
-    """Write a certificate for everybody; one that is there stays, unless the new one replaces it."""
+    """Write a certificate readable by everyone; an existing one stays unless ``replaces``."""
     _write(path, certificate.public_bytes(serialization.Encoding.PEM), 0o644, replaces=replaces)
 
 
@@ -318,7 +321,7 @@ def _read(path: Path, parse: Callable[[bytes], T]) -> T:
 
 
 def _is_authority(certificate: x509.Certificate) -> bool:
-    """Whether what it signs can be verified strictly."""
+    """Return whether certificates signed by this one pass strict verification."""
     try:
         extensions = certificate.extensions
         extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
@@ -329,24 +332,24 @@ def _is_authority(certificate: x509.Certificate) -> bool:
 
 
 def _unusable(folder: Path, reason: str) -> SettingsError:
-    cure = f"remove {PLACE} and {PRIVATE} there for a new one, which clients then trust"
-    return SettingsError(f"the local authority in {folder} cannot be used: {reason}; {cure}")
+    remedy = f"remove {PLACE} and {PRIVATE} there for a new one, which clients then trust"
+    return SettingsError(f"the local authority in {folder} cannot be used: {reason}; {remedy}")
 
 
 _DAY_LEAF = datetime.timedelta(days=1)
 _SESSIONS = ".localhost"
-_MOST = 256  # names of sessions whose certificates are kept
+_MAX_CACHED = 256  # certificates of session host names
 
 
 def make_context(authority: Authority, names: Sequence[str]) -> ssl.SSLContext:
-    """A server context with a certificate for ``names``, and one of its own for each ``NAME.localhost`` that is asked.
+    """Create a server context with a certificate for ``names``, and one on demand for each ``NAME.localhost``.
 
-    Most clients accept no ``*.localhost``: a wildcard has to stand below two labels.
+    Most clients reject ``*.localhost``: a wildcard needs two labels after it.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     context = _load_leaf(_sign(authority, key, names), key)
 
-    @lru_cache(_MOST)
+    @lru_cache(_MAX_CACHED)
     def of(name: str) -> ssl.SSLContext:
         return _load_leaf(_sign(authority, key, [name]), key)
 
@@ -359,11 +362,11 @@ def make_context(authority: Authority, names: Sequence[str]) -> ssl.SSLContext:
 
 
 def _load_leaf(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> ssl.SSLContext:
-    """A context from a file that is gone at once, if it ever was on a disk, and whose password was never written."""
+    """Create a context by way of a temporary file, its key encrypted with a random password."""
     password = secrets.token_hex(32)
     secret = key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,  # quick; the password is random and needs no stretching
+        serialization.PrivateFormat.TraditionalOpenSSL,  # fast; a random password needs no key stretching
         serialization.BestAvailableEncryption(password.encode()),
     )
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -374,7 +377,7 @@ def _load_leaf(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -
 
 @contextmanager
 def _as_file(data: bytes) -> Iterator[Path]:
-    """A file meanwhile: in memory where the system has such files, which no end of a process leaves behind."""
+    """Provide data as a file for the time of a block: in memory where the system has such files."""
     descriptors = Path("/proc/self/fd")
     if hasattr(os, "memfd_create") and descriptors.is_dir():
         with os.fdopen(os.memfd_create("leaf"), "wb") as memory:
@@ -389,7 +392,7 @@ def _as_file(data: bytes) -> Iterator[Path]:
 
 
 def _sign(authority: Authority, key: ec.EllipticCurvePrivateKey, names: Sequence[str]) -> x509.Certificate:
-    """A certificate of at most a year, and no longer than the authority's own."""
+    """Sign a server certificate for a year at most, and no longer than the authority is valid."""
     issuer = authority.certificate
     identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     now = datetime.datetime.now(datetime.UTC)

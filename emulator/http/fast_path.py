@@ -1,4 +1,4 @@
-"""Answer requests whose head was seen before directly from the connection, without a task."""
+"""Fast request handler: respond to requests with a cached head directly from the connection, without a task."""
 
 from __future__ import annotations
 

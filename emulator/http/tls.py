@@ -76,12 +76,12 @@ def open_authority(settings: Settings) -> Authority:
         SettingsError: it cannot be used, or a package is missing.
     """
     try:
-        from emulator.http.certificates import keep_authority
+        from emulator.http.certificates import load_authority
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"a locally signed certificate needs the package {error.name}: pip install 'llm-emulator[tls]'"
         ) from None
-    return keep_authority(_find_folder(settings), _list_requested_names(settings))
+    return load_authority(_find_folder(settings), _list_requested_names(settings))
 
 
 def find_authority(settings: Settings) -> Path | None:

@@ -149,7 +149,7 @@ def test_warnings_stand_beside_errors(
     ("arguments", "says"),
     [
         pytest.param(["{folder}"], "{folder} is a folder without scenarios", id="an empty folder"),
-        pytest.param(["--join", "{folder}"], "--join takes files; the folder {folder} is a library", id="a library"),
+        pytest.param(["--join", "{folder}"], "--join takes files; in the folder {folder} each file", id="a library"),
         pytest.param(["{folder}/none.yaml"], "cannot read {folder}/none.yaml: no such file", id="no file"),
     ],
 )

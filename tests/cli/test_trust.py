@@ -11,7 +11,7 @@ import pytest
 
 from emulator.cli import main
 from emulator.cli.trust import is_loopback
-from emulator.http.certificates import keep_authority, make_context
+from emulator.http.certificates import load_authority, make_context
 
 LOOPBACK = "127.0.0.1"
 
@@ -31,7 +31,7 @@ needs_address = pytest.mark.skipif(OWN == LOOPBACK, reason="the machine has loop
 @contextmanager
 def listening(folder: Path, host: str) -> Iterator[tuple[str, list[bytes]]]:
     """A URL, and the heads of what it is asked; an authority in a folder has signed its certificate."""
-    context, heads = make_context(keep_authority(folder, [host]), [host]), list[bytes]()
+    context, heads = make_context(load_authority(folder, [host]), [host]), list[bytes]()
     with socket.create_server((host, 0)) as server:
 
         def serve() -> None:

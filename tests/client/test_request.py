@@ -9,7 +9,7 @@ from tests.journal.test_journal import make_entry
 
 
 def test_an_answer_of_another_release_is_named_in_one_line() -> None:
-    with pytest.raises(EmulatorError, match="are both of one release") as refused:
+    with pytest.raises(EmulatorError, match="are both of the same release") as refused:
         Reply(200, b'{"kind": "real", "scale": 1, "now": 0, "time": ""}').read(ClockState)
     assert str(refused.value).endswith("since_start: field required")
     assert "\n" not in str(refused.value)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
-from emulator.client.request import name_token
+from emulator.client.request import build_token_header
 from emulator.control.auth import ControlAuth
 from tests.http_client import Running
 
@@ -20,7 +20,7 @@ from tests.http_client import Running
     ],
 )
 def test_a_token_is_found(token: str | None, environment: Mapping[str, str], headers: Mapping[str, str]) -> None:
-    assert name_token(token, environment) == headers
+    assert build_token_header(token, environment) == headers
 
 
 async def test_both_clients_send_it(live_with: Callable[[str], Running]) -> None:

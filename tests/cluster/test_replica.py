@@ -346,13 +346,13 @@ async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_
     async with open_replicas(url, LIMITED, count=2) as two:
         assert [(await chat(replica)).status for replica in two] == [200] * 2
         teller = cast(Replica, two[0].built.runtime.controller)
-        known = teller._worlds[""]
+        known = teller._snapshots[""]
         document = {**as_object(known.document), "era": "another"}
-        posted = await teller._commons.change(  # whoever tells of it is killed before it has reset anything
+        posted = await teller._bus.change(  # whoever tells of it is killed before it has reset anything
             "", {"op": "put", "session": "", "world": document}, document, known.version
         )
         assert posted is not None
-        assert len(await teller._commons.gather_replies(posted, 20.0)) == 2
+        assert len(await teller._bus.gather_replies(posted, 20.0)) == 2
         place, _, prefix = url.partition("?prefix=")
         async with Redis.from_url(place, decode_responses=True) as server:
             assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
@@ -382,7 +382,7 @@ async def list_keys(url: str, *parts: str) -> list[str]:
 async def miss(replica: Running, url: str) -> None:
     """Others take it for dead, and tell it nothing."""
     place, _, prefix = url.partition("?prefix=")
-    commons = cast(Replica, replica.built.runtime.controller)._commons
+    commons = cast(Replica, replica.built.runtime.controller)._bus
     async with Redis.from_url(place) as server:
         await server.srem(f"{prefix}:owners", commons.replica)
 

@@ -150,15 +150,15 @@ class LosesAnswers:
     """A store that enters calls, and of every second time does not say so."""
 
     def __init__(self, commons: ClusterBus) -> None:
-        self._commons = commons
+        self._bus = commons
         self.lost = 0
         self._is_bad = False
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._commons, name)
+        return getattr(self._bus, name)
 
     async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
-        first = await self._commons.append(session, entries, most, batch)
+        first = await self._bus.append(session, entries, most, batch)
         self._is_bad = not self._is_bad
         if self._is_bad:
             self.lost += 1
@@ -168,9 +168,9 @@ class LosesAnswers:
 
 async def test_calls_are_in_it_once_though_the_store_does_not_say_that_it_has_them(three: list[Running]) -> None:
     journals = [cast(SharedJournal, replica.built.journal) for replica in three]
-    deaf = [LosesAnswers(journal._commons) for journal in journals]
+    deaf = [LosesAnswers(journal._bus) for journal in journals]
     for journal, commons in zip(journals, deaf, strict=True):
-        journal._commons = cast(ClusterBus, commons)
+        journal._bus = cast(ClusterBus, commons)
     wanted: list[str] = []
     for part in range(3):
         answers = [await chat(three[n % 3], f"{part} {n}", **MINE) for n in range(9)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.core.os_errors import explain_address, explain_certificate
-from emulator.http.certificates import keep_authority
+from emulator.http.certificates import load_authority
 from emulator.http.tls import load_context
 
 
@@ -40,7 +40,7 @@ def test_an_address_that_cannot_be_had(error: OSError | UnicodeError, says: str)
 )
 def test_files_that_do_not_fit(tmp_path: Path, certificate: str, key: str, says: str) -> None:
     for name in ("a", "b"):
-        made = keep_authority(tmp_path / name).path.parent
+        made = load_authority(tmp_path / name).path.parent
         (made / "ca.pem").rename(tmp_path / name / "emulator-cert.pem")
         (tmp_path / name / "private" / "ca.key").rename(tmp_path / name / "emulator-key.pem")
     (tmp_path / "junk.pem").write_text("junk")

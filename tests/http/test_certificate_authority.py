@@ -21,8 +21,8 @@ from emulator.http.certificates import (
     PRIVATE,
     Authority,
     PrivateKey,
-    keep_authority,
     key_usage,
+    load_authority,
     make_context,
 )
 from emulator.settings import SettingsError
@@ -33,20 +33,20 @@ DAY = datetime.timedelta(days=1)
 
 
 def test_the_first_makes_it_and_the_next_finds_it(tmp_path: Path) -> None:
-    first = keep_authority(tmp_path / "tls")
-    again = keep_authority(tmp_path / "tls")
+    first = load_authority(tmp_path / "tls")
+    again = load_authority(tmp_path / "tls")
     assert (first.path, first.pem) == (again.path, again.pem)
     assert first.path.read_bytes() == first.pem
 
 
 def test_no_two_have_the_same_name(tmp_path: Path) -> None:
-    one, other = keep_authority(tmp_path / "one"), keep_authority(tmp_path / "other")
+    one, other = load_authority(tmp_path / "one"), load_authority(tmp_path / "other")
     assert one.certificate.subject != other.certificate.subject
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 def test_its_key_is_for_its_user_alone(tmp_path: Path) -> None:
-    path = keep_authority(tmp_path / "tls").path
+    path = load_authority(tmp_path / "tls").path
     key = key_of(path)
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "tls", key.parent, key, path)]
     assert modes == [0o700, 0o700, 0o600, 0o644]
@@ -55,7 +55,7 @@ def test_its_key_is_for_its_user_alone(tmp_path: Path) -> None:
 
 def test_of_many_who_begin_at_once_one_makes_it(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: keep_authority(tmp_path / "tls").pem, range(16)))
+        made = list(pool.map(lambda _: load_authority(tmp_path / "tls").pem, range(16)))
     assert len(set(made)) == 1
     files = [str(path.relative_to(tmp_path / "tls")) for path in (tmp_path / "tls").rglob("*.*")]
     assert sorted(files) == ["authority/ca.pem", "private/ca.key"]
@@ -63,7 +63,7 @@ def test_of_many_who_begin_at_once_one_makes_it(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 def test_openssl_verifies_it_strictly(tmp_path: Path) -> None:
-    path = keep_authority(tmp_path).path
+    path = load_authority(tmp_path).path
     command = ["openssl", "verify", "-x509_strict", "-check_ss_sig", "-CAfile", str(path), str(path)]
     verified = subprocess.run(command, capture_output=True, text=True, check=False)
     assert verified.returncode == 0, verified.stderr
@@ -114,7 +114,7 @@ def behind_a_password(authority: Authority) -> None:
 
 
 def another_key(authority: Authority, folder: Path) -> None:
-    shutil.copy(key_of(keep_authority(folder / "another").path), key_of(authority.path))
+    shutil.copy(key_of(load_authority(folder / "another").path), key_of(authority.path))
 
 
 def a_folder(path: Path) -> None:
@@ -157,9 +157,9 @@ Change = Callable[[Authority, Path], object]
     ],
 )
 def test_one_that_cannot_be_used_is_one_clear_line(tmp_path: Path, change: Change, reason: str) -> None:
-    change(keep_authority(tmp_path / "tls"), tmp_path)
+    change(load_authority(tmp_path / "tls"), tmp_path)
     with pytest.raises(SettingsError) as caught:
-        keep_authority(tmp_path / "tls")
+        load_authority(tmp_path / "tls")
     line = str(caught.value)
     assert line.startswith(f"the local authority in {tmp_path / 'tls'} cannot be used: {reason}")
     assert "\n" not in line
@@ -169,7 +169,7 @@ def test_where_none_can_be_kept_is_one_clear_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(SettingsError) as caught:
-        keep_authority(file / "tls")
+        load_authority(file / "tls")
     assert "--tls-dir names another folder" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -179,21 +179,21 @@ def test_an_authority_of_the_users_own_is_taken(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     write(tmp_path / "authority", rsa.generate_private_key(65537, 2048), begins=NOW - DAY, ends=NOW + DAY)
     before = (tmp_path / "authority" / CERTIFICATE).read_bytes()
-    authority = keep_authority(tmp_path, ["llm.test"])
+    authority = load_authority(tmp_path, ["llm.test"])
     shake(make_context(authority, ["llm.test"]), trusting(authority.path), "llm.test")
     assert authority.path.read_bytes() == before
 
 
 def test_a_certificate_that_is_gone_is_signed_again_by_its_key(tmp_path: Path) -> None:
-    first = keep_authority(tmp_path)
+    first = load_authority(tmp_path)
     first.path.unlink()
-    again = keep_authority(tmp_path)
+    again = load_authority(tmp_path)
     shake(make_context(first, ["localhost"]), trusting(again.path), "localhost")
 
 
 @pytest.mark.parametrize("remaining", [-1, 1, 89], ids=["expired", "on its last day", "for three months"])
 def test_one_that_ends_soon_is_renewed_by_the_same_key(tmp_path: Path, remaining: int) -> None:
-    first = keep_authority(tmp_path)
+    first = load_authority(tmp_path)
     write(
         first.path.parent,
         first.key,
@@ -201,11 +201,11 @@ def test_one_that_ends_soon_is_renewed_by_the_same_key(tmp_path: Path, remaining
         ends=NOW + remaining * DAY,
         called=name_of(first.certificate),
     )
-    again = keep_authority(tmp_path)
+    again = load_authority(tmp_path)
     assert again.certificate.not_valid_after_utc > NOW + 700 * DAY
     assert again.path.read_bytes() == again.pem
     shake(make_context(first, ["localhost"]), trusting(again.path), "localhost")
-    assert keep_authority(tmp_path).pem == again.pem
+    assert load_authority(tmp_path).pem == again.pem
 
 
 def name_of(certificate: x509.Certificate) -> str:
@@ -217,11 +217,11 @@ def test_one_of_an_earlier_release_is_made_anew_with_one_line(tmp_path: Path, ca
     old.mkdir()
     key = ec.generate_private_key(ec.SECP256R1())
     write(old, key, begins=NOW - DAY, ends=NOW + 3650 * DAY, called=f"{OUR_NAME} 01234567", key_file=old / KEY)
-    authority = keep_authority(tmp_path)
+    authority = load_authority(tmp_path)
     assert authority.key.public_key() != key.public_key()
     assert [each.name for each in old.iterdir()] == [CERTIFICATE]
     assert [record.message for record in caplog.records] == [
-        f"{old / CERTIFICATE} signed for any name, and is made anew; clients have to trust the new one"
+        f"{old / CERTIFICATE} signed for any name and is replaced; clients must trust the new certificate"
     ]
 
 
@@ -232,7 +232,7 @@ def test_a_key_of_the_users_own_is_moved_from_beside_its_certificate(
     old.mkdir()
     key = ec.generate_private_key(ec.SECP256R1())
     write(old, key, begins=NOW - DAY, ends=NOW + DAY, key_file=old / KEY)
-    authority = keep_authority(tmp_path)
+    authority = load_authority(tmp_path)
     assert authority.key.public_key() == key.public_key()
     assert [each.name for each in old.iterdir()] == [CERTIFICATE]
     assert stat.S_IMODE(key_of(authority.path).stat().st_mode) == 0o600
@@ -244,20 +244,20 @@ def test_a_key_of_the_users_own_is_moved_from_beside_its_certificate(
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
-    key_of(keep_authority(tmp_path).path).chmod(mode)
+    key_of(load_authority(tmp_path).path).chmod(mode)
     with pytest.raises(SettingsError, match="which may be known by now: its mode is not 0600"):
-        keep_authority(tmp_path)
+        load_authority(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 def test_a_key_of_another_user_is_refused(tmp_path: Path) -> None:
-    os.chown(key_of(keep_authority(tmp_path).path), 12345, 12345)
+    os.chown(key_of(load_authority(tmp_path).path), 12345, 12345)
     with pytest.raises(SettingsError, match="belongs to another user"):
-        keep_authority(tmp_path)
+        load_authority(tmp_path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 def test_a_folder_of_its_key_is_closed_to_others(tmp_path: Path) -> None:
     (tmp_path / PRIVATE).mkdir(mode=0o755)
-    keep_authority(tmp_path)
+    load_authority(tmp_path)
     assert stat.S_IMODE((tmp_path / PRIVATE).stat().st_mode) == 0o700

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from aiohttp import web
 
-from emulator.http.certificates import keep_authority, make_context
+from emulator.http.certificates import load_authority, make_context
 from emulator.http.connection import Connection
 from emulator.http.listeners import ConnectionServer, Listeners, number_ports
 from emulator.http.timeouts import ConnectionPhase, TimeoutMonitor, Timeouts
@@ -275,7 +275,7 @@ async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
 
 
 async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(tmp_path: Path) -> None:
-    authority = keep_authority(tmp_path)
+    authority = load_authority(tmp_path)
     built = create_application(load_text(FROZEN), vendors={"toy": TOY})
     listeners = Listeners(built.runtime, built.control, drain=inf)
     await listeners.open("127.0.0.1", number_ports(["toy"], 0), make_context(authority, ["127.0.0.1"]))

@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from emulator.http.certificates import Authority, find_uncovered, keep_authority, make_context, read_permitted
+from emulator.http.certificates import Authority, find_uncovered, load_authority, make_context, read_permitted
 from emulator.http.tls import open_tls
 from emulator.settings import Settings
 from tests.handler.shakes import shake, trusting
@@ -48,7 +48,7 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return keep_authority(tmp_path_factory.mktemp("tls"), ASKED)
+    return load_authority(tmp_path_factory.mktemp("tls"), ASKED)
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
@@ -98,7 +98,7 @@ def test_another_name_is_added_by_the_same_key_with_one_line(tmp_path: Path, cap
     assert caplog.records == []
     second = start("Two.test", host="192.0.2.9")
     said = [record.message for record in caplog.records]
-    assert said == [f"{first.path} signs for 192.0.2.9, two.test from now on; clients that have read it read it again"]
+    assert said == [f"{first.path} now also signs for 192.0.2.9, two.test; clients must load it again"]
     assert start("one.test", "two.test").pem == second.pem
     shake(make_context(first, ["one.test"]), trusting(second.path), "one.test")
 

@@ -10,14 +10,14 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from emulator.http.certificates import Authority, keep_authority, make_context
+from emulator.http.certificates import Authority, load_authority, make_context
 from emulator.http.tls import find_names
 from tests.handler.shakes import shake, trusting
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return keep_authority(tmp_path_factory.mktemp("tls"), ["emulator", "llm.test"])
+    return load_authority(tmp_path_factory.mktemp("tls"), ["emulator", "llm.test"])
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +58,14 @@ def test_it_is_not_trusted_for(name: str, server: ssl.SSLContext, authority: Aut
 
 def test_a_restart_breaks_nobody(authority: Authority) -> None:
     client = trusting(authority.path)
-    again = keep_authority(authority.path.parent.parent)
+    again = load_authority(authority.path.parent.parent)
     for start in (authority, again):
         shake(make_context(start, ["localhost"]), client, "localhost")
 
 
 @pytest.mark.covers("promises/first steps", "two authorities at once")
 def test_emulators_with_authorities_of_their_own_are_trusted_together(tmp_path: Path, authority: Authority) -> None:
-    other = keep_authority(tmp_path)
+    other = load_authority(tmp_path)
     client = trusting(authority.path, other.path)
     for start in (authority, other):
         shake(make_context(start, ["localhost"]), client, "localhost")
@@ -73,7 +73,7 @@ def test_emulators_with_authorities_of_their_own_are_trusted_together(tmp_path: 
 
 def test_one_authority_does_not_stand_for_another(tmp_path: Path, authority: Authority) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
-        shake(make_context(keep_authority(tmp_path), ["localhost"]), trusting(authority.path), "localhost")
+        shake(make_context(load_authority(tmp_path), ["localhost"]), trusting(authority.path), "localhost")
 
 
 def test_every_start_has_a_key_of_its_own(authority: Authority) -> None:
