@@ -1,4 +1,4 @@
-"""What every verb is tried with."""
+"""Fixtures for all verbs."""
 
 from collections.abc import Callable
 from pathlib import Path

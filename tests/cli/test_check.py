@@ -176,7 +176,7 @@ def test_check_annotates_pull_requests(
 
 
 def runner_reads(lines: list[str]) -> list[str]:
-    """The lines in which a runner looks for commands: all but those between the two marks."""
+    """Return the lines in which a runner looks for commands."""
     read, word = [], ""
     for line in lines:
         if word:

@@ -1,4 +1,4 @@
-"""Scenarios and requests come from others: what a terminal or a workflow's log is told of them is lines of our own."""
+"""Untrusted scenarios and requests cannot write control characters or commands to a terminal or log."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ SERVED = {"name": EVIL, "model": EVIL}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files full of letters that a terminal obeys, one of them in its name, too."""
+    """Create files with terminal control characters, also in a name."""
     strange = tmp_path / "a\x1b[31m\nFORGED\u2028.yaml"
     strange.write_text(json.dumps({"version": 1, "name": EVIL, "rules": [RULE]}), encoding="utf-8")
     (tmp_path / "fine.yaml").write_text(

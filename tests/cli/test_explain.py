@@ -1,4 +1,4 @@
-"""``emulator explain``: which rule, and why not the others."""
+"""``emulator explain``: the matching rule, and why others do not match."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""``emulator health``: where it looks, and what it says where nothing runs."""
+"""``emulator health``: its sources of the URL, and its messages if no emulator runs."""
 
 import json
 import os
@@ -57,7 +57,7 @@ print(code, *(name for name in ("argparse", "json", "ssl", "http", "urllib") if 
 
 
 def run_probe(file: Path) -> tuple[str, str]:
-    """What a process of its own says that asks where a port file says, then its code and what it imported."""
+    """Run the probe with a port file in a process; return its output, exit code and imports."""
     environment = {"EMULATOR_PORT_FILE": str(file), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{SCRIPT}"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)

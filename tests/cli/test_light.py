@@ -1,4 +1,4 @@
-"""Commands that are asked often import nothing heavy."""
+"""Frequent commands import nothing heavy."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ print("vendors:", *(name for name in VENDORS if "emulator.vendors." + name + ".r
 
 
 def run_light(*arguments: str) -> list[str]:
-    """The last two lines: what is heavy and which vendors were imported."""
+    """Return the heavy modules and the vendors that were imported."""
     command = [sys.executable, "-c", SCRIPT.format(arguments=list(arguments))]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     return ended.stdout.splitlines()[-2:]

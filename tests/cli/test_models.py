@@ -1,4 +1,4 @@
-"""``emulator models``: what can be asked for."""
+"""``emulator models``: deployments of a vendor."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Words that a person pastes into a shell are what they were before they were quoted."""
+"""Quoted words are unchanged after a shell has parsed them."""
 
 import shlex
 import subprocess
@@ -51,7 +51,7 @@ def test_a_quoted_text_stays_readable(text: str, quoted: str) -> None:
 
 @pytest.mark.parametrize("text", ["=ls", "\\'; touch made; '"])
 def test_the_rules_of_sh_alone_would_not_do(tmp_path: Path, text: str) -> None:
-    """Why there is a function of our own: zsh and fish read more."""
+    """zsh and fish interpret more characters than ``shlex.quote`` escapes."""
     for shell in ("zsh", "fish"):
         words = [
             *(["zsh", "-f"] if shell == "zsh" else ["fish", "--no-config"]),

@@ -1,4 +1,4 @@
-"""``emulator report``, and what ``emulator serve --report`` leaves behind."""
+"""``emulator report``, and the page of ``emulator serve --report``."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""``emulator serve --tls`` as clients meet it: trust once, and it lasts."""
+"""``emulator serve --tls`` with clients that trust the authority once."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from tests.http_client import Running
 
 @contextmanager
 def serving_tls(folder: Path, *arguments: str) -> Iterator[tuple[dict[str, str], Path]]:
-    """Base URLs, and the file that the banner says clients should trust; the authority lies in ``folder / "tls"``."""
+    """Serve TLS; return base URLs and the certificate from the banner; the authority is in ``folder / "tls"``."""
     flags = ["--log-format", "text", "--tls", "--tls-dir", str(folder / "tls"), *arguments]
     with serving(folder, *flags) as (process, urls):
         assert process.stderr is not None
@@ -108,7 +108,7 @@ def test_it_has_the_names_that_are_asked_for(tmp_path: Path) -> None:
 
 
 async def greet(port: int | None, context: ssl.SSLContext, name: str) -> bytes:
-    """The first line of an answer from a server that is taken for ``name``."""
+    """Return the first line of a response from a server expected to be ``name``."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=name)
     writer.write(f"GET /_emulator/health HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())
     line = await reader.readline()

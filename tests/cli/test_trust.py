@@ -1,4 +1,4 @@
-"""Whose certificates commands accept, and who gets the token."""
+"""Certificates that commands accept, and servers that get the token."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def find_address() -> str:
-    """An address of this machine that is not loopback; nothing is sent."""
+    """Return a non-loopback address of this machine; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
         probe.connect(("192.0.2.1", 9))
         return str(probe.getsockname()[0])
@@ -30,7 +30,7 @@ needs_address = pytest.mark.skipif(OWN == LOOPBACK, reason="the machine has loop
 
 @contextmanager
 def listening(folder: Path, host: str) -> Iterator[tuple[str, list[bytes]]]:
-    """A URL, and the heads of what it is asked; an authority in a folder has signed its certificate."""
+    """Serve TLS by an authority in a folder; return the URL and the request heads."""
     context, heads = make_context(load_authority(folder, [host]), [host]), list[bytes]()
     with socket.create_server((host, 0)) as server:
 

@@ -1,4 +1,4 @@
-"""An emulator in this process, and both clients of it."""
+"""Fixtures: an emulator in this process, and both clients."""
 
 import asyncio
 import inspect
@@ -14,20 +14,20 @@ from emulator.client import AsyncEmulatorClient, EmulatorClient
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmulatorClient]:
-    """One emulator for all that keep to a session."""
+    """Emulator shared by tests with sessions."""
     with start() as client:
         yield client
 
 
 @pytest.fixture
 def session(server: EmulatorClient) -> Iterator[EmulatorClient]:
-    """A client with a session of this test's own."""
+    """Client bound to a session of this test."""
     with server.session(f"test-{uuid.uuid4()}") as client:
         yield client
 
 
 class Driver:
-    """The awaiting client, called as if it were the blocking one."""
+    """Asynchronous client with the interface of the synchronous one."""
 
     def __init__(self, client: AsyncEmulatorClient, run: Callable[[Coroutine[None, None, object]], object]) -> None:
         self._client = client
@@ -42,7 +42,7 @@ class Driver:
 
 @pytest.fixture(params=["blocking", "awaiting"])
 def client(request: pytest.FixtureRequest, session: EmulatorClient) -> Iterator[EmulatorClient]:
-    """Each client in turn, bound to a session of this test's own."""
+    """Each client in turn, bound to a session of this test."""
     if request.param == "blocking":
         yield session
         return

@@ -1,4 +1,4 @@
-"""Where a server is reached that knows itself by another name."""
+"""URLs of a server that reports another host name."""
 
 import pytest
 

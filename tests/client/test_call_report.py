@@ -1,4 +1,4 @@
-"""The calls of a test, told to whoever reads why it failed."""
+"""Report of the calls of a failed test."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a client does, with both of them."""
+"""Methods of both clients."""
 
 import inspect
 import ssl
@@ -58,7 +58,7 @@ WORDS = [
 @pytest.mark.parametrize("kind", [EmulatorClient, AsyncEmulatorClient])
 @pytest.mark.parametrize(("method", "words"), WORDS)
 def test_a_method_takes_what_it_has_always_taken(kind: type, method: str, words: str) -> None:
-    """Names are public: more may be added at the end, none goes and none changes its default."""
+    """Parameters are public: none may be removed, and no default may change."""
     _, *taken = inspect.signature(getattr(kind, method)).parameters.values()
     plain = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in taken])
     assert str(plain).strip("()").replace("/, ", "") == words

@@ -1,4 +1,4 @@
-"""A token on its way: in clear to the public internet only with a warning, and never to another server."""
+"""Tokens: a warning before one is sent in clear to the public internet, and none to another server."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What the client and the plugin need where the emulator itself runs elsewhere."""
+"""Dependencies of client and plugin with a remote emulator."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A front that is reached through another port, as of a container or behind a balancer."""
+"""Front port behind a port mapping, as of a container or balancer."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @contextmanager
 def mapped(port: int) -> Iterator[str]:
-    """A URL at which another port of this machine answers, by a forwarder of TCP on a thread."""
+    """Forward TCP to another port of this machine on a thread; return its URL."""
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
@@ -57,7 +57,7 @@ def mapped(port: int) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[str]:
-    """A mapped front of an emulator whose scenario is known by its name."""
+    """Return the mapped front port of an emulator with a named scenario."""
     with start(name="behind") as server, mapped(urlsplit(server.front).port or 0) as url:
         yield url
 

@@ -1,4 +1,4 @@
-"""What a client reads of an answer."""
+"""Parsing of control-plane responses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A scenario of files, texts, mappings and keys."""
+"""Scenarios composed of files, texts, mappings and keys."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from emulator.scenario.yaml_reader import parse_document
 
 
 def compose_here(sources: Sequence[Source], keys: Mapping[str, JSON]) -> Document:
-    """As :func:`compose`, with the answers that the control plane gives."""
+    """Run :func:`compose` with the responses of the control plane."""
     todo = compose(sources, keys)
     try:
         request = next(todo)

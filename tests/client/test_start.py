@@ -16,7 +16,7 @@ _HEAVY = ("aiohttp", "asyncio", "faker", "numpy", "pydantic", "yaml")
 
 
 def loaded_by(statement: str) -> list[str]:
-    """Heavy libraries that one statement imports."""
+    """Return the heavy libraries that a statement imports."""
     command = [sys.executable, "-X", "importtime", "-c", statement]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

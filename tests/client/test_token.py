@@ -1,4 +1,4 @@
-"""Clients of an emulator that takes a token, and credentials that come back as they were shown."""
+"""Clients of an emulator with a control token, and redacted credentials that are sent back."""
 
 from collections.abc import Callable, Mapping
 

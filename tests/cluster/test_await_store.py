@@ -1,4 +1,4 @@
-"""A store that is away when an emulator starts."""
+"""A store that is unreachable when an emulator starts."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(find_server("redis") is None, reason="redis-serv
 
 @contextmanager
 def starting(port: int, *flags: str) -> Iterator[subprocess.Popen[str]]:
-    """``emulator serve`` whose store is to be at a port."""
+    """Run ``emulator serve`` with a store at a port."""
     url = f"redis://team:s3cret@127.0.0.1:{port}?prefix=mine"
     command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--log-format", "json", "--state-url", url]
     process = subprocess.Popen([*command, *flags], stderr=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Taking part, and leaving."""
+"""Joining and leaving a cluster."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What is changed on one replica is changed on all."""
+"""A change on one replica applies on all."""
 
 import asyncio
 import re
@@ -159,7 +159,7 @@ async def test_keys_travel_as_digests_and_open_the_same_doors(url: str, three: l
 
 
 async def dump(server: Redis, prefix: str) -> str:
-    """All that a store holds below a prefix, but for the journal: the toy's own header is none that is cut there."""
+    """Return everything a store holds under a prefix except the journal."""
     texts = []
     await server.config_set("rdbcompression", "no")
     async for key in server.scan_iter(f"{prefix}*"):
@@ -232,7 +232,7 @@ async def test_a_store_that_comes_back_empty_is_told_how_all_stands(tmp_path: Pa
 
 
 class Shaky:
-    """A store that is lost, is away once more at some of the questions after it, and has forgotten all."""
+    """Store that loses its connection and its data at chosen commands."""
 
     outlives = True
     replica = "me"
@@ -279,7 +279,7 @@ class Shaky:
         return None
 
     async def reply(self, number: int, reply: JSON) -> None:
-        """Nobody waits for it."""
+        """Ignore the reply."""
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: li
 
 
 class Slow:
-    """A store of two replicas, one of which does not always reply in time."""
+    """Store of two replicas, one of which misses replies."""
 
     outlives = True
     replica = "me"
@@ -372,7 +372,7 @@ async def test_many_changes_at_once_leave_no_more_connections_than_few(url: str)
 
 
 async def list_keys(url: str, *parts: str) -> list[str]:
-    """Of what the tests' own prefix holds, keys that have one of these parts."""
+    """List the keys under the tests' prefix with one of these parts."""
     place, _, prefix = url.partition("?prefix=")
     async with Redis.from_url(place, decode_responses=True) as server:
         keys = [key async for key in server.scan_iter(f"{prefix}:*")]
@@ -380,7 +380,7 @@ async def list_keys(url: str, *parts: str) -> list[str]:
 
 
 async def miss(replica: Running, url: str) -> None:
-    """Others take it for dead, and tell it nothing."""
+    """Let the other replicas consider this one dead."""
     place, _, prefix = url.partition("?prefix=")
     commons = cast(Replica, replica.built.runtime.controller)._bus
     async with Redis.from_url(place) as server:
@@ -388,7 +388,7 @@ async def miss(replica: Running, url: str) -> None:
 
 
 async def hear_again(replica: Running) -> None:
-    """It finds out what it missed."""
+    """Let the replica catch up."""
     await cast(Replica, replica.built.runtime.controller)._enter_again()
 
 

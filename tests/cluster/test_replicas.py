@@ -1,4 +1,4 @@
-"""Several emulators that share a store answer as one."""
+"""Emulators that share a store act as one."""
 
 import asyncio
 import re
@@ -75,7 +75,7 @@ async def test_a_call_asks_the_store_once_and_tells_it_once(kind: str, tmp_path:
 
 
 async def listen(monitor: Monitor, last: str) -> list[str]:
-    """What clients ask a server, up to a last question."""
+    """Collect the commands a store receives, up to a last one."""
     heard: list[str] = []
     async for found in monitor.listen():
         if found["command"] == last:
@@ -126,7 +126,7 @@ def as_head(lines: str) -> bytes:
 
 
 def cut(answer: Answer) -> tuple[bytes, bytes]:
-    """An answer without the times and places that are each server's own."""
+    """Return a response without its times and ports."""
     return _OWN.sub(b"", answer.head), _OWN.sub(b"", answer.body)
 
 
@@ -166,7 +166,7 @@ async def test_a_store_that_dies_refuses_and_comes_back(kind: str, tmp_path: Pat
 
 
 async def read_health(replica: Running) -> dict[str, float]:
-    """What its metrics say of the store."""
+    """Return the store metrics."""
     text = (await steer(replica, "GET", "/metrics")).body.decode()
     told = {name: float(value) for name, value in re.findall(r"^emulator_store_(\w+) (\S+)$", text, re.MULTILINE)}
     assert abs(told.pop("skew_seconds")) < 1.0

@@ -1,4 +1,4 @@
-"""The journal of several replicas is the same on each."""
+"""The journal of every replica has the same entries."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -147,7 +147,7 @@ async def test_calls_under_load_on_all_are_all_there_once(three: list[Running]) 
 
 
 class LosesAnswers:
-    """A store that enters calls, and of every second time does not say so."""
+    """Store that appends calls and loses every second reply."""
 
     def __init__(self, commons: ClusterBus) -> None:
         self._bus = commons

@@ -5,17 +5,17 @@ from pathlib import Path
 
 
 def trusting(*authorities: Path) -> ssl.SSLContext:
-    """A client that trusts these alone and forgives nothing."""
+    """Return a strict client context that trusts only these certificates."""
     context = ssl.create_default_context(cadata="".join(path.read_text() for path in authorities))
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     return context
 
 
 def shake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> ssl.SSLObject:
-    """A client's connection to a server that it takes for ``name``.
+    """Run a client's handshake with a server it expects to be ``name``.
 
     Raises:
-        ssl.SSLCertVerificationError: it is not trusted.
+        ssl.SSLCertVerificationError: the certificate is rejected.
     """
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
     asking = client.wrap_bio(back, there, server_hostname=name)

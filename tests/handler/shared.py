@@ -21,7 +21,7 @@ PLAIN = "version: 1\nname: plain\n"
 async def open_replica(
     stack: AsyncExitStack, url: str, scenario: str = PLAIN, vendors: Vendors = TOYS, loss: Loss = "refuse"
 ) -> Running:
-    """One more of them, until the stack is closed."""
+    """Open another replica until the stack is closed."""
     built = create_application(load_text(scenario, "shared"), vendors=vendors, state_url=url, state_loss=loss)
     await stack.enter_async_context(join_cluster(built.runtime, is_patient=loss == "local"))
     listeners = Listeners(built.runtime, built.control)
@@ -37,7 +37,7 @@ async def open_replicas(url: str, scenario: str = PLAIN, count: int = 3) -> Asyn
 
 
 async def steer(replica: Running, method: str, target: str, body: JSON | str = None) -> Answer:
-    """A control request; a scenario as YAML."""
+    """Send a control request; a text body is a scenario in YAML."""
     payload = body.encode() if isinstance(body, str) else body
     return await replica.ask("front", f"/_emulator{target}", payload, method=method)
 

@@ -1,4 +1,4 @@
-"""The road of a request, with a vendor made up for it."""
+"""Request handling with the toy vendor."""
 
 import asyncio
 import logging

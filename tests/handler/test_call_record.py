@@ -1,4 +1,4 @@
-"""What the journal keeps of an exchange before and after somebody reads it."""
+"""Contents of a call record before and after its journal entry is read."""
 
 from array import array
 from collections.abc import Callable
@@ -15,7 +15,7 @@ RULES = "rules: [{name: fixed, reply: {text: one two three}}]\n"
 
 
 async def leave(start: Start, scenario: str = "") -> tuple[Running, CallRecord]:
-    """A server that has answered one call, and what that left behind."""
+    """Return a server that has handled one call, and its record."""
     running = await start(RULES + scenario, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={"x-key": "key-of-mine"})
     (trace,) = running.built.journal.list_calls()

@@ -1,4 +1,4 @@
-"""What is known of a request on its way."""
+"""State of a request while it is handled."""
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request

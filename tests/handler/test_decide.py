@@ -1,4 +1,4 @@
-"""Changes of what a vendor keeps: when they take effect, and for whom."""
+"""Changes of a vendor's documents: when they take effect, and in which session."""
 
 import threading
 from typing import ClassVar, Literal
@@ -68,7 +68,7 @@ async def test_sessions_have_their_own(start: Start) -> None:
 
 
 class Busy(MemoryState):
-    """A store in which somebody else writes first, once."""
+    """Store with one conflicting write by another client."""
 
     async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
         if before is None:
@@ -90,7 +90,7 @@ async def test_a_change_is_made_again_if_another_came_between() -> None:
 
 
 class Witness:
-    """Words nothing, and notes on which thread."""
+    """Codec that renders nothing and records its thread."""
 
     def __init__(self) -> None:
         self.threads: list[str] = []
@@ -120,7 +120,7 @@ async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heav
 
 
 class Watched(Fault):
-    """Says where it was bent."""
+    """Fault that records the thread it is applied in."""
 
     type: Literal["watched"] = "watched"
     threads: ClassVar[list[str]] = []
@@ -131,7 +131,7 @@ class Watched(Fault):
 
 
 class Crumbling(Watched):
-    """Makes many pieces of each."""
+    """Fault that splits each chunk into many."""
 
     pieces: ClassVar[int] = 64
 

@@ -1,4 +1,4 @@
-"""What a refusal says of itself, in the journal and in the log, in words for a person."""
+"""Hints of refused requests in journal and log."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ KEY: Mapping[str, str] = {"x-key": "k"}
 
 
 def _chat(request: Request, service: ToyService) -> InferenceCall | Response:
-    """A chat whose body names the model, or whose path names the deployment."""
+    """Return a chat that names the model in its body, or the deployment in its path."""
     name = request.params.get("name") or as_text(as_object(request.json())["model"])
     deployment = service.deployments.get(name)
     if deployment is None:
@@ -52,7 +52,7 @@ THIRD = replace(OTHER, name="third", endpoints=(Endpoint(method="*", path="/anyt
 
 
 async def hint(running: Running, port: str, target: str, body: JSON = None, **headers: str) -> str:
-    """What the journal says of the latest call."""
+    """Return the hint of the latest call."""
     await running.ask(port, target, body if body is not None else {}, headers={**KEY, **headers})
     *_, entry = running.built.journal
     assert entry.summary == (entry.hint or entry.summary)

@@ -1,4 +1,4 @@
-"""What a scenario and a call multiply together: it is bounded, and nobody waits for it."""
+"""Bounds on work that a scenario and a call multiply together."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A request is the same as another if its method, path, query, body and principal are, whatever the order of keys."""
+"""Fingerprints: equal for equal method, path, query, body and principal, in any order of JSON keys."""
 
 import json
 from hashlib import blake2b

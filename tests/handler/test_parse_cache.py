@@ -1,4 +1,4 @@
-"""Requests that came before."""
+"""Parse cache for repeated requests."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What cannot be said is refused, and the field at fault is named."""
+"""Unsatisfiable requests are refused with the name of the field at fault."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the journal knows of a call by the time its client has the answer."""
+"""Journal entries at the time the client has its response."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ KEY = {"x-key": "key-of-mine"}
 
 
 async def ask(running: Running, **fields: object) -> JournalEntry:
-    """One call, and its entry as it stands when the answer has come."""
+    """Make one call; return its entry as of the end of the response."""
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, **fields}, headers=KEY)
     entry: JournalEntry = [*running.built.journal][-1]
     return entry
@@ -43,7 +43,7 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
 @pytest.mark.parametrize("road", ["long", "short"])
 async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start, road: str, stream: bool) -> None:
-    """When the entry is made, the client's end of the connection does not hold the end of the answer."""
+    """The client has not received the end of the response when the entry is made."""
     running = await start()
     head = HEAD + ("Upgrade: h2c\r\n" if road == "long" else "")
     await warm(running, head)
@@ -165,7 +165,7 @@ WORLDS = [
 
 
 def find_all(running: Running) -> list[Explainer]:
-    """Each holds on to the scenario that its calls met."""
+    """Return all objects of a type; each references the scenario of its calls."""
     gc.collect()
     apps = running.built.runtime.active.apps
     serving = {id(apps[name].explainer) for name in apps}

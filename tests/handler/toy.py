@@ -1,4 +1,4 @@
-"""A vendor made up for tests of the road: it says little, and does everything a vendor may do."""
+"""Toy vendor with every feature a vendor may have."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _STATUS = {ErrorKind.NOT_FOUND: 404, ErrorKind.METHOD_NOT_ALLOWED: 405, ErrorKin
 
 
 class ToySettings(VendorSettings):
-    """One switch."""
+    """Settings with one switch."""
 
     loud: bool = False
 
@@ -26,7 +26,7 @@ ToyService = Service[ToySettings, None]
 
 @dataclass(frozen=True)
 class ToyCodec:
-    """Tokens as lines; ``breaks``: it fails at the first."""
+    """Codec of one token per line; ``breaks``: it raises at the first token."""
 
     breaks: bool = False
 
@@ -88,7 +88,7 @@ def _show_note(request: Request, service: ToyService) -> Response:
 
 
 def _write_note(request: Request, service: ToyService) -> Change:
-    """A number more than the one before, or none any more."""
+    """Return a document with the next number, or delete it at the maximum."""
 
     def make(documents: Mapping[str, JSON]) -> Write:
         number = documents.get("note", 0) + 1

@@ -1,4 +1,4 @@
-"""Clients come in as many at a time as wait, on either loop."""
+"""Acceptor: all pending connections per loop iteration, on both loops."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ def listening() -> Iterator[socket.socket]:
 
 
 class Guests:
-    """Those who came in."""
+    """Connections that were accepted."""
 
     def __init__(self) -> None:
         self.count = 0

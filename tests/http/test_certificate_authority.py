@@ -1,4 +1,4 @@
-"""One authority for all emulators of a user: made once, whole, and kept from others."""
+"""Local authority: created once per user, atomically, and private."""
 
 import datetime
 import os
@@ -86,7 +86,7 @@ def write(
     called: str = "another",
     key_file: Path | None = None,
 ) -> None:
-    """An authority as somebody else may have made it, or an earlier release."""
+    """Write an authority as a user or an earlier release would."""
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, called)])
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), 1, begins, ends)

@@ -1,4 +1,4 @@
-"""What is made of a call of the short road long after: it says what was sent, whatever has changed since."""
+"""Compact records replay their response after documents and scenario have changed."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -22,14 +22,14 @@ def control(method: str, target: str, body: str = "") -> Change:
 
 
 async def tag(running: Running) -> object:
-    """A document that has a say in calls to come."""
+    """Store a document that changes the responses of later calls."""
     tags = {"add_tags": [{"key": "team", "value": "tides"}]}
     path = f"/api/2.0/serving-endpoints/{MODEL}/tags"
     return await running.ask("databricks", path, tags, method="PATCH", headers={"Authorization": "Bearer k"})
 
 
 async def crowd(running: Running) -> object:
-    """Other bodies of the same head."""
+    """Send other bodies with the same head."""
     return [await running.send("databricks", HEAD.encode(), chat(f"Question {number}")) for number in range(20)]
 
 
@@ -50,7 +50,7 @@ CHANGES = [
 
 
 async def ask_twice(running: Running, head: str, body: bytes) -> list[Answer]:
-    """Two calls down the short road."""
+    """Make two calls on the fast path."""
     await warm(running, head)
     answers = [await running.send("databricks", head.encode(), body) for _ in range(2)]
     assert [isinstance(call, CompactRecord) for call in running.built.journal.list_calls()[-2:]] == [True, True]
@@ -79,7 +79,7 @@ async def whole(running: Running, answer: Answer, session: str = "") -> Object:
 
 
 def compare(entry: Object, answer: Answer, body: bytes) -> None:
-    """An entry is true to what the client sent and received."""
+    """Assert that an entry equals what the client sent and received."""
     request, response = as_object(entry["request"]), as_object(entry["response"])
     assert (request["body"], request["bytes"], entry["status"]) == (json.loads(body), len(body), answer.status)
     assert as_object(request["headers"])["authorization"] == "Bearer …"

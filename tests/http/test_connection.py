@@ -1,4 +1,4 @@
-"""Heads that are none, clients that are slow, and the end of connections."""
+"""Malformed heads, slow clients and closed connections."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ LIMITS = Timeouts(head=30, body=120, idle=600)
 
 
 class Served:
-    """A toy that listens, and time as its patience sees it."""
+    """Toy server, and the clock of its timeout monitor."""
 
     def __init__(self, listeners: Listeners) -> None:
         self.listeners = listeners
@@ -42,7 +42,7 @@ class Served:
         return await asyncio.open_connection(url.hostname, url.port)
 
     async def send(self, *parts: bytes) -> bytes:
-        """All that comes back, each part having arrived before the next is sent."""
+        """Send parts one after the other has arrived; return the response."""
         reader, writer = await self.connect()
         for number, part in enumerate(parts):
             writer.write(part)
@@ -53,7 +53,7 @@ class Served:
         return answer
 
     async def until(self, phase: ConnectionPhase) -> Connection:
-        """The one connection, once it does that."""
+        """Wait until the only connection meets a condition; return it."""
         async with asyncio.timeout(_BOUND):
             while True:
                 await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Which types a browser might take for a page that runs scripts."""
+"""Content types that browsers may run scripts in."""
 
 import pytest
 

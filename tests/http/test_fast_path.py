@@ -1,4 +1,4 @@
-"""Answers of the short road that take their time: what comes meanwhile, who leaves, who reads slowly, and the end."""
+"""Timed responses of the fast path: requests meanwhile, disconnects, slow readers and the end."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ LONG = 3600.0  # seconds; later than the end of any stream here
 
 
 class Client:
-    """A client that reads what comes."""
+    """Client that reads everything it receives."""
 
     def __init__(self, served: Running, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._served = served
@@ -31,7 +31,7 @@ class Client:
         self.writer.write(head.encode() + body)
 
     async def begin(self, body: bytes) -> None:
-        """Send a call whose answer takes the short road."""
+        """Send a call that the fast path handles."""
         taken = self._served.taken
         await self.ask(body)
         await until(lambda: self._served.taken > taken)
@@ -39,7 +39,7 @@ class Client:
 
 @asynccontextmanager
 async def connect(served: Running, room: int | None = None) -> AsyncIterator[Client]:
-    """A client, under a head that is known; ``room``: bytes that its kernel takes."""
+    """Connect a client with a cached head; ``room``: bytes of its kernel's receive buffer."""
     await warm(served)
     url = urlsplit(served.urls["databricks"])
     sock = socket.socket()

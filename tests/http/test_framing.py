@@ -1,4 +1,4 @@
-"""Whatever bends an answer, a connection that is kept has the next one where it belongs."""
+"""Framing under every fault: a connection that stays open delivers the next response intact."""
 
 import asyncio
 from itertools import product
@@ -57,7 +57,7 @@ def _request(vendor: str, lines: str, version: str = "1.1", *, stream: bool = Fa
 
 
 async def _check_next(running: Running, vendor: str, first: bytes) -> bool:
-    """Send a request and, where the connection is kept, another; whether it was kept."""
+    """Send a request, then another if the connection stays open; return whether it did."""
     url = urlsplit(running.urls[vendor])
     reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**24)
     try:
@@ -78,7 +78,7 @@ async def _check_next(running: Running, vendor: str, first: bytes) -> bool:
 
 
 async def _read_body(reader: asyncio.StreamReader, head: bytes) -> None:
-    """What follows a head, as every client finds out."""
+    """Read the body that follows a head, as every client would."""
     if head[9:12] in (b"204", b"304"):
         assert b"\r\ncontent-length" not in head
         assert b"\r\ntransfer-encoding" not in head

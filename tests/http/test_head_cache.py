@@ -1,4 +1,4 @@
-"""The short road: the same bytes as the long one, the same journal, and nothing that is not for it."""
+"""Fast path: the same bytes and journal entries as the general path, for eligible requests only."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ def chat(text: str = "What is a tide?", **more: object) -> bytes:
 
 
 def is_short(running: Running) -> bool:
-    """Whether the latest call took the short road."""
+    """Return whether the fast path handled the latest call."""
     return isinstance(running.built.journal.list_calls()[-1], CompactRecord)
 
 
@@ -39,7 +39,7 @@ async def warm(running: Running, head: str = HEAD, vendor: str = "databricks") -
 async def ask_both_ways(
     running: Running, vendor: str, head: str, body: bytes, scenario: str
 ) -> tuple[Answer, Answer, bool]:
-    """The answers of both roads, after each of which all begins anew; their entries in the journal are compared."""
+    """Return the responses of both paths to the same calls, after comparing their journal entries."""
     long = await running.send(vendor, head.encode(), body)
     before = picture(running)
     await begin_anew(running, scenario)
@@ -52,13 +52,13 @@ async def ask_both_ways(
 
 
 async def begin_anew(running: Running, scenario: str) -> None:
-    """The same scenario, its clock where it began, and nothing in the journal."""
+    """Restart the scenario with a fresh clock and an empty journal."""
     await running.ask("front", "/_emulator/scenario", scenario.encode(), method="PUT")
     await running.ask("front", "/_emulator/reset", method="POST")
 
 
 def picture(running: Running) -> dict[str, object]:
-    """All that the journal says of the latest call, its place in line aside."""
+    """Return the latest journal entry without its sequence numbers."""
     entry = [*running.built.journal][-1]
     assert entry.payload is not None
     request = entry.payload.request
@@ -222,7 +222,7 @@ CUTS: list[object] = [
 
 @pytest.mark.parametrize("cut", CUTS)
 async def test_a_request_that_comes_in_pieces(start: Start, cut: Cut) -> None:
-    """Whatever road each takes, each gets its own answer, on one connection."""
+    """Each request gets its own response, on either path, on one connection."""
     running = await start()
     await warm(running)
     url = urlsplit(running.urls["databricks"])
@@ -257,7 +257,7 @@ async def test_requests_that_come_together_are_answered_in_order(start: Start) -
 
 
 async def test_heads_that_differ_by_a_letter_are_told_apart_on_one_connection(start: Start) -> None:
-    """Shorter, longer, or with another credential, after the head that came before them."""
+    """The heads are shorter, longer or have another credential than the cached one."""
     running = await start("keys: [{token: key-a, principal: ann}, {token: key-b, principal: bob}]")
     heads = [f"POST {CHAT} HTTP/1.1\r\nAuthorization: Bearer {end}\r\n" for end in ("key-a", "key-b", "key-a\r\nX: 1")]
     for head in heads:

@@ -1,4 +1,4 @@
-"""Requests made to stop a server: each gets an answer in somebody's own words, and the next call is right."""
+"""Hostile requests: each gets a defined response, and the next call succeeds."""
 
 import gzip
 from collections.abc import Callable

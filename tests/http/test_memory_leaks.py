@@ -1,4 +1,4 @@
-"""What an answer leaves behind: nothing that waits for the garbage collector, however it came out."""
+"""No response leaves reference cycles for the garbage collector, however it ended."""
 
 import gc
 import json
@@ -66,6 +66,6 @@ async def test_no_answer_leaves_a_cycle(start: Start, vendor: str, no_collector:
 
 
 def _list(kind: type[T], but: Sequence[T] = ()) -> list[T]:
-    """Whatever of a kind is still there."""
+    """List the live objects of a type."""
     known = {*map(id, but)}
     return [found for found in gc.get_objects() if isinstance(found, kind) and id(found) not in known]

@@ -1,4 +1,4 @@
-"""What the kept key can sign that clients accept: names of this machine, of private networks, and those asked for."""
+"""Name constraints: clients accept certificates for this machine, private networks and requested names."""
 
 import datetime
 import shutil
@@ -119,7 +119,7 @@ def test_a_machine_that_has_another_name_by_now_goes_on(tmp_path: Path) -> None:
 
 
 def sign_for_another_machine(made: Authority) -> x509.Certificate:
-    """The same authority as a machine of another name would have made it."""
+    """Return the authority that a machine of another name would have created."""
     builder = x509.CertificateBuilder(
         made.certificate.subject,
         made.certificate.subject,

@@ -1,4 +1,4 @@
-"""Clients that ask again before they are answered, or leave: each answer whole, in order, and in the journal."""
+"""Pipelined requests and disconnects: each response is whole, in order and in the journal."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ WAIT = 20.0  # seconds
 
 
 def ask(number: int, *lines: str, **fields: object) -> bytes:
-    """A chat; the same head each time."""
+    """Return a chat request; all have the same head."""
     return word("POST", CHAT, chat(f"Question {number}", **fields), *lines)
 
 
@@ -40,7 +40,7 @@ KINDS: Sequence[Callable[[int], bytes]] = (  # usual ones most, of which the sho
 
 
 async def begin(start: Start) -> tuple[Running, asyncio.StreamReader, asyncio.StreamWriter]:
-    """A server that knows the head of a chat, and a connection to it."""
+    """Return a server that has cached the head of a chat, and a connection to it."""
     served = await start(FROZEN)
     reader, writer = await connect(served)
     for _ in range(2):
@@ -59,7 +59,7 @@ def name(answer: Answer) -> str | None:
 
 
 def journal(served: Running) -> list[str]:
-    """The ids of calls, in the order in which they were entered."""
+    """Return the ids of the calls in journal order."""
     return [entry.id for entry in served.built.journal if entry.vendor == "databricks" and "warm" not in entry.path]
 
 

@@ -1,4 +1,4 @@
-"""The head of an answer: each header is one line, and no page among the answers runs."""
+"""Response heads: one line per header, and no scripts in a page."""
 
 import asyncio
 from contextlib import suppress
@@ -76,7 +76,7 @@ def test_a_vendor_that_writes_small_letters_has_them_here_too() -> None:
 
 @dataclass(frozen=True)
 class SplittingCodec(ToyCodec):
-    """Its answers have a header that would be two."""
+    """Codec with a response header that has a line break."""
 
     def render(self, plan: Plan, request: Request) -> Response:
         return replace(super().render(plan, request), headers=(("x-a", "a\r\nX-Evil: 1"),))

@@ -1,4 +1,4 @@
-"""Which endpoint a method and path lead to."""
+"""Routes of methods and paths."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The certificate of one start: trusted by the authority alone, strictly, for every name it should have."""
+"""Server certificate: strictly valid for every name it should have, under its authority alone."""
 
 import shutil
 import ssl
@@ -26,7 +26,7 @@ def server(authority: Authority) -> ssl.SSLContext:
 
 
 def received(server: ssl.SSLContext, authority: Authority, name: str = "localhost") -> x509.Certificate:
-    """What a client is shown."""
+    """Return the certificate that a client receives."""
     shown = shake(server, trusting(authority.path), name).getpeercert(binary_form=True)
     assert shown is not None
     return x509.load_der_x509_certificate(shown)

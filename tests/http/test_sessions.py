@@ -1,4 +1,4 @@
-"""Which session a request is for, and what is left of the request once the session is taken away."""
+"""Sessions of requests, and the requests without them."""
 
 from base64 import b64encode
 

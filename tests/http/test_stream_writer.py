@@ -1,4 +1,4 @@
-"""A stream that nothing delays goes out in few writes, and nobody can tell from the bytes or the journal."""
+"""A stream without delays goes out in few writes, with the same bytes and journal entry."""
 
 import pytest
 
@@ -28,14 +28,14 @@ async def test_pacing_changes_nothing_but_time(start: Start, vendor: str, tokens
         served = await start(f"{_INSTANT}seed: 4\n{latency}rules: [{{name: r, reply: {{text: '{_TEXT}'}}}}]\n")
         answer = await served.ask(vendor, path, body, headers=headers)
         (entry,) = served.built.journal
-        told = (entry.status, entry.events, entry.bytes_out, entry.sent_tokens, entry.completion_tokens, entry.whole)
+        figures = (entry.status, entry.events, entry.bytes_out, entry.sent_tokens, entry.completion_tokens, entry.whole)
         assert entry.bytes_out == len(answer.body)
-        seen.append((answer.head, answer.chunks, told))
+        seen.append((answer.head, answer.chunks, figures))
     assert seen[0] == seen[1]
 
 
 class _Left:
-    """The connection of a client that is no longer there."""
+    """Connection of a client that disconnected."""
 
     def is_closing(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""How long clients may take, by a clock that the test moves."""
+"""Client timeouts, with a clock that the test moves."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ LIMITS = Timeouts(head=30, body=120, idle=600)
 
 @dataclass
 class Client:
-    """Does what it is told to, and keeps how it was ended."""
+    """Fake connection that records how it was closed."""
 
     phase: ConnectionPhase
     moved: bool = True

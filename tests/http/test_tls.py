@@ -1,4 +1,4 @@
-"""What the settings say about TLS, in files and names."""
+"""TLS configuration from settings: files and names."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Answers that go out together: whole, in order, and not before all that has come was read."""
+"""Coalesced writes: whole, in order, and after all ready connections were read."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from tests.http_client import Running, read_answer
 
 
 class Line(asyncio.WriteTransport):
-    """Keeps what is written in a log that several share."""
+    """Transport that logs its writes in a shared list."""
 
     def __init__(self, log: list[tuple[str, bytes]], name: str) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ async def connect(running: Running) -> tuple[asyncio.StreamReader, asyncio.Strea
 
 
 def word(running: Running, body: bytes) -> bytes:
-    """A request whose head is known after :func:`warm`."""
+    """Return a request with the head that :func:`warm` caches."""
     head = f"{HEAD}Host: {urlsplit(running.urls['databricks']).netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 

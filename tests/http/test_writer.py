@@ -1,4 +1,4 @@
-"""Bent answers on real sockets: what arrives, when, and how the connection ends."""
+"""Responses with faults on real sockets: bytes, times and the end of the connection."""
 
 import asyncio
 import socket
@@ -37,7 +37,7 @@ class Connection:
         return await self.reader.readuntil(b"\r\n\r\n")
 
     async def rest(self) -> tuple[bytes, bool]:
-        """All that still comes, and whether a reset ended it."""
+        """Read the rest; return it with whether a reset ended it."""
         data = b""
         try:
             while part := await self.reader.read(65536):
@@ -57,7 +57,7 @@ async def connect(
     context: ssl.SSLContext | None = None,
     room: int | None = None,
 ) -> AsyncIterator[Connection]:
-    """A call of the toy's chat, sent and not yet answered; ``room``: bytes that the client's kernel takes."""
+    """Send a call of the toy's chat; ``room``: bytes of the client's receive buffer."""
     url = urlsplit(served.urls["toy"])
     sock = socket.socket()
     sock.setblocking(False)
@@ -86,7 +86,7 @@ def frozen(served: Running) -> FrozenClock:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Let others run until something holds."""
+    """Yield to the loop until a condition holds."""
     async with asyncio.timeout(10):
         while not holds():
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""The vendors that a scenario serves."""
+"""Handlers of an active scenario."""
 
 import gc
 import weakref
@@ -24,13 +24,13 @@ def test_to_ask_which_are_served_mounts_none() -> None:
 
 
 def test_a_world_that_was_replaced_needs_no_garbage_collector() -> None:
-    """Nothing in it leads back to itself: who resets often would else keep worlds until somebody looks for them."""
+    """An active scenario has no reference cycles, which would keep replaced scenarios alive between collections."""
     built = create_application(load_text("version: 1\nname: x\n"))
     gc.disable()
     try:
         assert set(built.runtime.active.apps.values())
-        world = weakref.ref(built.runtime.active.emulator)
+        emulator = weakref.ref(built.runtime.active.emulator)
         built.runtime.reset()
-        assert world() is None
+        assert emulator() is None
     finally:
         gc.enable()

@@ -1,4 +1,4 @@
-"""What a session has of its own, and how long it has it."""
+"""State of a session, and its lifetime."""
 
 import asyncio
 from collections.abc import Mapping

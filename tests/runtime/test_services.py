@@ -1,4 +1,4 @@
-"""What a scenario makes of each vendor, and what it cannot."""
+"""Services of vendors under a scenario, and mistakes in their settings."""
 
 import pytest
 

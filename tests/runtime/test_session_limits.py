@@ -1,4 +1,4 @@
-"""Sessions that somebody set up, beside crowds that vendor clients make by names alone."""
+"""Sessions set up by control requests, among crowds that vendor requests create by name."""
 
 import logging
 from pathlib import Path
@@ -29,7 +29,7 @@ async def toy(start: Start) -> Running:
 
 
 async def crowd(toy: Running, count: int = 12) -> None:
-    """Calls of so many sessions that nobody set up."""
+    """Make calls in many sessions that no control request set up."""
     for number in range(count):
         assert (await ask(toy, f"z{number}")).status == 200
 

@@ -1,4 +1,4 @@
-"""Sessions on a live server: worlds of their own."""
+"""Sessions on a live server: isolated state."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""The road on both event loops: answers, paced streams, faults and clients that leave."""
+"""Requests on both event loops: responses, paced streams, faults and disconnects."""
 
 import asyncio
 import time

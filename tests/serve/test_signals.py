@@ -1,4 +1,4 @@
-"""The port file, and an end that comes before the beginning is over."""
+"""Port file, and signals during the start."""
 
 import asyncio
 import json

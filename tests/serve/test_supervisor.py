@@ -1,4 +1,4 @@
-"""Several workers on the same ports, as processes."""
+"""Workers that share ports, as processes."""
 
 import ast
 import json
@@ -34,13 +34,13 @@ _PATIENCE = 60.0  # real seconds
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A supervisor that runs, and the URL of its front."""
+    """Running supervisor and the URL of its front port."""
 
     process: subprocess.Popen[str]
     urls: Mapping[str, str]
 
     def ask(self, method: str, target: str, body: bytes | None = None) -> tuple[int, Mapping[str, str], bytes]:
-        """On a connection of its own, as clients of many workers come."""
+        """Send a request on a new connection, as many clients would."""
         headers = {"Authorization": "Bearer any", "Content-Type": "application/json"}
         request = urllib.request.Request(self.urls["front"] + target, body, headers, method=method)
         try:
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def workers(self) -> list[int]:
-        """Their ids. Source: proc(5)."""
+        """Return the process ids of the workers. Source: proc(5)."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(text) for text in path.read_text(encoding="ascii").split()]
 
@@ -123,7 +123,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
 
 
 def test_whatever_starts_python_keeps_the_current_folder_out() -> None:
-    """A process that the package starts is Python with ``-P``, or a command that somebody gave."""
+    """The package starts Python with ``-P``, or a command given by the user."""
     started, pythons = set(), []
     for file in sorted((ROOT / "emulator").rglob("*.py")):
         text = file.read_text(encoding="utf-8")

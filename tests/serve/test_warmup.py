@@ -1,4 +1,4 @@
-"""When everything is looked through."""
+"""Full garbage collections: when they run."""
 
 import gc
 import os
@@ -69,7 +69,7 @@ def test_what_is_free_below_what_stays_is_given_back() -> None:
 
 
 def measure() -> int:
-    """Resident bytes."""
+    """Return the resident bytes of the process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

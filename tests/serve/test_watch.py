@@ -1,4 +1,4 @@
-"""Files that change while they are served."""
+"""Scenario files that change while they are served."""
 
 import asyncio
 import os
@@ -14,14 +14,14 @@ from tests.handler.toy import TOY
 
 
 def write(path: Path, text: str) -> None:
-    """Change a file so that its time of writing differs, however fast tests are."""
+    """Write a file with a new modification time."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text("version: 1\n" + text, encoding="utf-8")
     os.utime(path, ns=(before + 10**9, before + 10**9))
 
 
 class Folder:
-    """What is served from a folder or a file, and its watcher."""
+    """Served folder or file, and its watcher."""
 
     def __init__(self, path: Path, name: str | None = None, while_loading: Callable[[], None] | None = None) -> None:
         before = read_stamps([path])
@@ -162,7 +162,7 @@ def _dangle(path: Path) -> None:
 
 def _lock(path: Path) -> None:
     if os.geteuid() == 0:
-        pytest.skip("whoever may read everything is kept out of nothing")
+        pytest.skip("the superuser can read every file")
     write(path, "description: locked\n")
     path.chmod(0)
 
