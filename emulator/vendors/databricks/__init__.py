@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 def environment(url: str) -> Mapping[str, str]:
-    """What databricks-sdk, mlflow and litellm read."""
+    """Return the environment variables of databricks-sdk, mlflow and litellm."""
     return {
         "DATABRICKS_HOST": url,
         "DATABRICKS_TOKEN": "dapi-emulator",

@@ -1,4 +1,4 @@
-"""The completions task: prompts, each gone on with.
+"""Text completions of one or several prompts.
 
 Sources: Databricks, "Foundation model REST API reference", completion task; databricks-genai-inference for
 batches and streams.
@@ -82,24 +82,24 @@ def parse_completions(request: Request, service: DatabricksService) -> Inference
 
 
 def read_completions(query: ParsedRequest) -> InferenceCall:
-    """Validate and read a completions request.
+    """Validate and parse a completions request.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     if query.deployment.task != "completions":
         # unverified
         raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
     query.check(STRICT_FIELDS if query.settings.strict_unknown_fields == "on" else FIELDS)
-    prompts = _read_prompts(query)
+    prompts = _parse_prompts(query)
     check_sampling(query)
-    truncate = _read_behavior(query)
-    wanted = query.get_integer("max_tokens")
+    truncate = _parse_behavior(query)
+    max_tokens = query.get_integer("max_tokens")
     if not truncate:
-        check_output_limit(query, "max_tokens", wanted)
+        check_output_limit(query, "max_tokens", max_tokens)
     raw = bool(query.get("use_raw_prompt", False))
-    prompts, counts = _fit(query, prompts, raw, truncate)
-    limit = limit_output(query, wanted, max(counts))
+    prompts, counts = _truncate(query, prompts, raw, truncate)
+    limit = limit_output(query, max_tokens, max(counts))
     return InferenceCall(
         deployment=query.deployment,
         request=CompletionRequest(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
@@ -117,28 +117,28 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
     )
 
 
-def _read_prompts(query: ParsedRequest) -> tuple[str, ...]:
+def _parse_prompts(query: ParsedRequest) -> tuple[str, ...]:
     if query.get("prompt") in (None, []):
         raise refusal("Missing required Completions parameter: 'prompt'", "prompt")
     prompts = _list_prompts(query)
     settings = query.settings
-    most = settings.max_streamed_prompts if query.wants_stream() else settings.max_prompts
-    if len(prompts) > most:
+    limit = settings.max_streamed_prompts if query.wants_stream() else settings.max_prompts
+    if len(prompts) > limit:
         streamed = " streamed" if query.wants_stream() else ""
-        raise refusal(f"Bad request: at most {most}{streamed} prompts are supported, but got {len(prompts)}", "prompt")
+        raise refusal(f"Bad request: at most {limit}{streamed} prompts are supported, but got {len(prompts)}", "prompt")
     return prompts
 
 
 def _list_prompts(query: ParsedRequest) -> tuple[str, ...]:
-    """``prompt`` as the list it may be; the decoder lets a ``null`` in it pass."""
+    """Return ``prompt`` as a tuple of texts; the decoder accepts a ``null`` in the list."""
     prompts = query.list_texts("prompt")
     if prompts is None:
         raise refusal("Bad request: prompt must be a string or a list of strings", "prompt")
     return prompts
 
 
-def _read_behavior(query: ParsedRequest) -> bool:
-    """Whether what does not fit the context is cut; only pay-per-token endpoints are asked that."""
+def _parse_behavior(query: ParsedRequest) -> bool:
+    """Return whether prompts are truncated to the context; only pay-per-token endpoints accept ``error_behavior``."""
     behavior = query.get("error_behavior")
     if behavior is None:
         return False
@@ -150,50 +150,50 @@ def _read_behavior(query: ParsedRequest) -> bool:
     return behavior == "truncate"
 
 
-def _fit(
+def _truncate(
     query: ParsedRequest, prompts: tuple[str, ...], raw: bool, truncate: bool
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The prompts and their tokens, cut to the context if that is wished.
+    """Return the prompts and their tokens, truncated to the context if ``truncate``.
 
-    Where a prompt is cut is unverified: its beginning stays, with room for one token of answer.
+    The place of the cut is unverified: the beginning stays, with one token left for the answer.
     """
     counts = count(query, CompletionRequest(prompts=prompts, raw=raw))
     context = query.deployment.context
     if context is None:
         return prompts, counts
     if not truncate:
-        _check_fit(query, max(counts), context)
+        _validate_length(query, max(counts), context)
         return prompts, counts
     overhead = count(query, CompletionRequest(prompts=("",), raw=raw))[0]
     tokenizer = query.service.tokenizer(query.deployment)
-    room = max(0, context - 1 - overhead)
+    capacity = max(0, context - 1 - overhead)
     cut = tuple(
-        prompt if number < context else tokenizer.decode(tokenizer.encode(prompt)[:room])
+        prompt if number < context else tokenizer.decode(tokenizer.encode(prompt)[:capacity])
         for prompt, number in zip(prompts, counts, strict=True)
     )
     return cut, tuple(min(number, context - 1) for number in counts)
 
 
-def _check_fit(query: ParsedRequest, longest: int, context: int) -> None:
+def _validate_length(query: ParsedRequest, longest: int, context: int) -> None:
     if longest > context:
         raise length_refusal(query, longest, "prompt")
-    wanted = query.get_integer("max_tokens") or 0
-    if longest + wanted > context:
+    max_tokens = query.get_integer("max_tokens") or 0
+    if longest + max_tokens > context:
         text = (
             "Bad request: rpc error: code = InvalidArgument desc = prompt token count"
-            f" ({longest}) plus max_tokens ({wanted}) cannot exceed {context}."
+            f" ({longest}) plus max_tokens ({max_tokens}) cannot exceed {context}."
         )
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "max_tokens")  # wording unverified
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class CompletionsCodec:
-    """Words completions plans; ``index`` is the position of the prompt, also with several answers to each.
+    """Codec of completions; ``index`` is the position of the prompt, also with several answers to each.
 
     Fields:
         served: the served entity that answers.
-        echo: the prompts, where they are to be repeated in front of their answers.
-        suffix: what goes behind each answer.
+        echo: the prompts, if answers repeat them.
+        suffix: text after each answer.
     """
 
     settings: DatabricksSettings
@@ -208,7 +208,7 @@ class CompletionsCodec:
             "object": "text_completion",
             "created": int(plan.created),
             "model": self.style.model,
-            "choices": [self._shape_choice(choice) for choice in plan.choices],
+            "choices": [self._build_choice(choice) for choice in plan.choices],
             "usage": shape_usage(plan.usage, self.style),
         }
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
@@ -216,34 +216,34 @@ class CompletionsCodec:
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return StreamingResponse(self._events(plan), answer_headers(request, self.settings, self.served, stream=True))
 
-    def _shape_choice(self, choice: Choice) -> Object:
-        said = collect_message(choice)
-        text = f"{self._echo(choice)}{said.text}{said.refusal}{self.suffix}"
+    def _build_choice(self, choice: Choice) -> Object:
+        message = collect_message(choice)
+        text = f"{self._echo(choice)}{message.text}{message.refusal}{self.suffix}"
         return {"index": choice.prompt, "text": text, "finish_reason": choice.finish_reason, "logprobs": None}
 
     def _echo(self, choice: Choice) -> str:
         return self.echo[choice.prompt] if self.echo else ""
 
     def _events(self, plan: Plan) -> Iterator[Event]:
-        """A chunk for each piece of text, with usage so far, and a last one that says why it ended."""
+        """Yield a chunk for each text, with running usage, and a last one with the finish reason."""
         prefix = (
             f'data: {{"id":"cmpl_{draw_uuid(plan.key, "completion")}","object":"text_completion",'
             f'"created":{int(plan.created)},"model":'
         ).encode() + quote(self.style.model)
-        prompt, left = plan.usage.prompt_tokens, len(plan.choices)
+        prompt, remaining = plan.usage.prompt_tokens, len(plan.choices)
         counted = self.style.usage_style == "every"
-        for due, choice, tokens, mark in interleave([self._pieces(c) for c in plan.choices], in_turn=True):
-            left -= mark is FINISH
+        for due, choice, tokens, mark in interleave([self._stream_choice(c) for c in plan.choices], in_turn=True):
+            remaining -= mark is FINISH
             usage = b""
-            if not left and self.style.usage_style != "none":
+            if not remaining and self.style.usage_style != "none":
                 usage, mark = b',"usage":' + dump_usage(plan.usage, self.style), Mark.FINISH | Mark.USAGE
             elif counted:
                 usage = b',"usage":' + dump_counts(prompt, tokens)
             yield due, b'%b,"choices":[%b]%b}\n\n' % (prefix, choice, usage), tokens, mark
         yield max(map(last_due, plan.choices), default=0.0), DONE, 0, Mark.DONE
 
-    def _pieces(self, choice: Choice) -> Iterator[Event]:
-        """What the chunks say of one choice."""
+    def _stream_choice(self, choice: Choice) -> Iterator[Event]:
+        """Yield the chunks of one choice without the common prefix."""
         before = b'{"index":%d,"text":' % choice.prompt
         for step in iterate_choice(choice):
             if isinstance(step, TextRun):

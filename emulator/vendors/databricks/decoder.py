@@ -1,7 +1,7 @@
-"""Request bodies as Go's strict decoder reads them: the first unknown or mistyped field in document order is named.
+"""Validate request bodies as Go's strict decoder does: the first invalid field in document order is the error.
 
-A shape says what a field may hold; the rules that join fields come after, elsewhere. A ``null`` is never
-mistyped: the decoder leaves the field as it was.
+A shape is the type of a field; rules between fields are elsewhere. A ``null`` is always valid, because the decoder
+leaves the field unset.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 
-_BIGGEST = 2**63  # what does not fit an int64 is no integer to the decoder
+_MAX_INTEGER = 2**63  # limit of an int64
 
 
 PythonTypes = frozenset[type]
@@ -29,9 +29,9 @@ _EXACT: dict[str, PythonTypes] = {
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value of one JSON type, as the wire names it; ``any`` takes all.
+    """Value of one JSON type; ``any`` accepts all.
 
-    ``exact``, of every shape: Python types whose values certainly fit, inside and out.
+    ``exact``, of every shape: Python types that always fit, inside and out.
     """
 
     type: str
@@ -44,7 +44,7 @@ def _scalar(kind: str) -> Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """An array whose items have one shape."""
+    """Array whose items have one shape."""
 
     item: Shape
     exact: PythonTypes = _NULL
@@ -52,7 +52,7 @@ class Many:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of several shapes; the first names what was expected."""
+    """One of several shapes; an error names the first."""
 
     shapes: tuple[Shape, ...]
     exact: PythonTypes = _NULL
@@ -64,10 +64,10 @@ def either(*shapes: Shape) -> Either:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """An object with known fields.
+    """Object with known fields.
 
     Fields:
-        sure: of each field, the Python types whose values certainly fit.
+        sure: by field, the Python types that always fit.
     """
 
     fields: Mapping[str, Shape] = field(default_factory=dict)
@@ -93,7 +93,7 @@ Allow = Callable[[str, str], bool]
 
 
 def type_of(value: JSON) -> str:
-    """The JSON type of a value."""
+    """Return the JSON type of a value."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, str):
@@ -106,7 +106,7 @@ def type_of(value: JSON) -> str:
 
 
 def fits(value: JSON, shape: Shape) -> bool:
-    """Whether a value has the type a shape asks for; not whether its inside has."""
+    """Return whether a value has the type of a shape; its members are not validated."""
     if isinstance(shape, Many):
         return isinstance(value, list)
     if isinstance(shape, Struct):
@@ -115,16 +115,16 @@ def fits(value: JSON, shape: Shape) -> bool:
         return any(fits(value, one) for one in shape.shapes)
     kind = shape.type
     if kind == "integer":
-        return isinstance(value, int) and not isinstance(value, bool) and -_BIGGEST <= value < _BIGGEST
+        return isinstance(value, int) and not isinstance(value, bool) and -_MAX_INTEGER <= value < _MAX_INTEGER
     return kind in ("any", type_of(value))
 
 
 def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
-    """Walk a body in document order and refuse the first field that is unknown or mistyped.
+    """Raise for the first field in document order that is unknown or mistyped.
 
     Args:
         path: dotted, without indices: ``messages.content``.
-        allow: whether an unknown field of a path may stay.
+        allow: returns whether an unknown field of a path is accepted.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``.
@@ -132,32 +132,32 @@ def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
     if value is None:
         return
     if isinstance(shape, Either):
-        shape = _choose(value, shape)
+        shape = _find_shape(value, shape)
     if isinstance(shape, Struct) and isinstance(value, dict):
-        _check_fields(value, shape, path, allow)
+        _validate_fields(value, shape, path, allow)
     elif isinstance(shape, Many) and isinstance(value, list):
-        _check_items(value, shape.item, path, allow)
+        _validate_items(value, shape.item, path, allow)
     elif not fits(value, shape):
         raise type_refusal(path, shape, value)
 
 
-def _choose(value: JSON, shape: Either) -> Shape:
+def _find_shape(value: JSON, shape: Either) -> Shape:
     for one in shape.shapes:
         if fits(value, one):
             return one
     return shape.shapes[0]
 
 
-def _check_items(values: list[JSON], shape: Shape, path: str, allow: Allow) -> None:
+def _validate_items(values: list[JSON], shape: Shape, path: str, allow: Allow) -> None:
     struct = shape if isinstance(shape, Struct) else None
     for inner in values:
         if struct is not None and type(inner) is dict:
-            _check_fields(inner, struct, path, allow)
+            _validate_fields(inner, struct, path, allow)
         elif type(inner) not in shape.exact:
             check_shape(inner, shape, path, allow)
 
 
-def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
+def _validate_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
     sure = shape.sure
     for name, inner in value.items():
         if type(inner) in sure.get(name, _NEVER):
@@ -166,17 +166,23 @@ def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow
         if expected is None:
             if not allow(path, name):
                 raise unknown_field_refusal(name)
-        elif expected is not INTEGER or type(inner) is not int or not -_BIGGEST <= inner < _BIGGEST:
+        elif expected is not INTEGER or type(inner) is not int or not -_MAX_INTEGER <= inner < _MAX_INTEGER:
             check_shape(inner, expected, f"{path}.{name}" if path else name, allow)
 
 
 def unknown_field_refusal(name: str) -> EmulatedError:
-    """Source: databricks-sdk-py issue 1263; the line end is part of the message."""
+    """Return the error of an unknown field; the line end is part of the message.
+
+    Source: databricks-sdk-py issue 1263.
+    """
     return refusal(f"Bad request: json: unknown field {_quote(name)}\n", name)
 
 
 def type_refusal(path: str, shape: Shape, value: JSON) -> EmulatedError:
-    """Source: llama_index issue 17239, of ``messages.content``; the same words for other fields are unverified."""
+    """Return the error of a mistyped field.
+
+    Source: llama_index issue 17239, of ``messages.content``; the same text for other fields is unverified.
+    """
     expected = shape.type if isinstance(shape, Scalar) else "object" if isinstance(shape, Struct) else "array"
     where = f"field '{path}' expects" if path else "the body expects"
     actual = "array" if isinstance(value, list) else type_of(value)
@@ -185,10 +191,10 @@ def type_refusal(path: str, shape: Shape, value: JSON) -> EmulatedError:
 
 
 def refusal(message: str, param: str | None = None, code: str = "BAD_REQUEST") -> EmulatedError:
-    """A 400 about one field."""
+    """Return the error of an invalid field (400)."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message, param, details={"error_code": code})
 
 
 def _quote(name: str) -> str:
-    """A field name as Go's ``%q`` writes it."""
+    """Format a field name as Go's ``%q`` does."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

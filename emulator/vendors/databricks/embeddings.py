@@ -1,4 +1,4 @@
-"""The embeddings task: texts become vectors.
+"""Embeddings of texts.
 
 Source: Databricks, "Foundation model REST API reference", embedding task.
 """
@@ -34,25 +34,27 @@ def parse_embeddings(request: Request, service: DatabricksService) -> InferenceC
 
 
 def read_embeddings(query: ParsedRequest) -> InferenceCall:
-    """Validate and read an embeddings request.
+    """Validate and parse an embeddings request.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     if query.deployment.task != "embeddings":
         # unverified
         raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
     query.check(EXTENDED_FIELDS if query.settings.embeddings_extras else FIELDS)
-    inputs = _read_inputs(query)
+    inputs = _parse_inputs(query)
     encoding = query.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
         raise refusal(f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE)
-    dimensions = _read_dimensions(query)
-    ask = EmbeddingRequest(inputs=inputs, dimensions=dimensions, instruction=query.get_text("instruction"))
-    ask, counts = _fit(query, ask)
+    dimensions = _parse_dimensions(query)
+    embedding_request = EmbeddingRequest(
+        inputs=inputs, dimensions=dimensions, instruction=query.get_text("instruction")
+    )
+    embedding_request, counts = _truncate(query, embedding_request)
     return InferenceCall(
         deployment=query.deployment,
-        request=ask,
+        request=embedding_request,
         codec=EmbeddingsCodec(query.settings, query.habits.style.model, query.served, base64=encoding == "base64"),
         prompt_tokens=counts,
         repeatable=query.repeatable,
@@ -60,7 +62,7 @@ def read_embeddings(query: ParsedRequest) -> InferenceCall:
     )
 
 
-def _read_inputs(query: ParsedRequest) -> tuple[str, ...]:
+def _parse_inputs(query: ParsedRequest) -> tuple[str, ...]:
     if query.get("input") is None:
         raise refusal("Missing required embeddings parameter: 'input'", "input", _CODE)
     inputs = query.list_texts("input")
@@ -68,48 +70,52 @@ def _read_inputs(query: ParsedRequest) -> tuple[str, ...]:
         raise refusal("input must be a string or a list of strings", "input", _CODE)
     if not inputs or not all(inputs):
         raise refusal("input must not be empty", "input", _CODE)
-    most = query.settings.max_inputs
-    if len(inputs) > most:
-        text = f"Input embeddings size is too large, exceeding {most} limit for {query.deployment.name}"
+    limit = query.settings.max_inputs
+    if len(inputs) > limit:
+        text = f"Input embeddings size is too large, exceeding {limit} limit for {query.deployment.name}"
         raise refusal(text, "input", _CODE)
     return inputs
 
 
-def _read_dimensions(query: ParsedRequest) -> int | None:
-    """Only models that can shorten their vectors heed ``dimensions``; the others leave it aside."""
+def _parse_dimensions(query: ParsedRequest) -> int | None:
+    """Return ``dimensions``; ``None`` for models that cannot shorten their vectors, which ignore it."""
     check_positive(query, "dimensions")
-    wanted = query.get_integer("dimensions")
-    if wanted is None or not query.traits.get("resizable"):
+    requested = query.get_integer("dimensions")
+    if requested is None or not query.traits.get("resizable"):
         return None
-    most = query.deployment.dimensions
-    if wanted > most:
-        raise refusal(f"dimensions must not exceed {most}, but got {wanted}", "dimensions", _CODE)
-    return wanted
+    limit = query.deployment.dimensions
+    if requested > limit:
+        raise refusal(f"dimensions must not exceed {limit}, but got {requested}", "dimensions", _CODE)
+    return requested
 
 
-def _fit(query: ParsedRequest, ask: EmbeddingRequest) -> tuple[EmbeddingRequest, tuple[int, ...]]:
-    """Inputs longer than the model reads are cut, and what is left is counted; that the service cuts is unverified."""
-    counts = count(query, ask)
+def _truncate(query: ParsedRequest, embedding_request: EmbeddingRequest) -> tuple[EmbeddingRequest, tuple[int, ...]]:
+    """Truncate inputs to the model's context and recount them; that the service truncates is unverified."""
+    counts = count(query, embedding_request)
     context = query.deployment.context
     longest = max(counts)
     if context is None or longest <= context:
-        return ask, counts
+        return embedding_request, counts
     if query.settings.embeddings_overflow == "refuse":
         text = f"Input is too long: {longest} tokens exceed the maximum of {context} tokens"
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "input", details={"error_code": _CODE})
     tokenizer = query.service.tokenizer(query.deployment)
-    room = max(0, context - count(query, EmbeddingRequest(inputs=("",), instruction=ask.instruction))[0])
+    capacity = max(
+        0, context - count(query, EmbeddingRequest(inputs=("",), instruction=embedding_request.instruction))[0]
+    )
     cut = tuple(
-        text if number <= context else tokenizer.decode(tokenizer.encode(str(text))[:room])
-        for text, number in zip(ask.inputs, counts, strict=True)
+        text if number <= context else tokenizer.decode(tokenizer.encode(str(text))[:capacity])
+        for text, number in zip(embedding_request.inputs, counts, strict=True)
     )
     counts = tuple(min(number, context) for number in counts)
-    return EmbeddingRequest(inputs=cut, dimensions=ask.dimensions, instruction=ask.instruction), counts
+    return EmbeddingRequest(
+        inputs=cut, dimensions=embedding_request.dimensions, instruction=embedding_request.instruction
+    ), counts
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class EmbeddingsCodec:
-    """Words vectors, as numbers or in base64."""
+    """Codec of vectors, as numbers or in base64."""
 
     settings: DatabricksSettings
     model: str
@@ -127,6 +133,6 @@ class EmbeddingsCodec:
         return Response(200, b"".join(parts), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        """Embeddings never stream: the whole answer is the only event."""
+        """Return the whole response as the only event; embeddings never stream."""
         answer = self.render(plan, request)
         return StreamingResponse([(plan.due, answer.body, 0, Mark.FINISH | Mark.USAGE | Mark.DONE)], answer.headers)

@@ -1,7 +1,7 @@
-"""How Databricks words a refusal.
+"""Render errors as Databricks does.
 
 Sources: github.com threads that quote real answers (named at each text), docs.databricks.com "Model Serving
-limits and regions", databricks-sdk error mapping. What no trace was found of is marked unverified.
+limits and regions", databricks-sdk error mapping. Texts without a source are marked unverified.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CAPACITY = (
     "Databricks is unable to satisfy this request due to unexpected capacity constraints"
     " - we apologize for the inconvenience."
 )
-# Status, ``error_code`` and text of each kind; the texts that name something are made by ``_WORDED``.
+# Status, ``error_code`` and text of each kind; ``_format_text`` makes the texts with variable parts.
 WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "BAD_REQUEST", "Bad request: invalid JSON"),
     ErrorKind.INVALID_PARAMETER: (400, "BAD_REQUEST", "Bad request: invalid request"),
@@ -58,10 +58,10 @@ _RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ErrorFields:
-    """An error as the vendor words it, before it takes the form of an answer or of an event.
+    """Formatted error, before it becomes a response or an event.
 
     Fields:
-        body: what an answer says; a string is sent as it is.
+        body: of the response; a string is sent verbatim.
         code, message: of the body, where it has them.
     """
 
@@ -72,11 +72,11 @@ class ErrorFields:
 
 
 def render_error(error: EmulatedError, request: Request, service: DatabricksService) -> Response:
-    """Any refusal on Databricks' wire; what the error leaves open takes Databricks' own words."""
+    """Return the response of an error; Databricks' own texts fill in what the error leaves open."""
     settings = service.settings
-    envelope = make_envelope(error, request, service)
+    envelope = build_fields(error, request, service)
     headers = [*base_headers(request, settings)]
-    if (wait := _wait(error, settings)) is not None:
+    if (wait := _find_retry_after(error, settings)) is not None:
         headers.append(("Retry-After", str(wait)))
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED and "allow" in error.details:
         headers.append(("Allow", str(error.details["allow"])))
@@ -87,15 +87,15 @@ def render_error(error: EmulatedError, request: Request, service: DatabricksServ
         body = shape_native(error, envelope.status, envelope.message, request) or body
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
-    return Response(envelope.status, _dump(body), (kind, *headers))
+    return Response(envelope.status, _encode_body(body), (kind, *headers))
 
 
 def render_late_error(error: EmulatedError, request: Request, service: DatabricksService) -> bytes:
-    """One event of a stream that has begun: an error object, or for Responses the response that has failed.
+    """Return the last event of a failed stream: an error object, or for Responses the failed response.
 
-    No trace of one was found; what is said here is what openai-python understands (unverified).
+    No recording was found; the format is what openai-python understands (unverified).
     """
-    envelope = make_envelope(error, request, service)
+    envelope = build_fields(error, request, service)
     native = frame_native(envelope.status, envelope.message, request)
     if native is not None:
         return native
@@ -104,11 +104,11 @@ def render_late_error(error: EmulatedError, request: Request, service: Databrick
     body = envelope.body
     given = error.body is not None or (isinstance(body, dict) and "error" in body)
     if given or service.settings.late_error == "databricks":
-        return b"data: %b\n\n" % _dump(body)
+        return b"data: %b\n\n" % _encode_body(body)
     return frame({"error": {"message": envelope.message, "type": "server_error", "code": envelope.status}})
 
 
-def _dump(body: JSON) -> bytes:
+def _encode_body(body: JSON) -> bytes:
     return body.encode() if isinstance(body, str) else dump_json(body)
 
 
@@ -139,20 +139,20 @@ def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request
     return event if direct else b"event: response.failed\n" + event
 
 
-def make_envelope(error: EmulatedError, request: Request, service: DatabricksService) -> ErrorFields:
-    """The body a scenario has written, else one in Databricks' own words."""
+def build_fields(error: EmulatedError, request: Request, service: DatabricksService) -> ErrorFields:
+    """Return the formatted error with the scenario's body, or one with Databricks' own text."""
     status, code, _ = WIRE[error.kind]
     status = error.status or status
     body = error.body
     if body is None:
-        body = _word_body(error, request, service, status, code)
-    members = _read_members(body)
+        body = _build_body(error, request, service, status, code)
+    members = _parse_members(body)
     found = members.get("error_code")
     return ErrorFields(status=status, body=body, code=str(found), message=str(members.get("message", "")))
 
 
-def _read_members(body: JSON) -> Object:
-    """The members of a body; a text that is no JSON is its message."""
+def _parse_members(body: JSON) -> Object:
+    """Return the members of a body; a text that is not JSON is its ``message``."""
     if isinstance(body, str):
         try:
             body = parse_json(body)
@@ -161,8 +161,8 @@ def _read_members(body: JSON) -> Object:
     return body if isinstance(body, dict) else {}
 
 
-def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
-    """Whole seconds: databricks-sdk takes a fraction for an absent header."""
+def _find_retry_after(error: EmulatedError, settings: DatabricksSettings) -> int | None:
+    """Return ``Retry-After`` in whole seconds, because databricks-sdk ignores fractions; ``None``: no header."""
     if error.kind not in _RETRIED and error.retry_after is None:
         return None
     if settings.retry_after is False:
@@ -172,20 +172,22 @@ def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
     return 1 if error.retry_after is None else max(0, ceil(error.retry_after))
 
 
-def _word_body(error: EmulatedError, request: Request, service: DatabricksService, status: int, code: JSON) -> Object:
+def _build_body(error: EmulatedError, request: Request, service: DatabricksService, status: int, code: JSON) -> Object:
     settings = service.settings
     if "oauth" in error.details:
         return {"error": error.details["oauth"], "error_description": error.message}
     external = word_external(error, endpoint_name(request), request, service, code)
     if external is not None:
         return external
-    documented = settings.rate_limit_body == "docs" and error.limit != "concurrency"  # no name was found of that one
+    documented = (
+        settings.rate_limit_body == "docs" and error.limit != "concurrency"
+    )  # no documented name was found for it
     if error.kind is ErrorKind.RATE_LIMITED and documented:
-        return _word_documented_limit(error, settings)
+        return _build_documented_limit(error, settings)
     code = error.details.get("error_code", code)
     message = error.message
     if message is None:
-        code, message = _word(error, request, settings, code)
+        code, message = _format_text(error, request, settings, code)
     if error.kind is ErrorKind.UNAUTHENTICATED:
         code = status
         if error.message is None and status == 403:
@@ -195,34 +197,34 @@ def _word_body(error: EmulatedError, request: Request, service: DatabricksServic
     return {"error_code": code, "message": message}
 
 
-def _word(error: EmulatedError, request: Request, settings: DatabricksSettings, code: JSON) -> tuple[JSON, str]:
-    """The vendor's own text, and the code that goes with it, where the error has none."""
+def _format_text(error: EmulatedError, request: Request, settings: DatabricksSettings, code: JSON) -> tuple[JSON, str]:
+    """Return code and text for an error without a message."""
     kind = error.kind
     name = endpoint_name(request)
     text = WIRE[kind][2]
     if kind is ErrorKind.RATE_LIMITED:
-        return code, _word_limit(error, request, settings)
+        return code, _format_limit(error, request, settings)
     if kind is ErrorKind.NOT_FOUND:
-        return _word_missing(request, name)
+        return _format_missing(request, name)
     if kind is ErrorKind.CONTENT_FILTER:
-        text = _word_guardrail()
+        text = _format_guardrail()
     elif kind is ErrorKind.TIMEOUT:
         text = (
             f"The service at {request.path} is taking too long to process your request."
             " Please try again later or try a faster operation."
         )
     elif kind is ErrorKind.FORBIDDEN:
-        text = f"{text.replace('Query', 'View') if _manages(request) else text} {name}".rstrip()
+        text = f"{text.replace('Query', 'View') if _is_management(request) else text} {name}".rstrip()
     elif kind is ErrorKind.INVALID_PARAMETER:
-        code = "INVALID_PARAMETER_VALUE" if _manages(request) else code
+        code = "INVALID_PARAMETER_VALUE" if _is_management(request) else code
         text = f"Bad request: invalid value for parameter '{error.param}'" if error.param else text
     elif kind is ErrorKind.PAYLOAD_TOO_LARGE and "limit" in error.details:
         text = f"Request size cannot exceed {error.details['limit']} bytes."
     return code, text
 
 
-def _word_limit(error: EmulatedError, request: Request, settings: DatabricksSettings) -> str:
-    """Source: traces in public issues of clients; Databricks serves calls at once up to a limit of the workspace."""
+def _format_limit(error: EmulatedError, request: Request, settings: DatabricksSettings) -> str:
+    """Format a rate limit. Source: public issues of clients; Databricks limits concurrent requests per workspace."""
     if error.limit == "concurrency" and "amount" in error.details:
         workspace, amount = settings.workspace_id, error.details["amount"]
         return f"REQUEST_LIMIT_EXCEEDED: Workspace {workspace} exceeded the concurrent limit of {amount} requests."
@@ -234,22 +236,22 @@ def _word_limit(error: EmulatedError, request: Request, settings: DatabricksSett
     )
 
 
-def _word_missing(request: Request, name: str) -> tuple[str | int, str]:
-    """Source: databricks-demos/dbdemos#220 for management; the text for an unknown path is unverified."""
-    if _manages(request) and name:
+def _format_missing(request: Request, name: str) -> tuple[str | int, str]:
+    """Format a missing endpoint. Source: databricks-demos/dbdemos#220 (management); unknown paths are unverified."""
+    if _is_management(request) and name:
         return "RESOURCE_DOES_NOT_EXIST", f"Endpoint with name '{name}' does not exist."
     if request.path.startswith("/serving-endpoints"):
         return "ENDPOINT_NOT_FOUND", NO_ENDPOINT
     return "NOT_FOUND", f"No API found for '{request.method} {request.path}'"
 
 
-def _manages(request: Request) -> bool:
-    """Whether a request is about endpoints and not to one."""
+def _is_management(request: Request) -> bool:
+    """Return whether a request is for the management API."""
     return request.path.startswith("/api/2.0/serving-endpoints")
 
 
-def _word_guardrail() -> str:
-    """What an input guardrail says: JSON inside the message. Source: an inference-table row of August 2026."""
+def _format_guardrail() -> str:
+    """Format an input guardrail's JSON message. Source: an inference-table row of August 2026."""
     finding: Object = {"flagged": True, "categories": None, "category_scores": None, "pii_detection": False}
     body: Object = {
         "usage": {"prompt_tokens": 0, "total_tokens": 0},
@@ -259,12 +261,12 @@ def _word_guardrail() -> str:
     return dump_text(body)
 
 
-def _word_documented_limit(error: EmulatedError, settings: DatabricksSettings) -> Object:
-    """Source: docs.databricks.com, "Model Serving limits and regions"; never seen in a trace."""
-    _, short, kind, usual = name_limit(error)
-    limit = as_number(error.details.get("amount", usual))
+def _build_documented_limit(error: EmulatedError, settings: DatabricksSettings) -> Object:
+    """Format the documented 429. Source: docs.databricks.com, "Model Serving limits and regions"; never observed."""
+    _, short, kind, default = name_limit(error)
+    limit = as_number(error.details.get("amount", default))
     used = as_number(error.details.get("used", limit)) + as_number(error.details.get("asked", 0))
-    wait = _wait(error, settings)
+    wait = _find_retry_after(error, settings)
     text = error.message or f"Rate limit exceeded: {short} limit of {limit:,} {_unit(kind)} reached"
     inner: Object = {"message": text, "type": "rate_limit_exceeded", "code": error.status or 429}
     inner |= {"limit_type": kind, "limit": limit, "current": used}
@@ -276,7 +278,7 @@ def _unit(kind: str) -> str:
 
 
 def endpoint_name(request: Request) -> str:
-    """Which endpoint a request is for: by its path, else by ``model``."""
+    """Return the endpoint's name from the path or ``model``; empty if neither has one."""
     if "name" in request.params:
         return request.params["name"]
     try:

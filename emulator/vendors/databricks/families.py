@@ -1,4 +1,4 @@
-"""What tells one family of models from another, and one kind of endpoint from the next."""
+"""Families of models and kinds of endpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES: tuple[tuple[str, Family], ...] = (
     ("gpt", "gpt"),
     ("codex", "gpt"),
 )
-# What the models of a family have in common; an endpoint's own traits win.
+# Traits of a family's models; an endpoint's own traits win.
 _TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
     {
         "open": {"usage_style": "every"},
@@ -31,11 +31,11 @@ _TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
         "gemini": {"usage_style": "every", "reasoning": "hidden", "vision": True, "content_parts": True},
     }
 )  # fmt: skip
-_THOUGHTLESS = ("gpt-3", "gpt-4", "gpt-35")  # OpenAI's models that say at once what they say
+_WITHOUT_REASONING = ("gpt-3", "gpt-4", "gpt-35")  # OpenAI models without reasoning
 
 
 def find_family(*texts: str) -> Family:
-    """The family that the first text which names one is of."""
+    """Return the family that the first matching text names; ``open`` by default."""
     for text in texts:
         for name, family in _NAMES:
             if name in text.lower():
@@ -44,26 +44,26 @@ def find_family(*texts: str) -> Family:
 
 
 def family_of(deployment: Deployment) -> Family:
-    """Which family's habits an endpoint has: its trait ``family``, or what its model or name says."""
+    """Return an endpoint's family: its trait ``family``, else by its model or name."""
     return find_family(str(deployment.traits.get("family", "")), deployment.model, deployment.name)
 
 
 def traits_of(deployment: Deployment, family: Family) -> Mapping[str, JSON]:
-    """An endpoint's traits: its family's, and its own in their place."""
+    """Return the traits of the family, overridden by the endpoint's own."""
     traits = {**_TRAITS[family], **deployment.traits}
     if deployment.mode == "external" and family == "gpt" and "usage_style" not in deployment.traits:
         traits["usage_style"] = "on-request"
     model = (deployment.model or deployment.name).lower()
-    if family == "gpt" and any(name in model for name in _THOUGHTLESS) and "reasoning" not in deployment.traits:
+    if family == "gpt" and any(name in model for name in _WITHOUT_REASONING) and "reasoning" not in deployment.traits:
         traits["reasoning"] = ""
     return traits
 
 
 def is_agent(deployment: Deployment) -> bool:
-    """An agent speaks Responses on ``/invocations``."""
+    """Return whether an endpoint is an agent, which accepts Responses on ``/invocations``."""
     return deployment.kind == "agent"
 
 
 def is_custom(deployment: Deployment) -> bool:
-    """A custom (pyfunc) model takes data frames and gives predictions."""
+    """Return whether an endpoint is a custom (pyfunc) model, which takes data frames and returns predictions."""
     return deployment.mode == "custom" and deployment.kind in ("", "pyfunc")

@@ -1,7 +1,7 @@
-"""The AI gateway: the same endpoints under other paths, and under the names of Unity Catalog.
+"""AI gateway: the endpoints under other paths and under Unity Catalog names.
 
 Sources: databricks-openai (``use_ai_gateway``, ``use_ai_gateway_native_api``), litellm and public notes; the
-refusals' texts and what discovery shows of each model are unverified.
+refusals' texts and the discovery of models are unverified.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Read = Callable[[ParsedRequest], InferenceCall]
 def parse_gateway(
     request: Request, service: DatabricksService, *, read: Read, family: Family | None = None
 ) -> InferenceCall:
-    """A request to an endpoint, named as such or as a model of Unity Catalog.
+    """Parse a request to an endpoint, named as such or as a model of Unity Catalog.
 
     Args:
-        family: the only one whose own API the path speaks.
+        family: the only family whose API the path accepts.
 
     Raises:
-        EmulatedError: what the gateway or the endpoint refuses.
+        EmulatedError: the gateway or the endpoint rejects the request.
     """
     body = read_body(request, service.settings.payload_limit_bytes)
     name = read_model(body)
@@ -45,7 +45,7 @@ def parse_gateway(
 
 
 def _find_name(name: str, request: Request, service: DatabricksService) -> str:
-    """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``, by the name of its entity or by its own."""
+    """Return the endpoint of a model such as ``system.ai.gpt-oss-120b``, by its entity's or its own name."""
     if "." not in name or name in service.deployments or name in request.documents:
         return name
     endpoint = f"databricks-{name.removeprefix('system.ai.')}"
@@ -57,10 +57,10 @@ def _find_name(name: str, request: Request, service: DatabricksService) -> str:
 
 
 def find_native(request: Request, service: DatabricksService, family: Family) -> ParsedRequest:
-    """A request in the API of one family's maker.
+    """Return a request in the API of one family's maker.
 
     Raises:
-        EmulatedError: the endpoint is of another family, or what :func:`read_body` and :func:`find_ready` refuse.
+        EmulatedError: the endpoint is of another family, or as of :func:`read_body` and :func:`find_ready`.
     """
     body = read_body(request, service.settings.payload_limit_bytes)
     name = request.params.get("name") or read_model(body)
@@ -71,11 +71,11 @@ def find_native(request: Request, service: DatabricksService, family: Family) ->
 
 
 def parse_unknown(request: Request, service: DatabricksService) -> InferenceCall:
-    """What the gateway says of an API it does not know."""
+    """Raise the gateway's error of an unknown API."""
     raise refusal(f"The path {request.path} does not match any known API type")
 
 
-# Path → how its body is read. The paths of single families speak the API of their own clients.
+# Path → parser of its body. The paths of single families accept the API of their own clients.
 INFERENCE: tuple[tuple[str, Callable[[Request, DatabricksService], InferenceCall]], ...] = (
     ("/ai-gateway/mlflow/v1/chat/completions", partial(parse_gateway, read=read_chat)),
     ("/ai-gateway/mlflow/v1/embeddings", partial(parse_gateway, read=read_embeddings)),
@@ -101,5 +101,5 @@ def list_model_services(request: Request, service: DatabricksService) -> Respons
 
 
 def _name_model(habits: DeploymentProfile) -> str:
-    """What Unity Catalog calls the model behind an endpoint."""
+    """Return the Unity Catalog name of the model behind an endpoint."""
     return str(habits.traits.get("entity") or habits.deployment.name)

@@ -1,4 +1,4 @@
-"""The headers of answers, and answers that need no more than these and JSON."""
+"""Build response headers and the workspace's JSON responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 
 
 def base_headers(request: Request, settings: DatabricksSettings) -> tuple[Header, Header, Header]:
-    """What every answer carries: which request and which workspace."""
+    """Return the headers of every response: request id and workspace id."""
     name = format_uuid(_derive_name(request.key))
     return (
         ("x-request-id", name),
@@ -24,12 +24,12 @@ def base_headers(request: Request, settings: DatabricksSettings) -> tuple[Header
 
 
 def answer_headers(request: Request, settings: DatabricksSettings, served: str, *, stream: bool = False) -> Headers:
-    """Content type, request and workspace, and which served entity answered."""
+    """Return the headers of an inference response: content type, ids, the served entity."""
     kind = _STREAM_TYPE if stream else JSON_TYPE
     name, same, workspace = base_headers(request, settings)
     return kind, name, same, workspace, ("served-model-name", served)
 
 
 def answer_json(body: JSON, request: Request, settings: DatabricksSettings) -> Response:
-    """An answer of the workspace itself."""
+    """Return a JSON response of the workspace itself."""
     return Response(200, dump_json(body), (JSON_TYPE, *base_headers(request, settings)))

@@ -1,4 +1,4 @@
-"""The metrics page of an endpoint, in the Prometheus text format; its labels are unverified.
+"""Metrics page of an endpoint in the Prometheus text format; its labels are unverified.
 
 Source: docs.databricks.com, "Track and export serving endpoint health metrics".
 """
@@ -16,7 +16,7 @@ from emulator.vendors.databricks.management.shapes import kept_of
 from emulator.vendors.databricks.profile import DatabricksService
 
 _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  # milliseconds
-_CONCURRENCY: Mapping[JSON, int] = {"Small": 4, "Medium": 16, "Large": 64}  # requests at once, by workload size
+_CONCURRENCY: Mapping[JSON, int] = {"Small": 4, "Medium": 16, "Large": 64}  # concurrent requests, by workload size
 _GAUGES = (
     "cpu_usage_percentage", "mem_usage_percentage", "provisioned_concurrent_requests_total", "request_count_total",
     "request_4xx_count_total", "request_5xx_count_total",
@@ -24,17 +24,17 @@ _GAUGES = (
 
 
 def show_metrics(request: Request, service: DatabricksService) -> Response:
-    """``GET /api/2.0/serving-endpoints/{name}/metrics``: what each served entity was asked, management aside."""
+    """``GET /api/2.0/serving-endpoints/{name}/metrics``: inference requests of each served entity."""
     found = find_managed(request, service)
     config = kept_of(found, service).config
     entities = [as_object(entity) for entity in as_array(config.get("served_entities", []))]
-    lines = _write(found.deployment.name, entities, service)
+    lines = _format_lines(found.deployment.name, entities, service)
     headers = (("Content-Type", CONTENT_TYPE), *base_headers(request, service.settings))
     return Response(200, "".join(f"{line}\n" for line in lines).encode(), headers)
 
 
-def _write(name: str, entities: list[dict[str, JSON]], service: DatabricksService) -> Iterator[str]:
-    """One family after the other, each with a row per served entity."""
+def _format_lines(name: str, entities: list[dict[str, JSON]], service: DatabricksService) -> Iterator[str]:
+    """Yield the lines of each metric, with one series per served entity."""
     labels = [{"endpoint_name": name, "served_model_name": str(entity["name"])} for entity in entities]
     values = [_count(name, entity, service) for entity in entities]
     for gauge in _GAUGES:
@@ -48,9 +48,9 @@ def _write(name: str, entities: list[dict[str, JSON]], service: DatabricksServic
 
 
 def _count(name: str, entity: Mapping[str, JSON], service: DatabricksService) -> Mapping[str, float]:
-    whose = {"deployment": name, "served": str(entity["name"])}
-    most = entity.get("max_provisioned_concurrency")
-    places = most if isinstance(most, int) else _CONCURRENCY.get(entity.get("workload_size"), 0)
+    labels = {"deployment": name, "served": str(entity["name"])}
+    max_concurrency = entity.get("max_provisioned_concurrency")
+    slots = max_concurrency if isinstance(max_concurrency, int) else _CONCURRENCY.get(entity.get("workload_size"), 0)
     total = service.metrics.total
-    counts = (total("requests", **whose), total("4xx", **whose), total("5xx", **whose))
-    return dict(zip(_GAUGES, (0.0, 0.0, float(places), *counts), strict=True))
+    counts = (total("requests", **labels), total("4xx", **labels), total("5xx", **labels))
+    return dict(zip(_GAUGES, (0.0, 0.0, float(slots), *counts), strict=True))

@@ -1,11 +1,11 @@
-"""The endpoints every workspace comes with, as ``models.json`` beside this file lists them.
+"""Load ``models.json``: the preconfigured endpoints of every workspace.
 
 Sources: docs.databricks.com, "Databricks-hosted foundation models" and "Model Serving limits"; where they are silent,
 litellm's model map. Version suffixes of most ``model`` values are unverified.
 
-A group of models shares its ``defaults``. Of a model, ``entity`` is its name in Unity Catalog, ``retires`` the day from
-which Databricks serves it no longer (the emulator goes on), ``limits`` its pay-per-token limits by the word that
-switches them on; what is no field of a deployment is a trait.
+A group of models shares its ``defaults``. Of a model, ``entity`` is its Unity Catalog name, ``retires`` the day from
+which Databricks stops serving it (the emulator continues), ``limits`` its pay-per-token limits by tier.
+A member that is no field of a deployment is a trait.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ PRECONFIGURED_AT = 1733875200  # Unix seconds
 _FIELDS = frozenset(field.name for field in fields(Deployment))
 
 
-def _read() -> Iterator[Deployment]:
+def _load_models() -> Iterator[Deployment]:
     groups = as_object(parse_json((Path(__file__).parent / "models.json").read_bytes()))
     for group in map(as_object, groups.values()):
         for model in as_array(group["models"]):
-            yield _make({**as_object(group["defaults"]), **as_object(model)})
+            yield _build_deployment({**as_object(group["defaults"]), **as_object(model)})
 
 
-def _make(model: Mapping[str, Any]) -> Deployment:
-    """One endpoint; the file's values are the fields' own."""
+def _build_deployment(model: Mapping[str, Any]) -> Deployment:
+    """Return a deployment; the file's values are those of its fields."""
     known = {name: value for name, value in model.items() if name in _FIELDS}
     traits = {name: value for name, value in model.items() if name not in _FIELDS}
     return Deployment(vendor="databricks", traits=traits, **known)
 
 
-CATALOGUE = tuple(_read())
+CATALOGUE = tuple(_load_models())
 
 
 def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
-    """The preconfigured pay-per-token endpoints, the retired ones of the reference among them."""
+    """Return the preconfigured pay-per-token endpoints, including retired ones of the reference."""
     return CATALOGUE

@@ -28,7 +28,7 @@ _BAD_INPUT = (
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class PredictionsCodec:
-    """Words predictions; what a scenario says in their place is the whole of them if it is JSON, else one."""
+    """Codec of predictions; a scenario's text replaces all of them if it is JSON, else it is the only one."""
 
     settings: DatabricksSettings
     served: str
@@ -43,17 +43,17 @@ class PredictionsCodec:
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        """Predictions never stream: the whole answer is the only event."""
+        """Return the whole response as the only event; predictions never stream."""
         answer = self.render(plan, request)
         mark = Mark.FINISH | Mark.DONE
         return StreamingResponse([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
 
 
 def read_predictions(query: ParsedRequest) -> InferenceCall:
-    """One number for each row, from the row's own content.
+    """Parse a request; the prediction of a row is a number derived from the row's content.
 
     Raises:
-        EmulatedError: not exactly one kind of input, or one that holds no rows.
+        EmulatedError: not exactly one kind of input, or input without rows.
     """
     given = [name for name in _INPUTS if name in query.body]
     if len(given) != 1:
@@ -65,7 +65,7 @@ def read_predictions(query: ParsedRequest) -> InferenceCall:
         )  # wording unverified
         raise refusal(text)
     rows = query.body[given[0]]
-    predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], rows)]
+    predictions = [_predict(query.deployment.name, row) for row in _parse_rows(given[0], rows)]
     return InferenceCall(
         deployment=query.deployment,
         request=CompletionRequest(prompts=(dump_text(rows),), known=dump_text(predictions)),
@@ -75,7 +75,7 @@ def read_predictions(query: ParsedRequest) -> InferenceCall:
     )
 
 
-def _read_rows(name: str, value: JSON) -> Iterable[JSON]:
+def _parse_rows(name: str, value: JSON) -> Iterable[JSON]:
     if name == "dataframe_split":
         value = value.get("data") if isinstance(value, dict) else None
     if name == "inputs" and isinstance(value, dict):  # columns by name
@@ -88,7 +88,7 @@ def _read_rows(name: str, value: JSON) -> Iterable[JSON]:
     return value
 
 
-def _weigh(name: str, row: JSON) -> float:
+def _predict(name: str, row: JSON) -> float:
     try:
         text = canonical_json(row)
     except (ValueError, RecursionError):

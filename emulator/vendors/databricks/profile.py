@@ -1,4 +1,4 @@
-"""How an endpoint reads and answers under the settings: all that no request changes."""
+"""Per-endpoint configuration, derived once from deployment and settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from emulator.vendors.databricks.management.limits import list_presets
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _STRICT = ("open", "gpt-oss")
-_EASY = ("open", "gemini")  # families that take a text as it is, and any limit within bounds
+_LENIENT = ("open", "gemini")  # families that accept any text and any limit within bounds
 _HARMS = (
     "HARM_CATEGORY_HATE_SPEECH",
     "HARM_CATEGORY_DANGEROUS_CONTENT",
@@ -28,19 +28,19 @@ _HARMS = (
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswerStyle:
-    """How an endpoint words its answers.
+    """Rendering options of an endpoint's responses.
 
     Fields:
-        model: what ``model`` says: the model's version, or the endpoint's name.
-        usage_style: where a stream carries usage: ``every`` chunk, ``claude`` or ``last`` (the chunk that says why the
-            answer ends), ``closing`` (one more, without choices), ``on-request`` (the same, if asked for) or ``none``.
+        model: value of ``model``: the model's version, or the endpoint's name.
+        usage_style: where a stream carries usage: ``every`` chunk, ``claude`` or ``last`` (the chunk with the finish
+            reason), ``closing`` (one more, without choices), ``on-request`` (the same, if requested) or ``none``.
         role_everywhere: every chunk of a stream names the role.
         reasoning: ``always``, ``on-request`` (by the request's ``thinking``), ``hidden``, or ``""``.
         lists: ``content`` may be a list of parts; ``listed``: it always is.
-        encrypted: thoughts are shown as text that only the service can read.
-        signed: a Gemini model that signs its thoughts.
-        safety: ``extra_fields`` of each choice, where there are any.
-        plain: an answer that is one text is a string, with nothing beside it.
+        encrypted: reasoning is text that only the service can decrypt.
+        signed: a Gemini model that signs its reasoning.
+        safety: ``extra_fields`` of each choice; ``None`` for none.
+        plain: a response of one text has a string as its content and no further fields.
     """
 
     model: str
@@ -58,18 +58,18 @@ class AnswerStyle:
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeploymentProfile:
-    """An endpoint, and what its deployment and the settings say of it.
+    """Configuration of an endpoint.
 
     Fields:
-        family, traits: whose habits the endpoint has, and which.
-        chats: the endpoint takes chats; ``responds``: Responses.
-        entities: what stands behind the endpoint, and each one's share of the traffic.
+        family, traits: the model family and all traits.
+        chats: the endpoint accepts chat requests; ``responds``: Responses requests.
+        entities: served entities and their shares of the traffic.
         rules: for unknown fields.
-        chat_fields: what a chat request may hold.
-        plain: a chat with no more than texts and a limit can be refused for these alone.
+        chat_fields: fields of a chat request.
+        plain: only its texts and its limit can make a plain chat request invalid.
         overhead: tokens that a server-side template adds to each prompt.
-        quotas: what every call is charged to, whatever the management API was told.
-        behind: habits of each served entity, where they may differ from one to the next.
+        quotas: of every call, independent of the management API.
+        behind: profile of each served entity, where they may differ.
     """
 
     deployment: Deployment
@@ -92,7 +92,6 @@ DatabricksService = Service[DatabricksSettings, DeploymentProfile]
 
 
 def profile_deployment(deployment: Deployment, settings: DatabricksSettings) -> DeploymentProfile:
-    """An endpoint's habits."""
     family = family_of(deployment)
     traits = traits_of(deployment, family)
     rules = _find_rules(deployment, settings, family, traits)
@@ -112,7 +111,7 @@ def profile_deployment(deployment: Deployment, settings: DatabricksSettings) -> 
         entities=_list_entities(deployment, traits),
         rules=rules,
         chat_fields=list_fields(rules),
-        plain=family in _EASY and not traits.get("reasoning") and not settings.alternate_roles,
+        plain=family in _LENIENT and not traits.get("reasoning") and not settings.alternate_roles,
         overhead=overhead if isinstance(overhead, int) else 0,
         style=_find_style(deployment, settings, family, traits),
         quotas=list_presets(deployment, settings.rate_limits),
@@ -139,13 +138,13 @@ def _find_style(
     reasoning = traits.get("reasoning")
     lists = settings.content_lists == "model"
     listed = lists and traits.get("content_style") == "list"
-    safety = _rate_safety() if family == "gemini" and deployment.mode == "external" else None
+    safety = _build_safety() if family == "gemini" and deployment.mode == "external" else None
     return AnswerStyle(
         model=deployment.model or deployment.name,
         family=family,
         usage_style=str(traits.get("usage_style") or "every") if style == "model" else style,
         role_everywhere=bool(traits.get("role_in_every_chunk")),
-        # A scenario may write `reasoning: true` for a model that always thinks aloud.
+        # A scenario may set `reasoning: true` for a model that always shows its reasoning.
         reasoning="always" if reasoning is True else str(reasoning or ""),
         lists=lists,
         listed=listed,
@@ -156,13 +155,13 @@ def _find_style(
     )
 
 
-def _rate_safety() -> JSON:
-    """``extra_fields`` of external Gemini models, the only ones that have any; the inside is unverified."""
+def _build_safety() -> JSON:
+    """Return ``extra_fields`` of external Gemini models, the only ones that have any; the content is unverified."""
     return {"safetyRating": [{"category": name, "probability": "NEGLIGIBLE"} for name in _HARMS]}
 
 
 def _list_entities(deployment: Deployment, traits: Mapping[str, JSON]) -> Mapping[str, float]:
-    """Names of what stands behind an endpoint, and each one's share of the traffic."""
+    """Return the served entities of an endpoint and their shares of the traffic."""
     listed = traits.get("served_entities")
     if isinstance(listed, dict) and listed:
         return {str(name): float(share) if isinstance(share, int | float) else 0.0 for name, share in listed.items()}

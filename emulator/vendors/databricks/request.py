@@ -1,4 +1,4 @@
-"""What every inference request goes through: its body, its endpoint, its fields, its limits."""
+"""Admit an inference request: body, endpoint, fields."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from emulator.vendors.databricks.management.permission_levels import check_acces
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 from emulator.vendors.databricks.settings import DatabricksSettings
 
-_DEEPEST = 150  # levels; Go's own bound is 10,000
+_MAX_DEPTH = 150  # levels of nesting; Go's own limit is 10,000
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class ParsedRequest:
-    """One request to one endpoint, as far as all tasks are alike.
+    """Admitted request for one endpoint.
 
     Fields:
         served: the served entity that answers.
-        repeatable: nothing was drawn for the request; an equal one is read the same way.
+        repeatable: an equal request has the same result, because nothing was drawn.
     """
 
     request: Request
@@ -42,11 +42,11 @@ class ParsedRequest:
     traits: Mapping[str, JSON]
 
     def check(self, fields: Struct) -> None:
-        """Refuse the first unknown or mistyped field; the getters below come after it."""
+        """Raise for the first unknown or mistyped field; the getters below require validated fields."""
         check_shape(self.body, fields, "", self.habits.rules.allow)
 
     def get(self, name: str, default: JSON = None) -> JSON:
-        """A field; ``null`` counts as absent."""
+        """Return a field; ``null`` counts as absent."""
         value = self.body.get(name)
         return default if value is None else value
 
@@ -67,7 +67,7 @@ class ParsedRequest:
         return [] if value is None else as_array(value)
 
     def list_texts(self, name: str) -> tuple[str, ...] | None:
-        """A field that holds a text or a list of texts; ``None`` if one of the list is none."""
+        """Return a text or a list of texts as a tuple; ``None`` if an item of the list is no text."""
         value = self.body.get(name)
         if isinstance(value, str):
             return (value,)
@@ -75,18 +75,18 @@ class ParsedRequest:
         return tuple(texts) if len(texts) == len(as_array(value)) else None
 
     def wants_stream(self) -> bool:
-        """Whether a chat or completion is to be streamed; left out, a setting says."""
+        """Return whether the request is for a stream; a setting has the default."""
         stream = self.body.get("stream")
         return bool(self.settings.stream_default if stream is None else stream)
 
     def wants_usage(self) -> bool:
-        """Whether a stream is to have usage."""
+        """Return whether a stream includes usage."""
         options = self.body.get("stream_options")
         return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
 def make_query(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:
-    """A request that has found its endpoint."""
+    """Return the admitted request of an endpoint."""
     deployment, habits = found.deployment, found.habits
     entities = habits.entities
     if len(entities) == 1 and "served" not in request.params:
@@ -106,13 +106,13 @@ def make_query(request: Request, service: DatabricksService, body: Object, found
 
 
 def messages_refusal() -> EmulatedError:
-    """What an endpoint that speaks Responses says to a chat."""
+    """Return the error of ``messages`` at an endpoint that accepts only Responses."""
     text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
     return refusal(text, "messages")
 
 
 def read_body(request: Request, limit: int) -> Object:
-    """The JSON object of a request.
+    """Return the JSON object of a request.
 
     Raises:
         EmulatedError: it is too large, or not a JSON object.
@@ -124,19 +124,19 @@ def read_body(request: Request, limit: int) -> Object:
     except (ValueError, RecursionError) as error:
         text = f"Bad request: invalid JSON: {error}"
         raise EmulatedError(ErrorKind.INVALID_REQUEST, text) from None
-    if _nests_deeply(request.body, body):
+    if _is_too_deep(request.body, body):
         raise EmulatedError(ErrorKind.INVALID_REQUEST, "Bad request: invalid JSON: exceeded max depth")
     if not isinstance(body, dict):
         raise type_refusal("", Struct(), body)
     return body
 
 
-def _nests_deeply(text: bytes, body: JSON) -> bool:
-    """Whether values stand inside one another further than any answer could repeat them."""
-    if text.count(b"[") + text.count(b"{") <= _DEEPEST:
+def _is_too_deep(text: bytes, body: JSON) -> bool:
+    """Return whether values are nested deeper than :data:`_MAX_DEPTH`."""
+    if text.count(b"[") + text.count(b"{") <= _MAX_DEPTH:
         return False
     level: list[JSON] = [body]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         inner = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list))]
         level = [value for values in inner for value in values]
         if not level:
@@ -145,7 +145,7 @@ def _nests_deeply(text: bytes, body: JSON) -> bool:
 
 
 def find_named(request: Request, service: DatabricksService) -> ParsedRequest:
-    """The query of ``/serving-endpoints/{name}/…``."""
+    """Return the admitted request of ``/serving-endpoints/{name}/…``."""
     found = find_ready(request.params["name"], request, service)
     limit = service.settings.payload_limit_bytes * (4 if is_custom(found.deployment) else 1)
     body = read_body(request, limit)
@@ -153,13 +153,13 @@ def find_named(request: Request, service: DatabricksService) -> ParsedRequest:
 
 
 def find_by_model(request: Request, service: DatabricksService) -> ParsedRequest:
-    """The query of an OpenAI-style route: ``model`` names the endpoint."""
+    """Return the admitted request of an OpenAI-style route: ``model`` names the endpoint."""
     body = read_body(request, service.settings.payload_limit_bytes)
     return make_query(request, service, body, find_ready(read_model(body), request, service))
 
 
 def read_model(body: Mapping[str, JSON]) -> str:
-    """The endpoint's name in a body."""
+    """Return ``model``, the endpoint's name."""
     model = body.get("model")
     if model is None or model == "":
         raise refusal("Missing required parameter: 'model'", "model")
@@ -169,10 +169,10 @@ def read_model(body: Mapping[str, JSON]) -> str:
 
 
 def find_ready(name: str, request: Request, service: DatabricksService) -> FoundEndpoint:
-    """An endpoint that can be asked.
+    """Return an endpoint that can answer.
 
     Raises:
-        EmulatedError: there is none of that name, it is not up, or whoever asks may not.
+        EmulatedError: it does not exist, is not ready, or the principal has no access.
     """
     found = find(name, request.documents, service)
     if found is None:
@@ -187,7 +187,7 @@ def find_ready(name: str, request: Request, service: DatabricksService) -> Found
 
 
 def pick_served(request: Request, entities: Mapping[str, float]) -> str:
-    """The served entity that answers: the one the path names, else one by its share of the traffic."""
+    """Return the served entity named by the path, else one drawn by the shares of the traffic."""
     named = request.params.get("served")
     if named is not None:
         if named not in entities:

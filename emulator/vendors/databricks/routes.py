@@ -1,4 +1,4 @@
-"""Databricks as a table of endpoints.
+"""Endpoint table.
 
 Source: docs.databricks.com, "Query serving endpoints" and "Foundation model REST API reference"; databricks-sdk
 for discovery and management.
@@ -36,10 +36,10 @@ _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": re
 
 
 def parse_invocations(request: Request, service: DatabricksService) -> InferenceCall:
-    """``POST /serving-endpoints/{name}/invocations``: the endpoint's task says what the body is.
+    """``POST /serving-endpoints/{name}/invocations``: the endpoint's task decides the body's format.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     query = find_named(request, service)
     deployment = query.deployment
@@ -67,8 +67,8 @@ def parse_direct(request: Request, service: DatabricksService) -> InferenceCall:
     return parse_invocations(request, service)
 
 
-def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[DatabricksEndpoint]:
-    """A route with and without a slash at its end."""
+def _list_routes(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[DatabricksEndpoint]:
+    """Return a route with and without a trailing slash."""
     return (Endpoint(method=method, path=p, parse=parse, is_public=open) for p in (path, path + "/"))
 
 
@@ -88,7 +88,7 @@ _NATIVE: tuple[tuple[str, Parse], ...] = (
     *((f"/gemini{path}", apply_gateway_policy(gemini.parse_stream)) for path in gemini.STREAM),
     *((f"/gemini{path}", gemini.count_tokens) for path in gemini.COUNT),
 )
-_START: tuple[tuple[str, str, Parse], ...] = (
+_PUBLIC: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/.well-known/databricks-config", discovery.show_config),
     ("GET", "/oidc/.well-known/oauth-authorization-server", discovery.show_oidc),
     ("GET", "/oidc/.well-known/openid-configuration", discovery.show_oidc),
@@ -97,7 +97,7 @@ _START: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/oidc/oauth2/v2.0/authorize", auth.show_tenant),
     ("GET", "/aad/auth", auth.show_tenant),
 )
-"""What asks for no credential."""
+"""Routes without a credential."""
 
 
 def _list_endpoints() -> Iterable[DatabricksEndpoint]:
@@ -105,19 +105,21 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
         governed = (
             FastParser(fast_parse, apply_gateway_policy(parse)) if path in _CHATS else apply_gateway_policy(parse)
         )
-        yield from _both("POST", f"/serving-endpoints{path}", governed)
+        yield from _list_routes("POST", f"/serving-endpoints{path}", governed)
         if "{" not in path:
-            yield from _both("POST", f"/serving-endpoints/v1{path}", governed)
+            yield from _list_routes("POST", f"/serving-endpoints/v1{path}", governed)
     for path, parse in gateway_routes.INFERENCE:
-        yield from _both("POST", path, apply_gateway_policy(parse))
+        yield from _list_routes("POST", path, apply_gateway_policy(parse))
     for prefix in ("/serving-endpoints", "/ai-gateway"):
         for path, parse in _NATIVE:
-            yield from _both("POST", f"{prefix}{path}", parse)
-    yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", apply_gateway_policy(parse_direct))
-    for method, path, parse in _START:
-        yield from _both(method, path, parse, open=True)
+            yield from _list_routes("POST", f"{prefix}{path}", parse)
+    yield from _list_routes(
+        "POST", "/{workspace}/serving-endpoints/{name}/invocations", apply_gateway_policy(parse_direct)
+    )
+    for method, path, parse in _PUBLIC:
+        yield from _list_routes(method, path, parse, open=True)
     for method, path, parse in MANAGEMENT:
-        yield from _both(method, path, parse)
+        yield from _list_routes(method, path, parse)
 
 
 _ANSWER_FIELDS = FieldNames(
@@ -139,6 +141,6 @@ VENDOR = Vendor(
     render_late_error=render_late_error,
     profile_deployment=profile_deployment,
     fields=_ANSWER_FIELDS,
-    relevant_headers=("Authorization",),  # of clients who ask for a token
+    relevant_headers=("Authorization",),  # of clients that request a token
     is_stateful=True,
 )

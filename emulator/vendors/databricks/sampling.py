@@ -1,4 +1,4 @@
-"""Bounds of a request's numbers, and how many tokens an answer may have."""
+"""Validate sampling parameters and limit output tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.core.requests import InferenceRequest, Message, Sampling, Tool
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.request import ParsedRequest
 
-# What changes the text, and where it does not. Other fields that say how tokens are chosen have places of their own.
+# Fields that change the text, with the values that do not. Other sampling fields are parsed by name.
 _KNOBS: tuple[tuple[str, JSON], ...] = (
     ("temperature", 1),
     ("top_p", 1),
@@ -24,7 +24,7 @@ _SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
 def check_range(query: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
-    """A number within bounds, the lower one left out if ``open_low``."""
+    """Raise for a number out of bounds; ``open_low`` excludes the lower one."""
     value = query.body.get(name)
     if value is None or (low < (number := as_number(value)) <= high) or (number == low and not open_low):
         return
@@ -32,27 +32,30 @@ def check_range(query: ParsedRequest, name: str, low: float, high: float, *, ope
 
 
 def check_positive(query: ParsedRequest, name: str) -> None:
-    """A whole number above 0."""
+    """Raise for an integer below 1."""
     value = query.body.get(name)
     if isinstance(value, int) and value < 1:
         raise refusal(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
 def check_sampling(query: ParsedRequest) -> None:
-    """The numbers that chat and completions share, in the order of the reference's table."""
+    """Validate the numbers that chat and completions share, in the order of the reference's table."""
     check_positive(query, "max_tokens")
     if _BOUNDED.isdisjoint(query.body):
         return
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     check_positive(query, "top_k")
-    _check_n(query)
+    _validate_n(query)
     check_range(query, "frequency_penalty", -2, 2)
     check_range(query, "presence_penalty", -2, 2)
 
 
 def check_family(query: ParsedRequest) -> None:
-    """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
+    """Raise for fields that a family rejects.
+
+    Source: databricks-sdk-py issue 1263 and public notes on the newest models.
+    """
     if query.traits.get("fixed_sampling"):
         for name in ("temperature", "top_p", "top_k"):
             if query.get(name) is not None:
@@ -67,29 +70,29 @@ def check_family(query: ParsedRequest) -> None:
 
 
 def check_alternatives(query: ParsedRequest) -> None:
-    """How many alternatives each token is to be shown with."""
+    """Validate ``top_logprobs``."""
     top = query.get_integer("top_logprobs")
     if top is not None and not 0 <= top <= 20:
         raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
 
 
-def _check_n(query: ParsedRequest) -> None:
-    """Whether pay-per-token endpoints answer a chat several times a setting says, or the trait ``allow_n``."""
+def _validate_n(query: ParsedRequest) -> None:
+    """Validate ``n``: a setting or the trait ``allow_n`` decides about pay-per-token endpoints."""
     n = query.get_integer("n")
     if n is None or n == 1:
         return
     check_positive(query, "n")
     allowed = query.deployment.traits.get("allow_n")
     chats = query.deployment.task == "chat" and query.settings.pay_per_token_n
-    usual = chats or query.deployment.mode != "pay_per_token"
-    if not (usual if allowed is None else allowed):
+    default_allowed = chats or query.deployment.mode != "pay_per_token"
+    if not (default_allowed if allowed is None else allowed):
         raise refusal("Bad request: n is only supported for provisioned throughput endpoints", "n")
     if n > query.settings.max_n:
         raise refusal(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
 
 
 def read_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None = None) -> Sampling:
-    """Sampling of a checked chat or completions request."""
+    """Return the sampling of a validated chat or completions request."""
     body = query.body
     if _SAMPLED.isdisjoint(body):
         return Sampling(max_tokens=limit, logprobs=logprobs)
@@ -99,15 +102,15 @@ def read_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None 
         max_tokens=limit,
         greedy=get("temperature") == 0 or get("top_k") == 1,
         seed=query.get_integer("seed"),
-        knobs=_read_knobs(body),
+        knobs=_parse_knobs(body),
         stop=tuple([as_text(text) for text in (stop if isinstance(stop, list) else [stop]) if text]),  # null is ""
         n=query.get_integer("n") or 1,
         logprobs=logprobs,
     )
 
 
-def _read_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
-    """The knobs that are turned; ``1`` and ``1.0`` turn one alike."""
+def _parse_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
+    """Return the knobs that differ from their defaults; ``1`` and ``1.0`` are equal."""
     knobs: list[tuple[str, JSON]] = []
     for name, default in _KNOBS:
         value = body.get(name)
@@ -117,35 +120,35 @@ def _read_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
 
 
 def check_output_limit(query: ParsedRequest, name: str, wanted: int | None) -> None:
-    """More output tokens than the model gives are refused, in the words of who serves it.
+    """Raise for more output tokens than the model's maximum, with the text of the model's host.
 
     Sources: databricks-sdk-go issue 1183 for Llama; public traces for the others.
     """
-    most = query.deployment.max_output
-    if wanted is None or most is None or wanted <= most:
+    max_output = query.deployment.max_output
+    if wanted is None or max_output is None or wanted <= max_output:
         return
     family = query.family
     model = query.deployment.model or query.deployment.name
     if family == "claude":
-        model = f"anthropic.{model.removeprefix('databricks-')}"  # Claude is told as its host knows it
-        text = f"{name}: {wanted} > {most}, which is the maximum allowed number of output tokens for {model}"
+        model = f"anthropic.{model.removeprefix('databricks-')}"  # the text has the model's name at its host
+        text = f"{name}: {wanted} > {max_output}, which is the maximum allowed number of output tokens for {model}"
     elif family == "gpt":
         text = (
-            f"{name} is too large: {wanted}. This model supports at most {most} completion tokens,"
+            f"{name} is too large: {wanted}. This model supports at most {max_output} completion tokens,"
             f" whereas you provided {wanted}."
         )
     elif query.traits.get("output_limit") == "new":
-        text = f"max_new_tokens {wanted} cannot be greater than max_output_tokens {most}.\n"
+        text = f"max_new_tokens {wanted} cannot be greater than max_output_tokens {max_output}.\n"
     else:
         text = (
-            f"Bad request: rpc error: code = InvalidArgument desc = max_tokens ({wanted}) cannot exceed {most}."
+            f"Bad request: rpc error: code = InvalidArgument desc = max_tokens ({wanted}) cannot exceed {max_output}."
             " Please reduce the length of max output tokens generated."
         )
     raise refusal(text, name)
 
 
 def length_refusal(query: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
-    """Source: public traces; the part after the number of the first text is lost in them."""
+    """Return the error of a prompt that is too long. Source: public traces, where the first text ends at the number."""
     context = query.deployment.context
     family = query.family
     if family in ("claude", "gemini"):
@@ -164,12 +167,12 @@ def length_refusal(query: ParsedRequest, count: int, name: str = "messages") -> 
 
 
 def limit_output(query: ParsedRequest, wanted: int | None, prompt_tokens: int) -> int | None:
-    """Most tokens of an answer: the request's, the endpoint's, and what its context has left."""
+    """Return the maximum of output tokens: the least of the request's, the endpoint's and the remaining context."""
     deployment = query.deployment
     if wanted is None and query.settings.model_max_tokens:
         wanted = deployment.default_max_tokens
-    room = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
-    limit = room
+    remaining = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
+    limit = remaining
     for bound in (wanted, deployment.max_output):
         if bound is not None and (limit is None or bound < limit):
             limit = bound
@@ -177,12 +180,12 @@ def limit_output(query: ParsedRequest, wanted: int | None, prompt_tokens: int) -
 
 
 def count(query: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
-    """Tokens of each prompt, those of a server-side template among them."""
+    """Return the tokens of each prompt, including those of a server-side template."""
     counts = query.service.count_prompt(ask, query.deployment)
     extra = query.habits.overhead
     return tuple([number + extra for number in counts]) if extra else counts
 
 
 def count_chat(query: ParsedRequest, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
-    """Tokens of a conversation, as :func:`count` counts them."""
+    """Return the tokens of a conversation, including those of a server-side template."""
     return query.service.count_chat(messages, tools, query.deployment) + query.habits.overhead

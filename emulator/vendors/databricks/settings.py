@@ -1,4 +1,4 @@
-"""What a scenario may set of Databricks: where the published reference and the running service differ."""
+"""Settings of the ``databricks`` vendor, where the published reference and the running service differ."""
 
 from typing import Literal
 
@@ -12,8 +12,8 @@ Shapes = Literal["both", "nested", "flat"]
 UnknownFields = Literal["by-model", "on", "off"]
 StreamUsage = Literal["model", "every", "claude", "last", "closing", "on-request", "none"]
 
-# What the REST reference says to the letter, wherever the running service does otherwise; the service's own
-# ways are the defaults below. Source: Databricks, "Foundation model REST API reference", two editions.
+# The REST reference's rules, wherever the running service differs; the service's behaviour is the default
+# below. Source: Databricks, "Foundation model REST API reference", two editions.
 _SEED: dict[str, JSON] = {
     "stream_default": True,
     "chat_object": "chat.completions",
@@ -154,8 +154,8 @@ class DatabricksSettings(VendorSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _take_profile(cls, given: JSON) -> JSON:
-        """What is not set is as the profile says."""
+    def _apply_profile(cls, given: JSON) -> JSON:
+        """Apply the profile's values to switches that are not set."""
         if not isinstance(given, dict):
             return given
         profile = given.get("profile")

@@ -1,7 +1,7 @@
-"""Tools, the choice among them, and structured outputs: rules that Chat and Responses share.
+"""Validate tools, tool choice and structured outputs for Chat and Responses.
 
 Sources: docs.databricks.com, "Function calling" and "Structured outputs on Databricks"; the texts on number
-types and ``additionalProperties`` are observed, the others are made after them and unverified.
+types and ``additionalProperties`` are observed, the others are modelled on them and unverified.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentS
 
 
 def check_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
-    """The rules of ``tools``: number, type, names, and each function's own; gives their names."""
+    """Validate ``tools`` (number, type, unique names, each function) and return their names."""
     if len(tools) > query.settings.max_tools:
-        most = query.settings.max_tools
-        raise refusal(f"Bad request: at most {most} tools are supported, but got {len(tools)}", "tools")
+        limit = query.settings.max_tools
+        raise refusal(f"Bad request: at most {limit} tools are supported, but got {len(tools)}", "tools")
     names: list[str] = []
     for position, tool in enumerate(tools):
         if not isinstance(tool, dict) or tool.get("type") != "function":
@@ -46,12 +46,11 @@ def check_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
 
 
 def required_refusal(name: str, of: str, where: str = "tools") -> EmulatedError:
-    """Source: tidyverse/ellmer issue 1084, of a missing ``parameters``."""
+    """Return the error of a missing property. Source: tidyverse/ellmer issue 1084, of a missing ``parameters``."""
     return refusal(f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where)
 
 
 def check_function(query: ParsedRequest, function: Object, position: int = 0) -> None:
-    """One function on offer."""
     settings = query.settings
     name = function.get("name")
     if not name:
@@ -63,33 +62,33 @@ def check_function(query: ParsedRequest, function: Object, position: int = 0) ->
         raise required_refusal("description", "function")
     parameters = function.get("parameters")
     if parameters is not None:
-        _check_parameters(query, function, as_text(name), as_object(parameters))
+        _validate_parameters(query, function, as_text(name), as_object(parameters))
     elif settings.require_parameters:
         raise required_refusal("parameters", "function")
 
 
-def _check_parameters(query: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
+def _validate_parameters(query: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
     properties = parameters.get("properties")
     if properties is not None and not isinstance(properties, dict):
         raise refusal(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
-    _check_keys(query, name, len(properties or ()), parameters)
+    _validate_keys(query, name, len(properties or ()), parameters)
     if function.get("strict") and query.settings.strict_schemas:
-        _check_strict(parameters, query.family, f"function '{name}'")
+        _validate_strict(parameters, query.family, f"function '{name}'")
 
 
-def _check_keys(query: ParsedRequest, name: str, keys: int, parameters: JSON) -> None:
-    most = query.settings.max_properties
-    if keys > most:
-        text = f'Bad request: function "{name}" has {keys} properties, but at most {most} are supported'
+def _validate_keys(query: ParsedRequest, name: str, keys: int, parameters: JSON) -> None:
+    limit = query.settings.max_properties
+    if keys > limit:
+        text = f'Bad request: function "{name}" has {keys} properties, but at most {limit} are supported'
         raise refusal(text, "tools")
-    whole = query.settings.max_schema_keys
-    if whole is not None and (keys := _count_keys(parameters)) > whole:
-        text = f'Bad request: the schema of function "{name}" has {keys} keys, but at most {whole} are supported'
+    schema_limit = query.settings.max_schema_keys
+    if schema_limit is not None and (keys := _count_keys(parameters)) > schema_limit:
+        text = f'Bad request: the schema of function "{name}" has {keys} keys, but at most {schema_limit} are supported'
         raise refusal(text)
 
 
 def check_tool_choice(choice: JSON, names: list[str]) -> None:
-    """``tool_choice`` goes with ``tools`` and names one of them."""
+    """Validate that ``tool_choice`` comes with ``tools`` and names one of them."""
     if choice is None:
         return
     if isinstance(choice, str):
@@ -97,15 +96,15 @@ def check_tool_choice(choice: JSON, names: list[str]) -> None:
             text = f'Bad request: tool_choice must be "auto", "required", "none" or an object, but got "{choice}"'
             raise refusal(text, "tool_choice")
     else:
-        name = _choose_name(as_object(choice))
+        name = _find_choice(as_object(choice))
         if names and name not in names:
             raise refusal(f'Bad request: tool_choice names the function "{name}", which is not in tools', "tool_choice")
     if not names and choice != "none":
         raise refusal("Bad request: tool_choice is only allowed when tools are specified", "tool_choice")
 
 
-def _choose_name(choice: Object) -> str:
-    """The function a ``tool_choice`` object names, nested or flat."""
+def _find_choice(choice: Object) -> str:
+    """Return the name of the function in a ``tool_choice`` object, nested or flat."""
     if choice.get("type") != "function":
         raise refusal('Bad request: the only supported tool_choice type is "function"', "tool_choice")
     inner = choice.get("function")
@@ -116,7 +115,7 @@ def _choose_name(choice: Object) -> str:
 
 
 def check_format(query: ParsedRequest, value: Object, where: str = "response_format", inner: str = "") -> None:
-    """``response_format``, or the same as Responses has it; ``inner`` names where the schema really stands."""
+    """Validate ``response_format`` or ``text.format``; ``inner``: path of the schema in the request."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         raise refusal(f'Bad request: {where}.type must be "text", "json_object" or "json_schema"', where)
@@ -129,26 +128,29 @@ def check_format(query: ParsedRequest, value: Object, where: str = "response_for
         if not wanted.get(name) and wanted.get(name) != {}:
             raise missing_refusal(f"{inner or where + '.json_schema'}.{name}")
     schema = wanted["schema"]
-    most = query.settings.max_format_keys
-    if (keys := _count_keys(schema)) > most:
-        raise refusal(f"Invalid JSON schema - the schema has {keys} keys, but at most {most} are supported\n", where)
+    limit = query.settings.max_format_keys
+    if (keys := _count_keys(schema)) > limit:
+        raise refusal(f"Invalid JSON schema - the schema has {keys} keys, but at most {limit} are supported\n", where)
     if wanted.get("strict") and query.settings.strict_schemas:
-        _check_strict(schema, query.family, f"response_format '{wanted['name']}'")
+        _validate_strict(schema, query.family, f"response_format '{wanted['name']}'")
 
 
 def missing_refusal(name: str) -> EmulatedError:
-    """Source: databricks-ai-bridge issue 350, of ``response_format.json_schema.name``."""
+    """Return the error of a missing parameter.
+
+    Source: databricks-ai-bridge issue 350, of ``response_format.json_schema.name``.
+    """
     return refusal(f"Missing required parameter: '{name}'.", name)
 
 
 def takes_parallel(query: ParsedRequest) -> bool:
-    """Whether an answer may call several tools: an endpoint or a setting allows it, the client does not forbid it."""
+    """Return whether an answer may have several calls: endpoint or setting and the request allow it."""
     allowed = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
     return allowed and bool(query.get("parallel_tool_calls", True))
 
 
 def check_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
-    """How hard to think; how many words there are for it depends on the family."""
+    """Validate the reasoning effort; the accepted values depend on the family."""
     wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
     efforts = _WIDE_EFFORTS if wide else _EFFORTS
     if effort is not None and effort not in efforts:
@@ -156,7 +158,7 @@ def check_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
 
 
 def _walk_schemas(schema: JSON) -> Iterator[Object]:
-    """A schema and all inside it, in document order; without recursion, for any depth."""
+    """Yield a schema and all subschemas in document order; iterative, so depth is unlimited."""
     waiting: list[JSON] = [schema]
     while waiting:
         current = waiting.pop()
@@ -175,19 +177,19 @@ def _walk_schemas(schema: JSON) -> Iterator[Object]:
 
 
 def _count_keys(schema: JSON) -> int:
-    """How many properties a schema names, at all levels."""
+    """Return the number of properties in a schema, at all levels."""
     found = (one.get("properties") for one in _walk_schemas(schema))
     return sum(len(properties) for properties in found if isinstance(properties, dict))
 
 
-def _check_strict(schema: JSON, family: Family, of: str) -> None:
-    """A schema that is to be followed strictly uses only what the service supports.
+def _validate_strict(schema: JSON, family: Family, of: str) -> None:
+    """Raise for a keyword that strict schemas do not support.
 
     Args:
-        of: whose schema it is, as OpenAI's models name it.
+        of: name of the schema in OpenAI's messages.
 
     Raises:
-        EmulatedError: the first keyword that it does not.
+        EmulatedError: the first such keyword.
     """
     if family == "gpt":
         problem = find_problem(schema, strict=True) if isinstance(schema, dict) else None

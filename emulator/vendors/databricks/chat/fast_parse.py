@@ -1,4 +1,4 @@
-"""The usual chat request: found out once per endpoint, what is left to be read of each."""
+"""Fast parser of common chat requests, with one parser per endpoint."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from emulator.vendors.databricks.profile import DatabricksService, DeploymentPro
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class FastChatParser:
-    """What all usual chats with an endpoint have in common.
+    """Common properties of an endpoint's plain chat requests.
 
     Fields:
-        most: tokens that a request may ask for; ``default``: those of an answer to one that asks for none.
-        streams: so does the answer to a request that does not say.
-        overhead: tokens beside those of the prompt.
+        most: maximum of ``max_tokens``; ``default``: limit of a request without it.
+        streams: default of ``stream``.
+        overhead: tokens added to those of the prompt.
     """
 
     codec: Codec
@@ -36,7 +36,7 @@ class FastChatParser:
 
 
 def fast_parse(request: Request, service: DatabricksService) -> InferenceCall | None:
-    """The call that :func:`emulator.vendors.databricks.chat.parse.parse_chat` would make of a usual request."""
+    """Return the call that ``parse_chat`` would return for a common request; ``None`` for any other request."""
     body = read_body(request, service.settings.payload_limit_bytes)
     if body is None or request.documents:
         return None
@@ -44,34 +44,34 @@ def fast_parse(request: Request, service: DatabricksService) -> InferenceCall | 
     deployment = service.deployments.get(name) if type(name) is str else None
     if deployment is None or deployment.state != "ready":
         return None
-    usual = _find_usual(service.profiles[deployment.name])
-    return None if usual is None else _read(body, deployment, usual, service)
+    parser = _find_parser(service.profiles[deployment.name])
+    return None if parser is None else _parse(body, deployment, parser, service)
 
 
-def _read(
-    body: Object, deployment: Deployment, usual: FastChatParser, service: DatabricksService
+def _parse(
+    body: Object, deployment: Deployment, parser: FastChatParser, service: DatabricksService
 ) -> InferenceCall | None:
-    wanted, stream, said = read_limit(body, usual.most), body.get("stream", usual.streams), read_texts(body)
-    if wanted is None or type(stream) is not bool or not said:
+    max_tokens, stream, messages = read_limit(body, parser.most), body.get("stream", parser.streams), read_texts(body)
+    if max_tokens is None or type(stream) is not bool or not messages:
         return None
-    count, language = service.count_texts(said, deployment)
-    count += usual.overhead
-    limit = wanted or usual.default
-    if usual.context is not None:
-        room = usual.context - count
-        if room < 0:
+    count, language = service.count_texts(messages, deployment)
+    count += parser.overhead
+    limit = max_tokens or parser.default
+    if parser.context is not None:
+        remaining = parser.context - count
+        if remaining < 0:
             return None
-        limit = room if limit is None or room < limit else limit
-    ask = ChatRequest(said, SAMPLINGS[limit], parallel=usual.parallel, language=language)
-    return InferenceCall(deployment, ask, usual.codec, stream, (count,), True, usual.quotas, usual.served)
+        limit = remaining if limit is None or remaining < limit else limit
+    chat_request = ChatRequest(messages, SAMPLINGS[limit], parallel=parser.parallel, language=language)
+    return InferenceCall(deployment, chat_request, parser.codec, stream, (count,), True, parser.quotas, parser.served)
 
 
 @scenario_lru
-def _find_usual(habits: DeploymentProfile) -> FastChatParser | None:
-    """``None``: the endpoint has more to say to its chats."""
+def _find_parser(habits: DeploymentProfile) -> FastChatParser | None:
+    """Return the parser of an endpoint; ``None`` if it needs the full parser."""
     deployment, settings, traits = habits.deployment, habits.settings, habits.deployment.traits
-    watched = traits.get("scale_to_zero_enabled") or traits.get("ai_gateway")
-    if not habits.plain or not habits.chats or watched or len(habits.entities) != 1:
+    is_monitored = traits.get("scale_to_zero_enabled") or traits.get("ai_gateway")
+    if not habits.plain or not habits.chats or is_monitored or len(habits.entities) != 1:
         return None
     (served,) = habits.entities
     bounds = (deployment.default_max_tokens if settings.model_max_tokens else None, deployment.max_output)

@@ -1,7 +1,7 @@
-"""The fields of a chat request, by family of models, and which fields each family keeps to itself.
+"""Fields of a chat request by model family.
 
 Source: Databricks, "Foundation model REST API reference", chat task; databricks-sdk-py issue 1263 for the fields
-that open models do not know.
+that open models reject.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from emulator.vendors.databricks.decoder import (
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.settings import UnknownFields
 
-# Fields the serving API itself defines and takes beside every task's own. Source: databricks-sdk,
+# Fields that the serving API itself accepts with every task. Source: databricks-sdk,
 # ``serving_endpoints.query``; mlflow adds ``databricks_options``.
 COMMON: dict[str, Shape] = {
     "model": STRING,
@@ -32,14 +32,14 @@ COMMON: dict[str, Shape] = {
     "extra_params": OBJECT,
     "databricks_options": OBJECT,
 }
-# No trace of a refusal was found for these; every model takes them unless unknown fields are refused everywhere.
+# No recorded rejection was found for these; every model accepts them unless unknown fields are rejected everywhere.
 TOLERATED: dict[str, Shape] = {
     "seed": INTEGER,
     "frequency_penalty": NUMBER,
     "presence_penalty": NUMBER,
     "logit_bias": OBJECT,
 }
-# Fields of one family, which are unknown to every other.
+# Fields of one family, which all others reject as unknown.
 _OWNED: dict[str, frozenset[Family]] = {
     "cache_control": frozenset({"claude"}),
     "thinking": frozenset({"claude"}),
@@ -89,31 +89,31 @@ _FIELDS: dict[str, Shape] = {
     "top_logprobs": INTEGER,
     "user": STRING,
 }
-_HOSTED_ELSEWHERE: dict[str, Shape] = {
+_EXTERNAL_FIELDS: dict[str, Shape] = {
     "max_completion_tokens": INTEGER,
     "stream_options": Struct({"include_usage": BOOLEAN}),
     "parallel_tool_calls": BOOLEAN,
 }
-_OWN: dict[Family, dict[str, Shape]] = {
+_FAMILY_FIELDS: dict[Family, dict[str, Shape]] = {
     "open": {},
     "gpt-oss": {"reasoning_effort": STRING},
     "claude": {
-        **_HOSTED_ELSEWHERE,
+        **_EXTERNAL_FIELDS,
         "tools": _CACHED_TOOLS,
         "thinking": Struct({"type": STRING, "budget_tokens": INTEGER}),
         "output_config": Struct({"effort": STRING}),
     },
-    "gpt": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING},
-    "gemini": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING, "google_search": OBJECT},
+    "gpt": {**_EXTERNAL_FIELDS, "reasoning_effort": STRING},
+    "gemini": {**_EXTERNAL_FIELDS, "reasoning_effort": STRING, "google_search": OBJECT},
 }
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldRules:
-    """What an endpoint does with fields that no table lists.
+    """Rules for unknown fields of an endpoint.
 
     Fields:
-        tolerant: they may stay: not on open models, unless a setting says otherwise.
+        tolerant: they are accepted: not on open models, unless a setting decides otherwise.
         lists: ``content`` may be a list of parts.
     """
 
@@ -123,21 +123,23 @@ class FieldRules:
     lists: bool
 
     def allow(self, path: str, name: str) -> bool:
-        """Whether an unknown field may stay."""
+        """Return whether an unknown field is accepted."""
         return self.tolerant and self.owns(name)
 
     def owns(self, name: str) -> bool:
-        """Whether a field is not one of another family's own."""
+        """Return whether a field does not belong to another family."""
         return self.unknown == "off" or self.family in _OWNED.get(name, (self.family,))
 
 
 def list_fields(rules: FieldRules) -> Struct:
-    """What a chat request holds; where unknown fields may stay, those of other families have a type all the same."""
+    """Return the fields of a chat request; if unknown fields are accepted, other families' are typed as well."""
     family = rules.family
     messages = _MESSAGES if not rules.lists else _CACHED if family == "claude" else _LISTED
     others: dict[str, Shape] = {}
     if rules.tolerant:
-        for other in sorted(_OWN):
-            others |= {name: shape for name, shape in _OWN[other].items() if name != "tools" and rules.owns(name)}
+        for other in sorted(_FAMILY_FIELDS):
+            others |= {
+                name: shape for name, shape in _FAMILY_FIELDS[other].items() if name != "tools" and rules.owns(name)
+            }
     tolerated = {} if rules.unknown == "on" else TOLERATED
-    return Struct({**_FIELDS, **tolerated, **others, **_OWN[family], "messages": messages})
+    return Struct({**_FIELDS, **tolerated, **others, **_FAMILY_FIELDS[family], "messages": messages})

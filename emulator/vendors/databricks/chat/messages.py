@@ -1,4 +1,4 @@
-"""The conversation of a chat request: what a message holds, and in which order messages come."""
+"""Validate the messages of a chat request and their order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _MEDIA = ("image_url", "document", "file", "input_audio", "audio_url", "video_ur
 
 
 def check_messages(query: ParsedRequest, messages: list[JSON]) -> None:
-    """Every message by itself, then their order.
+    """Validate every message, then their order.
 
     Raises:
-        EmulatedError: the first message that is refused.
+        EmulatedError: the first invalid message.
     """
     never_empty = query.family == "claude"
     answers = False
@@ -24,36 +24,36 @@ def check_messages(query: ParsedRequest, messages: list[JSON]) -> None:
         if _is_plain(message, position) and (message["content"] or not never_empty):
             continue
         role = message.get("role")
-        if role not in _roles(query):
+        if role not in _list_roles(query):
             raise refusal(f"Bad request: messages[{position}].role must be one of {', '.join(_ROLES)}", "messages")
         if role == "system" and position:
             raise refusal('Bad request: the "system" role can only be used once, as the first message', "messages")
-        _check_calls(query, message, position)
-        _check_content(query, message, position)
+        _validate_calls(query, message, position)
+        _validate_content(query, message, position)
         answers = answers or role == "tool"
     if answers or query.settings.alternate_roles:
-        _check_order(query, messages)
+        _validate_order(query, messages)
 
 
 def _is_plain(message: Object, position: int) -> bool:
-    """Whether a message is a text and no more, of one of the two who talk or of the system that lets them."""
+    """Return whether a message is one text of a user, an assistant or the leading system."""
     if len(message) != 2 or type(message.get("content")) is not str:
         return False
     role = message.get("role")
     return role == "user" or role == "assistant" or (role == "system" and not position)
 
 
-def _roles(query: ParsedRequest) -> tuple[str, ...]:
+def _list_roles(query: ParsedRequest) -> tuple[str, ...]:
     return (*_ROLES, "developer") if query.family == "gpt" else _ROLES
 
 
-def _check_calls(query: ParsedRequest, message: Object, position: int) -> None:
+def _validate_calls(query: ParsedRequest, message: Object, position: int) -> None:
     role = message["role"]
     calls = as_array(message.get("tool_calls") or [])
     if calls and role != "assistant":
         raise refusal('Bad request: tool_calls are only allowed in messages with role "assistant"', "messages")
     for call in calls:
-        _check_call(query, call, f"messages[{position}].tool_calls")
+        _validate_call(query, call, f"messages[{position}].tool_calls")
     answered = message.get("tool_call_id")
     if role == "tool" and not answered:
         raise refusal(f'Bad request: messages[{position}] with role "tool" needs a tool_call_id', "messages")
@@ -61,7 +61,7 @@ def _check_calls(query: ParsedRequest, message: Object, position: int) -> None:
         raise refusal('Bad request: tool_call_id is only allowed in messages with role "tool"', "messages")
 
 
-def _check_call(query: ParsedRequest, call: JSON, where: str) -> None:
+def _validate_call(query: ParsedRequest, call: JSON, where: str) -> None:
     if not isinstance(call, dict) or not call.get("id"):
         raise refusal(f"Bad request: {where} need an id", "messages")
     if call.get("type") != "function":
@@ -71,15 +71,15 @@ def _check_call(query: ParsedRequest, call: JSON, where: str) -> None:
         raise refusal(f"Bad request: {where} need a function with a name", "messages")
     if function.get("arguments") is None:
         raise refusal(f"Bad request: {where} need a function with arguments", "messages")
-    _check_cache_control(query, call)
+    _validate_cache_control(query, call)
     signature = any(name in call for name in ("thoughtSignature", "thought_signature", "extra_content"))
     if query.traits.get("thought_signature") and not signature:
         name = function["name"]
         raise refusal(f"Function call is missing a thought_signature in functionCall parts. Function call: {name}")
 
 
-def _check_cache_control(query: ParsedRequest, holder: Object) -> None:
-    """``cache_control`` is a string in the reference and an object everywhere else."""
+def _validate_cache_control(query: ParsedRequest, holder: Object) -> None:
+    """Validate the type of ``cache_control``: a string in the reference, an object everywhere else."""
     value = holder.get("cache_control")
     allowed = query.settings.cache_control
     if isinstance(value, str) and allowed == "object":
@@ -88,7 +88,7 @@ def _check_cache_control(query: ParsedRequest, holder: Object) -> None:
         raise type_refusal("cache_control", STRING, value)
 
 
-def _check_content(query: ParsedRequest, message: Object, position: int) -> None:
+def _validate_content(query: ParsedRequest, message: Object, position: int) -> None:
     content = message.get("content")
     if message.get("tool_calls"):
         if content and query.settings.strict_tool_call_content:
@@ -97,12 +97,12 @@ def _check_content(query: ParsedRequest, message: Object, position: int) -> None
         raise refusal(f"Bad request: messages[{position}].content is required", "messages")
     elif query.family == "claude" and content in ("", []):
         raise refusal("messages: text content blocks must be non-empty", "messages")
-    _check_cache_control(query, message)
+    _validate_cache_control(query, message)
     for part in content if isinstance(content, list) else ():
-        _check_part(query, part)
+        _validate_part(query, part)
 
 
-def _check_part(query: ParsedRequest, part: JSON) -> None:
+def _validate_part(query: ParsedRequest, part: JSON) -> None:
     if not isinstance(part, dict):
         raise type_refusal("messages.content", Struct(), part)
     kind = part.get("type")
@@ -113,16 +113,16 @@ def _check_part(query: ParsedRequest, part: JSON) -> None:
         if query.family == "claude" and not text:
             raise refusal("messages: text content blocks must be non-empty", "messages")
     elif kind in _MEDIA:
-        _check_media(query, part, str(kind))
+        _validate_media(query, part, str(kind))
     elif kind != "reasoning":
         raise refusal(f"Bad request: unsupported content part type {kind!r}", "messages")
-    _check_cache_control(query, part)
+    _validate_cache_control(query, part)
 
 
-def _check_media(query: ParsedRequest, part: Object, kind: str) -> None:
-    """Pictures are for models that see; sounds and films for Gemini."""
-    heard = kind in ("input_audio", "audio_url", "video_url")
-    if not query.traits.get("vision") or (heard and query.family != "gemini"):
+def _validate_media(query: ParsedRequest, part: Object, kind: str) -> None:
+    """Validate media: images need a vision model; audio and video need Gemini."""
+    is_audio_or_video = kind in ("input_audio", "audio_url", "video_url")
+    if not query.traits.get("vision") or (is_audio_or_video and query.family != "gemini"):
         name = query.deployment.name
         raise refusal(f"Bad request: {name} does not support content parts of type {kind!r}", "messages")
     if kind != "image_url":
@@ -133,21 +133,21 @@ def _check_media(query: ParsedRequest, part: Object, kind: str) -> None:
         raise refusal("Bad request: image_url.url must be an http(s) URL or a data URI", "messages")
 
 
-def _check_order(query: ParsedRequest, messages: list[JSON]) -> None:
-    said = [as_object(message) for message in messages]
+def _validate_order(query: ParsedRequest, messages: list[JSON]) -> None:
+    parsed = [as_object(message) for message in messages]
     previous: Object = {}
-    for message in said:
+    for message in parsed:
         if message["role"] == "tool":
-            _check_result(query, previous)
+            _validate_result(query, previous)
         previous = message
     if query.settings.alternate_roles:
-        roles = [m["role"] for m in said if m["role"] not in ("system", "developer")]
+        roles = [m["role"] for m in parsed if m["role"] not in ("system", "developer")]
         if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
             raise refusal("Bad request: roles must alternate between user and assistant and end with user", "messages")
 
 
-def _check_result(query: ParsedRequest, previous: Object) -> None:
-    """A tool's result follows the call; open models take no second one after it. Source: litellm splits them."""
+def _validate_result(query: ParsedRequest, previous: Object) -> None:
+    """Validate the place of a tool result; open models accept only one in a row. Source: litellm splits them."""
     if previous.get("role") == "tool":
         if query.settings.one_tool_result and query.family in ("open", "gpt-oss"):
             raise refusal("Bad request: only one tool message may follow a message with tool_calls", "messages")

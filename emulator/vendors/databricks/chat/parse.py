@@ -1,4 +1,4 @@
-"""The chat task: a validated request becomes a call.
+"""``POST /serving-endpoints/chat/completions``: parse a request into a chat request.
 
 Source: Databricks, "Foundation model REST API reference", chat task.
 """
@@ -35,7 +35,7 @@ from emulator.vendors.databricks.tools import (
     takes_parallel,
 )
 
-# Fields that set the checks and readers below to work.
+# Fields that need the validation and parsing below.
 _TOOLING = frozenset({"tools", "tool_choice", "response_format"})
 _REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 
@@ -46,10 +46,10 @@ def parse_chat(request: Request, service: DatabricksService) -> InferenceCall:
 
 
 def read_chat(query: ParsedRequest) -> InferenceCall:
-    """Validate and read a chat request.
+    """Validate and parse a chat request.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     if not query.habits.chats:
         if is_agent(query.deployment):
@@ -65,32 +65,32 @@ def read_chat(query: ParsedRequest) -> InferenceCall:
     check_family(query)
     check_sampling(query)
     if not _TOOLING.isdisjoint(body):
-        _check_tools(query)
+        _validate_tools(query)
     if "top_logprobs" in body:
-        _check_logprobs(query)
+        _validate_logprobs(query)
     if not _REASONING.isdisjoint(body):
-        _check_reasoning(query)
-    return _make_call(query, messages)
+        _validate_reasoning(query)
+    return _build_call(query, messages)
 
 
-def _check_tools(query: ParsedRequest) -> None:
+def _validate_tools(query: ParsedRequest) -> None:
     tools = query.get_array("tools")
     check_tool_choice(query.get("tool_choice"), check_tools(query, tools))
     if query.get("response_format") is None:
         return
-    wanted = query.get_object("response_format")
-    check_format(query, wanted)
-    kind = as_text(wanted["type"])
+    requested = query.get_object("response_format")
+    check_format(query, requested)
+    kind = as_text(requested["type"])
     if query.family == "claude" and kind != "text":
-        _check_claude_format(query, kind)
+        _validate_claude_format(query, kind)
     if kind == "json_object":
-        _check_json_word(query)
+        _validate_json_word(query)
 
 
-def _check_json_word(query: ParsedRequest) -> None:
-    """OpenAI's models take JSON mode only from those who speak of it."""
-    asked = query.settings.json_word
-    if asked == "off" or (asked == "gpt" and query.family != "gpt"):
+def _validate_json_word(query: ParsedRequest) -> None:
+    """Raise for JSON mode without the word "json" in the messages, as OpenAI's models do."""
+    setting = query.settings.json_word
+    if setting == "off" or (setting == "gpt" and query.family != "gpt"):
         return
     contents = [as_object(message).get("content") for message in query.get_array("messages")]
     if "json" not in dump_text(contents).lower():
@@ -98,8 +98,11 @@ def _check_json_word(query: ParsedRequest) -> None:
         raise refusal(text, "messages")
 
 
-def _check_claude_format(query: ParsedRequest, kind: str) -> None:
-    """Source: docs.databricks.com, "Structured outputs on Databricks"; the texts are unverified."""
+def _validate_claude_format(query: ParsedRequest, kind: str) -> None:
+    """Validate the format for Claude; the texts are unverified.
+
+    Source: docs.databricks.com, "Structured outputs on Databricks".
+    """
     if kind == "json_object":
         text = 'Bad request: Claude models support only response_format of type "json_schema"'
         raise refusal(text, "response_format")
@@ -109,13 +112,13 @@ def _check_claude_format(query: ParsedRequest, kind: str) -> None:
         raise refusal("Bad request: response_format cannot be used with stream on Claude models", "response_format")
 
 
-def _check_logprobs(query: ParsedRequest) -> None:
+def _validate_logprobs(query: ParsedRequest) -> None:
     if query.get("top_logprobs") is not None and not query.get("logprobs"):
         raise refusal("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
     check_alternatives(query)
 
 
-def _check_reasoning(query: ParsedRequest) -> None:
+def _validate_reasoning(query: ParsedRequest) -> None:
     check_effort(query, query.get("reasoning_effort"), "reasoning_effort")
     check_effort(query, query.get_object("output_config").get("effort"), "output_config.effort")
     if query.get("thinking") is None:
@@ -128,8 +131,8 @@ def _check_reasoning(query: ParsedRequest) -> None:
         raise refusal("thinking.enabled.budget_tokens: Input should be greater than or equal to 1", "thinking")
 
 
-def _effort(query: ParsedRequest) -> str | None:
-    """How hard the model thinks, if it does."""
+def _parse_effort(query: ParsedRequest) -> str | None:
+    """Return the reasoning effort; ``None`` without reasoning."""
     mode = query.traits.get("reasoning")
     if not mode:
         return None
@@ -144,13 +147,13 @@ def _effort(query: ParsedRequest) -> str | None:
     return None if effort == "none" else str(effort)
 
 
-def _make_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
-    said = tuple([read_message(as_object(message)) for message in messages])
-    ask, count = _read_ask(query, said)
+def _build_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
+    messages_parsed = tuple([read_message(as_object(message)) for message in messages])
+    chat_request, count = _build_request(query, messages_parsed)
     return InferenceCall(
         deployment=query.deployment,
-        request=ask,
-        codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _marks_cache(query)),
+        request=chat_request,
+        codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _has_cache_marks(query)),
         stream=query.wants_stream(),
         prompt_tokens=(count,),
         repeatable=query.repeatable,
@@ -158,24 +161,24 @@ def _make_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
     )
 
 
-def _marks_cache(query: ParsedRequest) -> bool:
-    """Whether anything in the request, which was checked, is marked for Claude's cache."""
+def _has_cache_marks(query: ParsedRequest) -> bool:
+    """Return whether a validated request marks content for Claude's cache."""
     return query.family == "claude" and b'"cache_control"' in query.request.body
 
 
-def _read_ask(query: ParsedRequest, said: tuple[Message, ...]) -> tuple[ChatRequest, int]:
-    """What is asked, and the tokens of the prompt."""
+def _build_request(query: ParsedRequest, messages_parsed: tuple[Message, ...]) -> tuple[ChatRequest, int]:
+    """Return the vendor-neutral chat request and the tokens of its prompt."""
     body = query.body
     tools = tuple([read_tool(as_object(tool)) for tool in query.get_array("tools")]) if "tools" in body else ()
-    count, limit = _fit(query, said, tools)
+    count, limit = _count_tokens(query, messages_parsed, tools)
     sampling = read_sampling(query, limit, (query.get_integer("top_logprobs") or 0) if body.get("logprobs") else None)
-    parallel, effort = takes_parallel(query), _effort(query)
+    parallel, effort = takes_parallel(query), _parse_effort(query)
     if _TOOLING.isdisjoint(body):
-        return ChatRequest(messages=said, sampling=sampling, parallel=parallel, reasoning=effort), count
+        return ChatRequest(messages=messages_parsed, sampling=sampling, parallel=parallel, reasoning=effort), count
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
     kind, schema = read_format(query.get("response_format"))
-    ask = ChatRequest(
-        messages=said,
+    chat_request = ChatRequest(
+        messages=messages_parsed,
         sampling=sampling,
         tools=tools,
         tool_choice=choice,
@@ -185,20 +188,22 @@ def _read_ask(query: ParsedRequest, said: tuple[Message, ...]) -> tuple[ChatRequ
         schema=schema,
         reasoning=effort,
     )
-    return ask, count
+    return chat_request, count
 
 
-def _fit(query: ParsedRequest, said: tuple[Message, ...], tools: tuple[Tool, ...]) -> tuple[int, int | None]:
-    """Tokens of the prompt, and the most an answer may have; both within the endpoint's bounds."""
+def _count_tokens(
+    query: ParsedRequest, messages_parsed: tuple[Message, ...], tools: tuple[Tool, ...]
+) -> tuple[int, int | None]:
+    """Return the tokens of the prompt and the maximum of the answer, within the endpoint's limits."""
     name = "max_tokens"
-    wanted = query.get_integer(name)
-    if wanted is None:
+    requested = query.get_integer(name)
+    if requested is None:
         name = "max_completion_tokens"
         check_positive(query, name)
-        wanted = query.get_integer(name)
-    check_output_limit(query, name, wanted)
-    count = count_chat(query, said, tools)
+        requested = query.get_integer(name)
+    check_output_limit(query, name, requested)
+    count = count_chat(query, messages_parsed, tools)
     context = query.deployment.context
     if context is not None and count > context:
         raise length_refusal(query, count)
-    return count, limit_output(query, wanted, count)
+    return count, limit_output(query, requested, count)

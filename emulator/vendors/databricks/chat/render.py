@@ -1,4 +1,4 @@
-"""A chat answer in one piece.
+"""Chat codec and complete responses.
 
 Sources: litellm and databricks-langchain test fixtures; docs.databricks.com, "Query reasoning models";
 databricks-ai-bridge for lists of content parts.
@@ -33,12 +33,12 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class ChatCodec:
-    """Words the plan of a chat.
+    """Codec of chat responses.
 
     Fields:
         served: the served entity that answers.
-        include_usage: the client asked for usage in the stream.
-        marked: the request marks what is to be cached.
+        include_usage: the request wants usage in the stream.
+        marked: the request marks content for the cache.
     """
 
     settings: DatabricksSettings
@@ -51,9 +51,9 @@ class ChatCodec:
         style, name = self.style, self.settings.chat_object
         plan = count_cached(plan, style, request.attempt, marked=self.marked)
         if is_plain(plan, style):
-            body = _fill(plan, style, _prepare(style, name))
+            body = _encode_plain(plan, style, _build_template(style, name))
         else:
-            body = dump_json(_shape_answer(plan, style, name))
+            body = dump_json(_build_answer(plan, style, name))
         return Response(200, body, answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -63,8 +63,8 @@ class ChatCodec:
 
 
 @lru(1024)
-def _prepare(style: AnswerStyle, name: str) -> bytes:
-    """All that the usual answers of an endpoint have in common."""
+def _build_template(style: AnswerStyle, name: str) -> bytes:
+    """Return the byte template of an endpoint's plain text responses."""
     tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
     return (
         b'{"id":"%%b","object":"%b","created":%%d,"model":%b,"choices":[{"index":0,"message":'
@@ -72,8 +72,8 @@ def _prepare(style: AnswerStyle, name: str) -> bytes:
     ) % (name.encode(), quote(style.model).replace(b"%", b"%%"), tail)
 
 
-def _fill(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
-    """The usual answer, which is what :func:`_shape_answer` makes of it."""
+def _encode_plain(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
+    """Encode a plain text response; its bytes equal those of :func:`_build_answer`."""
     choice = plan.choices[0]
     return template % (
         draw_id(plan.key).encode(),
@@ -84,25 +84,25 @@ def _fill(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
     )
 
 
-def _shape_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
+def _build_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
     return {
         "id": draw_id(plan.key),
         "object": name,
         "created": int(plan.created),
         "model": style.model,
-        "choices": [_shape_choice(plan, number, style) for number in range(len(plan.choices))],
+        "choices": [_build_choice(plan, number, style) for number in range(len(plan.choices))],
         "usage": shape_usage(plan.usage, style),
     }
 
 
-def _shape_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
+def _build_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
     choice = plan.choices[number]
     logprobs: JSON = None
     if choice.logprobs is not None:
         logprobs = {"content": [shape_logprob(entry) for entry in choice.logprobs]}
     shape: Object = {
         "index": number,
-        "message": _shape_message(plan, number, style),
+        "message": _build_message(plan, number, style),
         "finish_reason": choice.finish_reason,
         "logprobs": logprobs,
     }
@@ -111,16 +111,16 @@ def _shape_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
     return shape
 
 
-def _shape_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
-    said = collect_message(plan.choices[number])
-    calls = [shape_call(plan.key, number, call, call.arguments, style) for call in said.calls]
-    text, refusal = said.text, said.refusal
+def _build_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
+    message_content = collect_message(plan.choices[number])
+    calls = [shape_call(plan.key, number, call, call.arguments, style) for call in message_content.calls]
+    text, refusal = message_content.text, message_content.refusal
     if style.family != "gpt":
         text, refusal = text + refusal, ""
-    thought = said.reasoning if thinks_aloud(style) else ""
+    reasoning = message_content.reasoning if thinks_aloud(style) else ""
     message: Object = {"role": "assistant", "content": text or (None if calls or refusal else "")}
-    if style.listed or thought:
-        parts = [shape_thought(plan.key, number, thought, style)] if thought else []
+    if style.listed or reasoning:
+        parts = [shape_thought(plan.key, number, reasoning, style)] if reasoning else []
         parts += [shape_text(plan.key, number, text, style)] if text or not calls else []
         message["content"] = parts
     if calls:

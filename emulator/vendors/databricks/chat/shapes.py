@@ -1,4 +1,4 @@
-"""Parts of a chat answer that an answer in one piece and a stream share; its usage is that of completions too."""
+"""Build the parts that complete and streamed chat responses share, and ``usage``, which completions share as well."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _derive_id = prepare_key(..., "chat")
 
 
 def is_plain(plan: Plan, style: AnswerStyle) -> bool:
-    """Whether an answer is one text and nothing else, of an endpoint that sends it as a string."""
+    """Return whether a response is one text that the endpoint sends as a string."""
     if not style.plain or len(plan.choices) != 1:
         return False
     choice = plan.choices[0]
@@ -23,17 +23,17 @@ def is_plain(plan: Plan, style: AnswerStyle) -> bool:
 
 
 def thinks_aloud(style: AnswerStyle) -> bool:
-    """Whether thoughts are part of ``content``."""
+    """Return whether reasoning is part of ``content``."""
     return style.lists and style.reasoning != "hidden"
 
 
 def draw_id(key: bytes) -> str:
-    """``id`` of a chat answer and of each chunk of it."""
+    """Return the ``id`` of a chat response and its chunks."""
     return f"chatcmpl_{format_uuid(_derive_id(key))}"
 
 
 def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
-    """A part of ``content``; ``summary_encrypted_text`` is what databricks-ai-bridge's schema knows beside the text."""
+    """Return a reasoning part of ``content``; ``summary_encrypted_text`` is in databricks-ai-bridge's schema."""
     if style.encrypted:
         hidden: Object = {"type": "summary_encrypted_text", "data": draw_opaque(key, "thought", number)}
         return {"type": "reasoning", "summary": [hidden]}
@@ -51,7 +51,7 @@ def shape_text(key: bytes, number: int, text: str, style: AnswerStyle) -> Object
 def shape_call(
     key: bytes, number: int, call: MessageToolCall | ToolCallStarted, arguments: str, style: AnswerStyle
 ) -> Object:
-    """One of ``tool_calls`` of a choice."""
+    """Return an item of ``tool_calls``."""
     shape: Object = {
         "id": call.id or f"call_{draw_hex(key, 'call', number, call.number, digits=24)}",
         "type": "function",
@@ -61,20 +61,20 @@ def shape_call(
 
 
 def sign(key: bytes, number: int) -> str:
-    """The signature of a choice's thoughts."""
+    """Return the signature of a choice's reasoning."""
     return draw_opaque(key, "signature", number)
 
 
 def draw_response_id(key: bytes) -> str:
-    """The service encrypts the id, so it is longer than OpenAI's own."""
+    """Return a response id; the service encrypts it, so it is longer than OpenAI's own."""
     return "resp_" + draw_opaque(key, "response")
 
 
 def shape_usage(usage: Usage, style: AnswerStyle) -> Object:
-    """``usage`` of chat and completions.
+    """Return ``usage`` of chat and completions.
 
-    Reasoning tokens stand at the top level as in the reference, and in the details as clients read them; the
-    cache counts are what Claude and GPT endpoints add.
+    Reasoning tokens are at the top level, as in the reference, and in the details, as clients read them. Claude and GPT
+    endpoints add the cache counts.
     """
     shape: Object = {
         "prompt_tokens": usage.prompt_tokens,
@@ -93,9 +93,9 @@ def shape_usage(usage: Usage, style: AnswerStyle) -> Object:
 
 
 def count_cached(plan: Plan, style: AnswerStyle, attempt: int, *, marked: bool) -> Plan:
-    """The plan with what of its prompt a cache holds, the second time it is asked.
+    """Return the plan with the cached tokens of its prompt, from the second request on.
 
-    GPT endpoints remember every long prompt, by blocks; Claude's only what is marked with ``cache_control``.
+    GPT endpoints cache every long prompt, by blocks; Claude's only what is marked with ``cache_control``.
     """
     if style.family == "gpt":
         return count_blocks(plan, attempt)
@@ -108,12 +108,12 @@ def count_cached(plan: Plan, style: AnswerStyle, attempt: int, *, marked: bool) 
 
 
 def dump_usage(usage: Usage, style: AnswerStyle) -> bytes:
-    """:func:`shape_usage` as JSON."""
+    """Encode :func:`shape_usage`."""
     if usage.reasoning_tokens or style.reasoning or style.family in ("gpt", "claude"):
         return dump_json(shape_usage(usage, style))
     return dump_counts(usage.prompt_tokens, usage.completion_tokens)
 
 
 def dump_counts(prompt: int, completion: int) -> bytes:
-    """``usage`` while an answer is under way, and of answers with nothing more to count."""
+    """Encode ``usage`` of an unfinished response, or of one without further counts."""
     return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)

@@ -1,4 +1,4 @@
-"""A chat answer event by event.
+"""Stream chat responses as server-sent events.
 
 Sources: litellm and databricks-langchain test fixtures, docs.databricks.com "Score foundation models" (usage in
 every chunk), databricks-ai-bridge (lists of content parts in deltas; its pull request 265 for the last chunk of GPT
@@ -43,7 +43,7 @@ _AFTER = b'},"finish_reason":null,"logprobs":null}'
 
 
 def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Iterable[Event]:
-    """All chunks of all choices as they come due, then ``[DONE]``."""
+    """Yield the chunks of all choices by due time, then ``[DONE]``."""
     head = (
         f'data: {{"id":"{draw_id(plan.key)}","object":"chat.completion.chunk","created":{int(plan.created)},"model":'
     ).encode() + quote(style.model)
@@ -55,7 +55,7 @@ def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Itera
 
 
 def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream:
-    """The usual stream, which is what :func:`_stream_any` makes of it."""
+    """Return a plain text as a template stream with running counts; equal to :func:`_stream_any`."""
     choice = plan.choices[0]
     prompt, first, last = plan.usage.prompt_tokens, first_due(choice), last_due(choice)
     before = head + b',"choices":[{"index":0,"delta":{'
@@ -76,18 +76,18 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream
 
 
 def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> TemplateStream:
-    """The same where chunks do not count on."""
+    """Return a plain text as a template stream without running counts."""
     choice, prefix, delta = plan.choices[0], head + b',"choices":[', b'{"index":0,"delta":{'
     first, last = first_due(choice), last_due(choice)
-    suffix, closing, mark = _word_counts(plan, style, include_usage)
-    finish: Event = (last, prefix + _finish(choice, delta, style) + closing, choice.count, mark)
+    suffix, closing, mark = _encode_counts(plan, style, include_usage)
+    finish: Event = (last, prefix + _encode_finish(choice, delta, style) + closing, choice.count, mark)
     return TemplateStream(
         opening=((first, b'%b%b"role":"assistant","content":""%b%b' % (prefix, delta, _AFTER, suffix), 0, PLAIN),),
         tokens=choice.tokens_said.quoted,
         due=choice.due,
         before=prefix + delta + b'"content":',
         after=(_AFTER + suffix,),
-        ending=(finish, *_close(prefix, plan, style, include_usage)),
+        ending=(finish, *_stream_end(prefix, plan, style, include_usage)),
     )
 
 
@@ -95,14 +95,14 @@ def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool
     prefix = head + b',"choices":['
     choices = interleave([_stream_choice(plan, number, style) for number in range(len(plan.choices))], in_turn=True)
     if style.usage_style == "every":
-        yield from _count_all(prefix, choices, plan, style)
+        yield from _stream_counts(prefix, choices, plan, style)
     else:
-        yield from _count_some(prefix, choices, plan, style, include_usage)
-    yield from _close(prefix, plan, style, include_usage)
+        yield from _stream_last_count(prefix, choices, plan, style, include_usage)
+    yield from _stream_end(prefix, plan, style, include_usage)
 
 
-def _close(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
-    """What follows the choices."""
+def _stream_end(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
+    """Yield the events after the choices."""
     last = max(map(last_due, plan.choices), default=0.0)
     if style.usage_style == "closing" or (include_usage and _is_silent(style)):
         yield last, b'%b],"usage":%b}\n\n' % (prefix, dump_usage(plan.usage, style)), 0, Mark.USAGE
@@ -110,43 +110,43 @@ def _close(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -
 
 
 def _is_silent(style: AnswerStyle) -> bool:
-    """Whether no chunk of a choice has counts."""
+    """Return whether no chunk of a choice has counts."""
     return style.usage_style in ("closing", "on-request", "none")
 
 
-def _count_all(prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle) -> Iterator[Event]:
-    """Running counts in every chunk; the last one has the whole usage."""
+def _stream_counts(prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle) -> Iterator[Event]:
+    """Yield chunks with running counts; the last one has the whole usage."""
     prompt = plan.usage.prompt_tokens
-    left = len(plan.choices)
-    # Every % of the prefix stands for itself.
+    remaining = len(plan.choices)
+    # Escape % in the prefix for the template.
     template = prefix.replace(b"%", b"%%") + b'%%b],"usage":{"prompt_tokens":%d,' % prompt
     template += b'"completion_tokens":%d,"total_tokens":%d}}\n\n'
     for due, choice, tokens, mark in choices:
         if mark is FINISH:
-            left -= 1
-            if not left:
+            remaining -= 1
+            if not remaining:
                 ending = b'%b%b],"usage":%b}\n\n' % (prefix, choice, dump_usage(plan.usage, style))
                 yield due, ending, tokens, _FINISH_WITH_USAGE
                 return
         yield due, template % (choice, tokens, prompt + tokens), tokens, mark
 
 
-def _count_some(
+def _stream_last_count(
     prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle, include_usage: bool
 ) -> Iterator[Event]:
-    """No counts before the last chunk, or not even there."""
-    suffix, closing, finished = _word_counts(plan, style, include_usage)
-    left = len(plan.choices)
+    """Yield chunks without counts, except perhaps the last one."""
+    suffix, closing, finished = _encode_counts(plan, style, include_usage)
+    remaining = len(plan.choices)
     for due, choice, tokens, mark in choices:
         if mark is FINISH:
-            left -= 1
-            if not left:
+            remaining -= 1
+            if not remaining:
                 suffix, mark = closing, finished
         yield due, b"%b%b%b" % (prefix, choice, suffix), tokens, mark
 
 
-def _word_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple[bytes, bytes, Mark]:
-    """How chunks end, how the one that ends the last choice does, and what that means."""
+def _encode_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple[bytes, bytes, Mark]:
+    """Return the end of a chunk, the end of the last choice's last chunk, and the latter's mark."""
     silent = _is_silent(style)
     suffix = b"]}\n\n"
     if style.usage_style == "claude":
@@ -160,7 +160,7 @@ def _word_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple[b
 
 
 def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Event]:
-    """What chunks say of one choice: its role, each run of tokens, the finish reason."""
+    """Yield the chunks of one choice: role, runs of tokens, finish reason."""
     choice = plan.choices[number]
     before = b'{"index":%d,"delta":{' % number
     opening = before + b'"role":"assistant","content":""' + _AFTER
@@ -172,15 +172,15 @@ def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Even
             yield from _stream_run(plan, number, step, before, style, call)
         elif isinstance(step, ToolCallStarted):
             call = step.number
-            yield step.due, _open_call(plan, number, step, before, style), step.tokens, PLAIN
+            yield step.due, _encode_call(plan, number, step, before, style), step.tokens, PLAIN
         elif not isinstance(step, ChoiceStarted):
-            yield step.due, _finish(choice, before, style), step.tokens, FINISH
+            yield step.due, _encode_finish(choice, before, style), step.tokens, FINISH
         elif not choice.segments or choice.segments[0].kind != "tool_call":
             yield step.due, opening, 0, PLAIN
 
 
-def _open_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, style: AnswerStyle) -> bytes:
-    """A call's name and id; its arguments come in fragments after."""
+def _encode_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, style: AnswerStyle) -> bytes:
+    """Encode a call's name and id; its arguments follow in fragments."""
     if call.first:
         content = b"null" if style.family == "gpt" else b'""'
         before = b'{"index":%d,"delta":{"role":"assistant","content":%b,' % (number, content)
@@ -188,8 +188,8 @@ def _open_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, st
     return b'%b"tool_calls":[%b]%b' % (before, dump_json(opening), _AFTER)
 
 
-def _finish(choice: Choice, before: bytes, style: AnswerStyle) -> bytes:
-    """The finish reason, beside an empty text where one may follow."""
+def _encode_finish(choice: Choice, before: bytes, style: AnswerStyle) -> bytes:
+    """Encode the finish reason, with an empty text where one may follow."""
     if choice.finish_reason == "tool_calls" or style.family == "gpt":
         delta = before.removesuffix(b",")
     else:
@@ -198,23 +198,25 @@ def _finish(choice: Choice, before: bytes, style: AnswerStyle) -> bytes:
 
 
 def _stream_run(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle, call: int) -> Iterator[Event]:
-    """One chunk a token; a token without text has none."""
+    """Yield one chunk a token; a token without text has none."""
     choice = plan.choices[number]
     if run.kind == "tool_call":
         before += b'"tool_calls":[{"index":%d,"function":{"arguments":' % call
         yield from token_events(choice, run, before, b"}}]" + _AFTER)
     elif run.kind == "reasoning":
         if thinks_aloud(style):
-            yield from _stream_thought(plan, number, run, before, style)
+            yield from _stream_reasoning(plan, number, run, before, style)
     else:
         before += b'"refusal":' if run.kind == "refusal" and style.family == "gpt" else b'"content":'
         yield from (
-            _weigh(choice, run, before) if choice.logprobs is not None else token_events(choice, run, before, _AFTER)
+            _stream_logprobs(choice, run, before)
+            if choice.logprobs is not None
+            else token_events(choice, run, before, _AFTER)
         )
 
 
-def _weigh(choice: Choice, run: TextRun, before: bytes) -> Iterator[Event]:
-    """One chunk a token with its log-probability, though it may have no text."""
+def _stream_logprobs(choice: Choice, run: TextRun, before: bytes) -> Iterator[Event]:
+    """Yield one chunk a token with its log-probability; a token without text has one, too."""
     for position, entry in enumerate((choice.logprobs or ())[run.start : run.end], run.start):
         logprobs = dump_json({"content": [shape_logprob(entry)]})
         token = quote(choice.tokens[position])
@@ -222,8 +224,8 @@ def _weigh(choice: Choice, run: TextRun, before: bytes) -> Iterator[Event]:
         yield choice.due[position], data, position + 1, PLAIN
 
 
-def _stream_thought(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle) -> Iterator[Event]:
-    """A list of one part with a fragment of the summary; Claude signs at the end. What is encrypted comes whole."""
+def _stream_reasoning(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle) -> Iterator[Event]:
+    """Yield fragments of the summary, with Claude's signature last; encrypted reasoning is one chunk."""
     choice = plan.choices[number]
     if style.encrypted:
         if run.end > run.start:

@@ -1,1 +1,1 @@
-"""What a workspace says of its serving endpoints."""
+"""Management API of serving endpoints."""

@@ -1,6 +1,6 @@
-"""Personal access tokens, and OAuth as far as clients need it to get one.
+"""Personal access tokens and OAuth tokens.
 
-An issued token is a function of who asks for it: any replica knows it again, and nothing is stored.
+An issued token is a function of its grant and secret, so every replica can verify it without storage.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from emulator.vendors.databricks.profile import DatabricksService
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-OBJECTS = "/serving-endpoints/"  # what the name of an endpoint as an object begins with; its id follows
-_TOKENS = "/oidc/v1/token"  # all that a refresh token opens
-_REFRESHED_S = 30 * 86_400  # how long one is good (unverified)
-# Scopes beside ``all-apis``, and where the paths begin that each opens. Those of other parts of a workspace open none.
+OBJECTS = "/serving-endpoints/"  # prefix of an endpoint's object path; its id follows
+_TOKENS = "/oidc/v1/token"  # the only path that a refresh token grants
+_REFRESH_LIFETIME = 30 * 86_400  # lifetime of a refresh token (unverified)
+# Scopes other than ``all-apis``, with the path prefixes that each grants. Scopes of other services grant none.
 _SERVING = ("/serving-endpoints", "/api/2.0/serving-endpoints", "/ai-gateway")
-_WHO = ("/api/2.0/preview/scim",)
+_IDENTITY = ("/api/2.0/preview/scim",)
 _SCOPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "model-serving": _SERVING, "serving.serving-endpoints": _SERVING, "iam": _WHO, "openid": _WHO,
-        "profile": _WHO, "email": _WHO, "offline_access": (), "sql": (), "clusters": (), "jobs": (), "workspace": (),
+        "model-serving": _SERVING, "serving.serving-endpoints": _SERVING, "iam": _IDENTITY, "openid": _IDENTITY,
+        "profile": _IDENTITY, "email": _IDENTITY, "offline_access": (),
+        "sql": (), "clusters": (), "jobs": (), "workspace": (),
     }
 )  # fmt: skip
 
 
 def authenticate(request: Request, service: DatabricksService) -> str:
-    """The principal of a bearer token, or of a token sent as Basic password of the user ``token``.
+    """Return the principal of a bearer token, or of a Basic password of the user ``token``.
 
     Raises:
-        EmulatedError: 401 without a credential, 403 with one that opens nothing.
+        EmulatedError: 401 without a credential, 403 with an invalid one.
     """
-    token = bearer_token(request) or _read_password(request)
+    token = bearer_token(request) or _parse_password(request)
     if not token:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, NO_CREDENTIAL)
     grant = read_grant(token)
@@ -57,18 +58,18 @@ def authenticate(request: Request, service: DatabricksService) -> str:
 
 
 def principal_of(token: str, service: DatabricksService) -> str | None:
-    """Whose a token is: a configured one's, or one issued for such a one that has not expired."""
+    """Return the principal of a configured token, or of a valid one issued for a configured token."""
     return _find_owner(token, read_grant(token), service)
 
 
-def _read_password(request: Request) -> str:
-    """The token of one who sends it as a password; empty: there is none."""
+def _parse_password(request: Request) -> str:
+    """Return the Basic password of the user ``token``; empty if there is none."""
     user, password = basic_credentials(request) or ("", "")
     return password if user == "token" else ""
 
 
 def _find_owner(token: str, grant: Grant | None, service: DatabricksService) -> str | None:
-    """As :func:`principal_of`, of a token that says this of itself."""
+    """Return the principal of a token and its parsed grant."""
     if grant is not None and service.clock.now() >= grant.expires:
         return None
     principal = service.principal(token)
@@ -79,17 +80,17 @@ def _find_owner(token: str, grant: Grant | None, service: DatabricksService) -> 
 
 
 def _find_key(token: str, grant: Grant, service: DatabricksService) -> str | None:
-    """The configured token for which one was issued."""
+    """Return the configured token for which a token was issued."""
     return next((key for key in service.keys or () if token == issue(grant, fingerprint(key))), None)
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Grant:
-    """What an issued token says of itself.
+    """Claims of an issued token.
 
     Fields:
-        scopes: between spaces, as they were asked for.
-        path: of the one thing that it opens; empty: none in particular.
+        scopes: as requested, separated by spaces.
+        path: of the only object that it grants; empty: no restriction.
         expires: Unix seconds.
     """
 
@@ -100,19 +101,19 @@ class Grant:
 
 
 def issue(grant: Grant, secret: str) -> str:
-    """An access token: a token's look, without a signature anyone could check; ``secret``: a fingerprint of one."""
+    """Return an access token that looks like a JWT but has no signature; ``secret``: fingerprint of the secret."""
     claims = dump_text([grant.scopes, grant.path, grant.expires])
     seal = draw_alphanumeric(b"", 40, "oauth", grant.client, claims, secret)
     return f"{_encode(grant.client)}.{_encode(claims)}.{seal}"
 
 
 def read_grant(token: str) -> Grant | None:
-    """What an issued token says; ``None`` if it is of another kind."""
+    """Return the claims of an issued token; ``None`` for any other token."""
     if token.count(".") != 2:
         return None
-    client, said, _ = token.split(".")
+    client, encoded_claims, _ = token.split(".")
     try:
-        claims = parse_json(_decode(said))
+        claims = parse_json(_decode(encoded_claims))
     except ValueError:
         return None
     if not isinstance(claims, list) or [type(claim) for claim in claims] != [str, str, int]:
@@ -121,7 +122,7 @@ def read_grant(token: str) -> Grant | None:
 
 
 def check_direct(request: Request, endpoint_id: str) -> None:
-    """Route-optimized addresses take OAuth tokens only, and one that was asked for an endpoint opens that one alone.
+    """Raise unless an OAuth token grants a route-optimized address; a token for an endpoint grants only that one.
 
     Source: docs.databricks.com, "Query route-optimized serving endpoints"; both texts are unverified.
 
@@ -136,7 +137,7 @@ def check_direct(request: Request, endpoint_id: str) -> None:
 
 
 def show_tenant(request: Request, service: DatabricksService) -> Response:
-    """``GET /aad/auth``, ``/oidc/oauth2/v2.0/authorize``: where clients on Azure read the name of the tenant."""
+    """``GET /aad/auth``, ``/oidc/oauth2/v2.0/authorize``: redirect from which clients on Azure take the tenant."""
     tenant = draw_uuid(b"", "tenant", service.settings.workspace_id)
     path = "oauth2/authorize" if request.path == "/aad/auth" else "oauth2/v2.0/authorize"
     location = f"https://login.microsoftonline.com/{tenant}/{path}"
@@ -144,7 +145,7 @@ def show_tenant(request: Request, service: DatabricksService) -> Response:
 
 
 def _covers(grant: Grant, path: str) -> bool:
-    """Whether a token is good for a path; one for a single object opens nothing but its address."""
+    """Return whether a token grants a path; one for a single object grants nothing but its address."""
     if grant.path == _TOKENS:
         return False
     if grant.path:
@@ -156,34 +157,34 @@ def _covers(grant: Grant, path: str) -> bool:
 
 
 def serve_token(request: Request, service: DatabricksService) -> Response:
-    """``POST /oidc/v1/token``: client credentials, exchanges and refreshes alike.
+    """``POST /oidc/v1/token``: client credentials, token exchange, refresh.
 
     Source: databricks-sdk, ``oauth.py`` and ``credentials_provider.py``.
     """
-    form = _read_form(request)
+    form = _parse_form(request)
     grant = form.get("grant_type", "")
     if grant not in ("client_credentials", "authorization_code", "refresh_token", _EXCHANGE, _ASSERTION):
-        raise _oauth_refusal("unsupported_grant_type", f"Grant type {grant!r} is not supported", 400)
+        raise _error_oauth("unsupported_grant_type", f"Grant type {grant!r} is not supported", 400)
     client, secret = basic_credentials(request) or (form.get("client_id", ""), form.get("client_secret", ""))
     if grant != "client_credentials":
-        client, secret = client or "databricks-cli", _read_proof(grant, form)
+        client, secret = client or "databricks-cli", _find_proof(grant, form)
     secret, suffix = _split_proof(secret) if not request.key_suffix else (secret, request.key_suffix)
     if principal_of(secret, service) is None:
         if grant != "client_credentials":
-            raise _oauth_refusal("invalid_grant", "The grant is invalid or expired", 400)
-        raise _oauth_refusal("invalid_client", "Client authentication failed", 401)
+            raise _error_oauth("invalid_grant", "The grant is invalid or expired", 400)
+        raise _error_oauth("invalid_client", "Client authentication failed", 401)
     before = read_grant(secret)
-    scopes, lifetime = _read_scopes(form, before), service.settings.token_lifetime_s
-    now, proof = int(service.clock.now()), _trace_secret(secret, before, service)
-    token = issue(Grant(client, scopes, _read_path(form), now + lifetime), proof) + suffix
+    scopes, lifetime = _parse_scopes(form, before), service.settings.token_lifetime_s
+    now, proof = int(service.clock.now()), _find_secret(secret, before, service)
+    token = issue(Grant(client, scopes, _parse_path(form), now + lifetime), proof) + suffix
     answer: Object = {"access_token": token, "scope": scopes, "token_type": "Bearer"}
     if grant in ("authorization_code", "refresh_token"):
-        answer["refresh_token"] = issue(Grant(client, scopes, _TOKENS, now + _REFRESHED_S), proof) + suffix
+        answer["refresh_token"] = issue(Grant(client, scopes, _TOKENS, now + _REFRESH_LIFETIME), proof) + suffix
     return answer_json({**answer, "expires_in": lifetime}, request, service.settings)
 
 
-def _trace_secret(secret: str, grant: Grant | None, service: DatabricksService) -> str:
-    """What a token is sealed with that is issued for this secret: the same however often one was exchanged."""
+def _find_secret(secret: str, grant: Grant | None, service: DatabricksService) -> str:
+    """Return the secret that seals new tokens: the same for a token and for those exchanged for it."""
     if service.keys is None:
         return secret
     key = None if grant is None else _find_key(secret, grant, service)
@@ -191,10 +192,10 @@ def _trace_secret(secret: str, grant: Grant | None, service: DatabricksService) 
 
 
 def serve_authorize(request: Request, service: DatabricksService) -> Response:
-    """``GET /oidc/v1/authorize``: consent is given at once; the code stands for the first configured token."""
+    """``GET /oidc/v1/authorize``: consent is immediate; the code stands for the first configured token."""
     target = request.query.get("redirect_uri", "")
     if not target or "\r" in target or "\n" in target:
-        raise _oauth_refusal("invalid_request", "redirect_uri is required", 400)
+        raise _error_oauth("invalid_request", "redirect_uri is required", 400)
     code = _issue_code(next(iter(service.keys)), service) if service.keys else draw_hex(request.key, "code")
     answer = {"code": code, **({"state": request.query["state"]} if "state" in request.query else {})}
     location = f"{target}{'&' if '?' in target else '?'}{urlencode(answer)}"
@@ -206,8 +207,8 @@ def _issue_code(key: str, service: DatabricksService) -> str:
     return issue(Grant("databricks-cli", "all-apis", "", expires), fingerprint(key))
 
 
-def _read_form(request: Request) -> Mapping[str, str]:
-    """A form, or the same as JSON; anything else is an empty one."""
+def _parse_form(request: Request) -> Mapping[str, str]:
+    """Parse a form, or the same as JSON; anything else is an empty one."""
     try:
         text = request.body.decode()
         if text.lstrip().startswith("{"):
@@ -218,28 +219,28 @@ def _read_form(request: Request) -> Mapping[str, str]:
         return {}
 
 
-def _read_proof(grant: str, form: Mapping[str, str]) -> str:
+def _find_proof(grant: str, form: Mapping[str, str]) -> str:
     names = {_EXCHANGE: "subject_token", _ASSERTION: "assertion", "authorization_code": "code"}
     return form.get(names.get(grant, "refresh_token"), "")
 
 
 def _split_proof(secret: str) -> tuple[str, str]:
-    """A token that was issued with a suffix, and that suffix: what is issued for it has the same."""
+    """Split the suffix off an issued token; tokens issued for it get the same suffix."""
     token, tilde, name = secret.rpartition("~")
     return (token, tilde + name) if read_grant(token) is not None else (secret, "")
 
 
-def _read_scopes(form: Mapping[str, str], before: Grant | None) -> str:
-    """What is asked for; else what the token had that is exchanged."""
+def _parse_scopes(form: Mapping[str, str], before: Grant | None) -> str:
+    """Return the requested scopes; by default those of the exchanged token."""
     scopes = form.get("scope") or (before.scopes if before is not None else "all-apis")
     unknown = next((scope for scope in scopes.split() if scope != "all-apis" and scope not in _SCOPES), None)
     if unknown is not None:
-        raise _oauth_refusal("invalid_scope", f"Scope {unknown!r} is not supported", 400)
+        raise _error_oauth("invalid_scope", f"Scope {unknown!r} is not supported", 400)
     return scopes
 
 
-def _read_path(form: Mapping[str, str]) -> str:
-    """The one object that a token is asked for. Source: databricks-sdk, ``data_plane.py``."""
+def _parse_path(form: Mapping[str, str]) -> str:
+    """Return the object that a token is requested for. Source: databricks-sdk, ``data_plane.py``."""
     try:
         details = parse_json(form.get("authorization_details", ""))
     except ValueError:
@@ -248,7 +249,7 @@ def _read_path(form: Mapping[str, str]) -> str:
     return str(first.get("object_path", "")) if isinstance(first, dict) else ""
 
 
-def _oauth_refusal(error: str, description: str, status: int) -> EmulatedError:
+def _error_oauth(error: str, description: str, status: int) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, description, status=status, details={"oauth": error})
 
 

@@ -1,4 +1,4 @@
-"""Making, changing and deleting endpoints.
+"""Create, update and delete endpoints.
 
 Sources: databricks-sdk (``service/serving.py``), docs.databricks.com ("Manage model serving endpoints"), and the
 fake server of databricks-cli for codes and texts.
@@ -26,11 +26,11 @@ from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoin
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import read_body
 
-_TOLD = (
+_SETTINGS = (
     "ai_gateway", "budget_policy_id", "description", "email_notifications", "rate_limits", "route_optimized", "tags",
     "telemetry_config",
 )  # fmt: skip
-_MOST_ENDPOINTS = 1000  # of a workspace, the preconfigured ones apart; "Model Serving limits and regions"
+_MAX_ENDPOINTS = 1000  # of a workspace, without the preconfigured ones; "Model Serving limits and regions"
 Alter = Callable[[StoredEndpoint, FoundEndpoint], StoredEndpoint]
 
 
@@ -39,14 +39,14 @@ def create_endpoint(request: Request, service: DatabricksService) -> Change:
     body = read_body(request, service.settings.payload_limit_bytes)
     name = check_name(body.get("name"))
     config = read_config(body.get("config"))
-    told: Object = {key: body[key] for key in _TOLD if body.get(key) is not None}
-    told |= {"tags": sort_tags(read_tags(told.get("tags", [])))}
-    check_gateway(told)
+    options: Object = {key: body[key] for key in _SETTINGS if body.get(key) is not None}
+    options |= {"tags": sort_tags(read_tags(options.get("tags", [])))}
+    check_gateway(options)
 
     def make(documents: Documents) -> Write:
         if find(name, documents, service) is not None:
             raise conflict_refusal(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
-        _check_room(documents)
+        _validate_count(documents)
         now = service.clock.now()
         kept = StoredEndpoint(
             name=name,
@@ -55,18 +55,18 @@ def create_endpoint(request: Request, service: DatabricksService) -> Change:
             created=now,
             updated=now,
             pending=_plan_update(config, service),
-            told=told,
+            told=options,
         )
-        check_tokens(told, deploy(kept, None))
+        check_tokens(options, deploy(kept, None))
         return _write_endpoint(kept, request, service)
 
     return Change(make)
 
 
-def _check_room(documents: Documents) -> None:
+def _validate_count(documents: Documents) -> None:
     made = sum(isinstance(document, dict) and not document.get("deleted") for document in documents.values())
-    if made >= _MOST_ENDPOINTS:
-        text = f"The workspace has reached its limit of {_MOST_ENDPOINTS} serving endpoints."  # unverified
+    if made >= _MAX_ENDPOINTS:
+        text = f"The workspace has reached its limit of {_MAX_ENDPOINTS} serving endpoints."  # unverified
         raise refusal(text, code="RESOURCE_LIMIT_EXCEEDED")
 
 
@@ -78,7 +78,7 @@ def delete_endpoint(request: Request, service: DatabricksService) -> Change:
         found = _find(name, documents, service)
         kept = kept_of(found, service)
         if not kept.id:
-            raise _refuse_preconfigured(name)
+            raise _error_preconfigured(name)
         check_access(kept, request.principal, "CAN_MANAGE")
         gone = kept.but(deleted=True).to_json() if name in service.deployments else None
         return Write(answer_json({}, request, service.settings), name, gone)
@@ -87,7 +87,7 @@ def delete_endpoint(request: Request, service: DatabricksService) -> Change:
 
 
 def update_config(request: Request, service: DatabricksService) -> Change:
-    """``PUT /api/2.0/serving-endpoints/{name}/config``: what serves goes on until the new config is ready."""
+    """``PUT /api/2.0/serving-endpoints/{name}/config``: the old config serves until the new one is ready."""
     return _change_config(request, service, read_body(request, service.settings.payload_limit_bytes))
 
 
@@ -100,7 +100,7 @@ def update_provisioned(request: Request, service: DatabricksService) -> Change:
 def _change_config(request: Request, service: DatabricksService, given: JSON) -> Change:
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         config = read_config(given)
-        _check_idle(kept, "updating its config")
+        _validate_idle(kept, "updating its config")
         if kept.config and is_external(kept.config) != is_external(config):
             raise invalid("External models cannot be added to or removed from an endpoint.", "served_entities")
         return kept.but(pending=_plan_update(config, service), stopped=False)
@@ -109,19 +109,19 @@ def _change_config(request: Request, service: DatabricksService, given: JSON) ->
 
 
 def stop_endpoint(request: Request, service: DatabricksService) -> Change:
-    """``POST /api/2.0/serving-endpoints/{name}/config:stop``: of custom models only."""
+    """``POST /api/2.0/serving-endpoints/{name}/config:stop``: only for custom models."""
 
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not is_custom(found.deployment):
             raise invalid("Only endpoints that serve custom models can be stopped.")
-        _check_idle(kept, "stopping it")
+        _validate_idle(kept, "stopping it")
         return kept.but(stopped=True, up=False)
 
     return change(request, service, alter)
 
 
 def start_endpoint(request: Request, service: DatabricksService) -> Change:
-    """``POST /api/2.0/serving-endpoints/{name}/config:start``: a new version of the config it had."""
+    """``POST /api/2.0/serving-endpoints/{name}/config:start``: deploys the last config as a new version."""
 
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not kept.stopped:
@@ -139,18 +139,18 @@ def change(
     *,
     preconfigured: bool = False,
 ) -> Change:
-    """A change of one endpoint that exists.
+    """Return a change of an existing endpoint.
 
     Args:
-        show: what is answered; absent: the endpoint in full.
-        preconfigured: the endpoints that every workspace comes with may be changed this way too.
+        show: builds the response body; by default the endpoint in full.
+        preconfigured: whether preconfigured endpoints can be changed.
     """
 
     def make(documents: Documents) -> Write:
         found = _find(request.params["name"], documents, service)
         before = kept_of(found, service)
         if not before.id and not preconfigured:
-            raise _refuse_preconfigured(before.name)
+            raise _error_preconfigured(before.name)
         check_access(before, request.principal, "CAN_MANAGE")
         kept = alter(before, found).but(updated=service.clock.now())
         return _write_endpoint(kept, request, service, show)
@@ -169,7 +169,7 @@ def _write_endpoint(
 
 
 def read_tags(given: JSON) -> list[Object]:
-    """Tags as the API takes them: each with a key, some with a value."""
+    """Parse tags: each has a key, a value is optional."""
     if not isinstance(given, list):
         raise invalid("'tags' must be a list.", "tags")
     tags: list[Object] = []
@@ -181,13 +181,13 @@ def read_tags(given: JSON) -> list[Object]:
 
 
 def sort_tags(tags: list[Object]) -> list[Object]:
-    """One tag of each key, the last, in the order of their keys."""
+    """Return the last tag of each key, sorted by key."""
     by_key = {str(tag["key"]): tag for tag in tags}
     return [by_key[key] for key in sorted(by_key)]
 
 
 def _plan_update(config: Object, service: DatabricksService) -> Update:
-    """Where waits cost nothing, none is made."""
+    """Return an update; it takes effect at once under a clock without waits."""
     now, settings = service.clock.now(), service.settings
     waits = service.clock.to_client(settings.cold_start_s) > 0
     entities = config["served_entities"]
@@ -196,25 +196,25 @@ def _plan_update(config: Object, service: DatabricksService) -> Update:
     return Update(config=config, since=now, until=now + settings.cold_start_s * waits, fails=fails)
 
 
-def _check_idle(kept: StoredEndpoint, doing: str) -> None:
+def _validate_idle(kept: StoredEndpoint, doing: str) -> None:
     if kept.updating:
         text = f"Endpoint {kept.name} is currently updating. Wait for the update to complete before {doing}."
         raise conflict_refusal(text, "RESOURCE_CONFLICT")
 
 
 def conflict_refusal(text: str, code: str) -> EmulatedError:
-    """409."""
+    """Return a conflict error (409)."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, status=409, details={"error_code": code})
 
 
 def _find(name: str, documents: Documents, service: DatabricksService) -> FoundEndpoint:
-    """Source for the text: the fake server of databricks-cli."""
+    """Return an endpoint or raise. Source for the text: the fake server of databricks-cli."""
     found = find(name, documents, service)
     if found is None:
         raise missing_refusal(f"Serving endpoint with name {name} not found")
     return found
 
 
-def _refuse_preconfigured(name: str) -> EmulatedError:
+def _error_preconfigured(name: str) -> EmulatedError:
     text = f"User does not have permission 'Manage' on Endpoint {name}"  # wording unverified
     return EmulatedError(ErrorKind.FORBIDDEN, text)

@@ -1,7 +1,7 @@
-"""An endpoint's config as a client gives it, checked and completed.
+"""Validate and complete an endpoint's config.
 
 Sources: databricks-sdk (``service/serving.py``), the fake server of databricks-cli for defaults, and
-docs.databricks.com for what may stand together; texts of refusals are unverified but for the one of
+docs.databricks.com for valid combinations; texts of refusals are unverified but for the one of
 databricks-sdk-py issue 1081.
 """
 
@@ -16,9 +16,9 @@ from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.management.shapes import shape_foundation
 from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION
 
-CHUNK = 980  # tokens per second by which the throughput of an older model is provisioned
-_MOST_ENTITIES = 15
-_MOST_VARIABLES, _MOST_CONCURRENCY = 50, 1024  # of an entity; docs.databricks.com, "Model Serving limits and regions"
+CHUNK = 980  # throughput of an older model is provisioned in multiples of these tokens per second
+_MAX_ENTITIES = 15
+_MAX_VARIABLES, _MAX_CONCURRENCY = 50, 1024  # of an entity; docs.databricks.com, "Model Serving limits and regions"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?", re.ASCII)
 _PROVIDERS = (
     "ai21labs", "anthropic", "amazon-bedrock", "cohere", "custom", "databricks-model-serving",
@@ -32,18 +32,18 @@ _TYPES = (
     "MULTIGPU_MEDIUM",
 )  # fmt: skip
 _ENTITY_NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_ALONE = ("llama-4", "llama_4")  # whose provisioned endpoints serve one model
+_SINGLE_MODELS = ("llama-4", "llama_4")  # their provisioned endpoints serve one model
 _OLD_NAMES = {"model_name": "entity_name", "model_version": "entity_version"}
-_UNSHOWN = ("burst_scaling_enabled",)  # the fake server of databricks-cli does not show it again
+_HIDDEN = ("burst_scaling_enabled",)  # the fake server of databricks-cli does not return it
 
 
 def invalid(text: str, param: str | None = None) -> EmulatedError:
-    """400, as the management API says it."""
+    """Return a validation error of the management API (400)."""
     return refusal(text, param, code="INVALID_PARAMETER_VALUE")
 
 
 def sized_family(model: str) -> str | None:
-    """The family of a model whose throughput is provisioned in tokens per second; newer ones take model units.
+    """Return the family of a model provisioned in tokens per second; ``None`` for newer ones, in model units.
 
     Source: docs.databricks.com, "Provisioned throughput Foundation Model APIs".
     """
@@ -54,7 +54,7 @@ def sized_family(model: str) -> str | None:
 
 
 def check_name(name: JSON) -> str:
-    """The name of a new endpoint."""
+    """Return the validated name of a new endpoint."""
     if not isinstance(name, str) or not name:
         raise invalid("Missing required field: 'name'", "name")
     if not _NAME.fullmatch(name) or len(name) > 63:
@@ -64,50 +64,50 @@ def check_name(name: JSON) -> str:
 
 
 def read_config(given: JSON) -> Object:
-    """A config with its entities' names, and with its traffic split."""
+    """Return a config with its entities' names and its traffic split."""
     if not isinstance(given, dict):
         raise invalid("Missing required field: 'config'", "config")
-    entities = _read_entities(given)
+    entities = _parse_entities(given)
     names = [str(as_object(entity)["name"]) for entity in entities]
     if len(set(names)) < len(names):
         raise invalid("The names of served entities must be unique.", "served_entities")
-    _check_together(entities)
-    config: Object = {"served_entities": entities, "traffic_config": {"routes": _read_routes(given, names)}}
+    _validate_combination(entities)
+    config: Object = {"served_entities": entities, "traffic_config": {"routes": _parse_routes(given, names)}}
     capture = given.get("auto_capture_config")
     return config if capture is None else {**config, "auto_capture_config": capture}
 
 
 def is_external(config: Mapping[str, JSON]) -> bool:
-    """External models stand behind the endpoint."""
+    """Return whether an endpoint serves external models."""
     entities = config["served_entities"]
     return isinstance(entities, list) and any(isinstance(e, dict) and "external_model" in e for e in entities)
 
 
-def _read_entities(given: Mapping[str, JSON]) -> list[JSON]:
+def _parse_entities(given: Mapping[str, JSON]) -> list[JSON]:
     listed = given.get("served_entities") or given.get("served_models")
     if not isinstance(listed, list) or not listed:
         raise invalid("At least one served entity is required.", "served_entities")
-    if len(listed) > _MOST_ENTITIES:
-        raise invalid(f"An endpoint may have at most {_MOST_ENTITIES} served entities.", "served_entities")
-    return [_read_entity(entity) for entity in listed]
+    if len(listed) > _MAX_ENTITIES:
+        raise invalid(f"An endpoint may have at most {_MAX_ENTITIES} served entities.", "served_entities")
+    return [_parse_entity(entity) for entity in listed]
 
 
-def _read_entity(given: JSON) -> Object:
+def _parse_entity(given: JSON) -> Object:
     if not isinstance(given, dict):
         raise invalid("A served entity must be an object.", "served_entities")
-    fields = [(str(name), value) for name, value in given.items() if value is not None and name not in _UNSHOWN]
+    fields = [(str(name), value) for name, value in given.items() if value is not None and name not in _HIDDEN]
     entity: Object = {_OLD_NAMES.get(name, name): value for name, value in fields}
-    _check_words(entity)
-    _check_bounds(entity)
+    _validate_values(entity)
+    _validate_bounds(entity)
     external = entity.get("external_model")
     model = entity.get("entity_name")
     if external is not None:
-        entity["external_model"] = _read_external(external)
+        entity["external_model"] = _parse_external(external)
     elif not isinstance(model, str) or not model:
         raise invalid("A served entity needs 'entity_name' or 'external_model'.", "served_entities")
     else:
         entity["entity_version"] = str(entity.get("entity_version", "1"))
-        _check_throughput(entity, model)
+        _validate_throughput(entity, model)
         if "provisioned_model_units" not in entity:  # such entities never sleep
             entity.setdefault("scale_to_zero_enabled", False)
         if (foundation := shape_foundation(model)) is not None:
@@ -117,8 +117,8 @@ def _read_entity(given: JSON) -> Object:
     return {"name": _name_entity(entity), **{name: value for name, value in entity.items() if name != "name"}}
 
 
-def _check_words(entity: Mapping[str, JSON]) -> None:
-    """Fields of a few known words, and the name. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
+def _validate_values(entity: Mapping[str, JSON]) -> None:
+    """Validate the name and enumerated fields. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
     for field, known in (("workload_size", _SIZES), ("workload_type", _TYPES)):
         if entity.get(field) is not None and entity[field] not in known:
             raise invalid(f"'{entity[field]}' is not a valid {field}. Valid values: {', '.join(known)}.", field)
@@ -128,18 +128,18 @@ def _check_words(entity: Mapping[str, JSON]) -> None:
         raise invalid(f"Served entity name '{name}' is invalid: it {text}.", "name")
 
 
-def _check_bounds(entity: Mapping[str, JSON]) -> None:
-    """Environment variables, and calls at once. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
+def _validate_bounds(entity: Mapping[str, JSON]) -> None:
+    """Validate environment variables and concurrency. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
     variables = entity.get("environment_vars", {})
     if not isinstance(variables, dict) or not all(isinstance(value, str) for value in variables.values()):
         raise invalid("'environment_vars' must map names to texts.", "environment_vars")
-    if len(variables) > _MOST_VARIABLES:
-        raise invalid(f"A served entity may have at most {_MOST_VARIABLES} environment variables.", "environment_vars")
+    if len(variables) > _MAX_VARIABLES:
+        raise invalid(f"A served entity may have at most {_MAX_VARIABLES} environment variables.", "environment_vars")
     names = ("min_provisioned_concurrency", "max_provisioned_concurrency")
     given = [(name, entity[name]) for name in names if entity.get(name) is not None]
     for name, bound in given:
-        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound <= _MOST_CONCURRENCY:
-            raise invalid(f"'{name}' must be an integer from 0 to {_MOST_CONCURRENCY}.", name)
+        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound <= _MAX_CONCURRENCY:
+            raise invalid(f"'{name}' must be an integer from 0 to {_MAX_CONCURRENCY}.", name)
     if [*sorted(as_integer(bound) for _, bound in given)] != [bound for _, bound in given]:
         raise invalid("min_provisioned_concurrency cannot exceed max_provisioned_concurrency.", names[0])
     if given and entity.get("workload_size") is not None:
@@ -147,7 +147,10 @@ def _check_bounds(entity: Mapping[str, JSON]) -> None:
 
 
 def _name_entity(entity: Mapping[str, JSON]) -> str:
-    """Source: databricks-sdk, docstring of ``ServedEntityInput.name``; of a name in three parts, all three show."""
+    """Return an entity's name; of a name in three parts, all three.
+
+    Source: databricks-sdk, docstring of ``ServedEntityInput.name``.
+    """
     name = entity.get("name")
     if isinstance(name, str) and name:
         return name
@@ -157,8 +160,8 @@ def _name_entity(entity: Mapping[str, JSON]) -> str:
     return f"{entity['entity_name']}-{entity['entity_version']}"
 
 
-def _read_external(given: JSON) -> Object:
-    """Secrets that are given in plain text are never shown again."""
+def _parse_external(given: JSON) -> Object:
+    """Return an external model without its plain-text secrets, which responses never repeat."""
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
         raise invalid("An external model needs a 'name'.", "external_model")
     missing = next((name for name in ("provider", "task") if given.get(name) is None), None)
@@ -169,21 +172,21 @@ def _read_external(given: JSON) -> Object:
         raise invalid(f"External model provider '{provider}' is not supported.", "provider")
     if task not in _TASKS:
         raise invalid(f"External model task '{task}' is not supported.", "task")
-    return {name: _without_secrets(value) for name, value in given.items() if value is not None}
+    return {name: _redact_secrets(value) for name, value in given.items() if value is not None}
 
 
-def _without_secrets(value: JSON) -> JSON:
+def _redact_secrets(value: JSON) -> JSON:
     if not isinstance(value, dict):
         return value
-    return {name: _without_secrets(inner) for name, inner in value.items() if not name.endswith("_plaintext")}
+    return {name: _redact_secrets(inner) for name, inner in value.items() if not name.endswith("_plaintext")}
 
 
-def _check_throughput(entity: Mapping[str, JSON], model: str) -> None:
+def _validate_throughput(entity: Mapping[str, JSON], model: str) -> None:
     bounds = [entity.get(name) for name in ("min_provisioned_throughput", "max_provisioned_throughput")]
     given = [bound for bound in bounds if bound is not None]
     if not given:
         return
-    if sized_family(model) is None or _is_base(model):
+    if sized_family(model) is None or _is_base_model(model):
         raise invalid(f"Served entity {model} is not eligible for Provisioned Throughput.", "served_entities")
     for bound in given:
         if not isinstance(bound, int) or bound < 0 or bound % CHUNK:
@@ -192,19 +195,22 @@ def _check_throughput(entity: Mapping[str, JSON], model: str) -> None:
         raise invalid("min_provisioned_throughput cannot exceed max_provisioned_throughput.", "served_entities")
 
 
-def _is_base(model: str) -> bool:
-    """A Llama of ``system.ai`` that was never taught to follow instructions."""
+def _is_base_model(model: str) -> bool:
+    """Return whether a model is a Llama of ``system.ai`` without instruction tuning."""
     name = model.lower()
     return name.startswith("system.ai.") and "llama" in name and "instruct" not in name and "chat" not in name
 
 
-def _check_together(entities: Sequence[JSON]) -> None:
-    """Source: docs.databricks.com, "Serve multiple models"; databricks-sdk, docstring of ``external_model``."""
+def _validate_combination(entities: Sequence[JSON]) -> None:
+    """Validate combinations of entities.
+
+    Source: docs.databricks.com, "Serve multiple models"; databricks-sdk, docstring of ``external_model``.
+    """
     known = [entity for entity in entities if isinstance(entity, dict)]
     kinds = {_kind_of(entity) for entity in known}
     if len(kinds) > 1:
         raise invalid("An endpoint cannot serve models of different types.", "served_entities")
-    if len(known) > 1 and any(part in str(e.get("entity_name")).lower() for e in known for part in _ALONE):
+    if len(known) > 1 and any(part in str(e.get("entity_name")).lower() for e in known for part in _SINGLE_MODELS):
         raise invalid("An endpoint of this model can serve no other beside it.", "served_entities")
     models = [entity.get("external_model") for entity in known]
     tasks = {str(model["task"]) for model in models if isinstance(model, dict)}
@@ -218,20 +224,20 @@ def _kind_of(entity: Mapping[str, JSON]) -> str:
     return "foundation" if str(entity.get("entity_name")).lower() in FOUNDATION else "custom"
 
 
-def _read_routes(given: Mapping[str, JSON], names: Sequence[str]) -> list[JSON]:
+def _parse_routes(given: Mapping[str, JSON], names: Sequence[str]) -> list[JSON]:
     traffic = given.get("traffic_config")
     if traffic is None and len(names) == 1:
-        return [_shape_route(names[0], 100)]
+        return [_build_route(names[0], 100)]
     routes = traffic.get("routes") if isinstance(traffic, dict) else None
     if not isinstance(routes, list):
         raise invalid("An endpoint with several served entities needs a 'traffic_config'.", "traffic_config")
-    shares = [_read_route(route, names) for route in routes]
+    shares = [_parse_route(route, names) for route in routes]
     if sum(share for _, share in shares) != 100:
         raise invalid("The traffic percentages must add up to 100.", "traffic_config")
-    return [_shape_route(name, share) for name, share in shares]
+    return [_build_route(name, share) for name, share in shares]
 
 
-def _read_route(route: JSON, names: Sequence[str]) -> tuple[str, int]:
+def _parse_route(route: JSON, names: Sequence[str]) -> tuple[str, int]:
     if not isinstance(route, dict):
         raise invalid("A route must be an object.", "traffic_config")
     name = route.get("served_entity_name") or route.get("served_model_name")
@@ -245,5 +251,5 @@ def _read_route(route: JSON, names: Sequence[str]) -> tuple[str, int]:
     return str(name), share
 
 
-def _shape_route(name: str, share: int) -> Object:
+def _build_route(name: str, share: int) -> Object:
     return {"served_model_name": name, "served_entity_name": name, "traffic_percentage": share}

@@ -1,4 +1,4 @@
-"""What the management API says of one endpoint beside its description: its interface, its logs.
+"""Management routes of one endpoint: OpenAPI document, logs, model optimization.
 
 Source: databricks-sdk, ``service/serving.py``; texts of logs are unverified.
 """
@@ -20,7 +20,7 @@ from emulator.vendors.databricks.profile import DatabricksService
 
 
 def show_openapi(request: Request, service: DatabricksService) -> Response:
-    """``GET /api/2.0/serving-endpoints/{name}/openapi``, of an endpoint that is ready."""
+    """``GET /api/2.0/serving-endpoints/{name}/openapi``, for a ready endpoint."""
     found = find_managed(request, service)
     deployment = found.deployment
     if deployment.state != "ready":
@@ -40,46 +40,46 @@ def show_openapi(request: Request, service: DatabricksService) -> Response:
 
 def show_logs(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/logs``."""
-    kept = _find_kept(request, service)
+    stored = _find_stored(request, service)
     server = [
         "[INFO] Starting gunicorn 21.2.0",
         "[INFO] Listening at: http://0.0.0.0:8080 (1)",
         "[INFO] Application startup complete.",
     ]
-    return answer_json({"logs": _write(kept.updated, server if kept.up else [])}, request, service.settings)
+    return answer_json({"logs": _format_log(stored.updated, server if stored.up else [])}, request, service.settings)
 
 
 def show_build_logs(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs``."""
-    kept = _find_kept(request, service)
-    lines = [*_build(kept, request.params["served"])]
-    return answer_json({"logs": _write(kept.created, lines)}, request, service.settings)
+    stored = _find_stored(request, service)
+    lines = [*_list_build_lines(stored, request.params["served"])]
+    return answer_json({"logs": _format_log(stored.created, lines)}, request, service.settings)
 
 
-def _build(kept: StoredEndpoint, served: str) -> Iterator[str]:
+def _list_build_lines(stored: StoredEndpoint, served: str) -> Iterator[str]:
     yield f"Building the environment of {served}"
     yield "Step 1/3: Collecting the model's dependencies"
     yield "Step 2/3: Installing packages"
-    if kept.failed:
+    if stored.failed:
         yield "ERROR: The model could not be deployed."
-    elif not kept.updating:
+    elif not stored.updating:
         yield "Step 3/3: Pushing the image"
         yield "The environment is ready."
 
 
-def _find_kept(request: Request, service: DatabricksService) -> StoredEndpoint:
-    """The endpoint of a served entity, in the config that serves or is to serve."""
-    kept = kept_of(find_managed(request, service), service)
+def _find_stored(request: Request, service: DatabricksService) -> StoredEndpoint:
+    """Return the endpoint of a served entity in its current or pending config."""
+    stored = kept_of(find_managed(request, service), service)
     served = request.params["served"]
-    configs = [kept.config, kept.pending.config if kept.pending else {}]
+    configs = [stored.config, stored.pending.config if stored.pending else {}]
     entities = [as_object(entity) for config in configs for entity in as_array(config.get("served_entities", []))]
     if served not in [entity["name"] for entity in entities]:
         raise missing_refusal(f"Served entity with name '{served}' does not exist.")
-    return kept
+    return stored
 
 
-def _write(since: float, lines: list[str]) -> str:
-    """One line a second."""
+def _format_log(since: float, lines: list[str]) -> str:
+    """Format one line a second."""
     times = (date_of(since + number).strftime("%Y-%m-%d %H:%M:%S") for number in range(len(lines)))
     return "".join(f"[{time}] {line}\n" for time, line in zip(times, lines, strict=True))
 

@@ -1,4 +1,4 @@
-"""What clients ask before anything else: where to log in, and who they are.
+"""Discovery documents and the current user, which clients request first.
 
 Sources: databricks-sdk (``config.py``, ``oauth.py``).
 """
@@ -15,7 +15,7 @@ KEY = derive_key("databricks", "workspace")
 
 
 def show_config(request: Request, service: DatabricksService) -> Response:
-    """``GET /.well-known/databricks-config``: every client's first question."""
+    """``GET /.well-known/databricks-config``: the first request of every client."""
     body: Object = {
         "oidc_endpoint": f"{request.base_url}/oidc",
         "account_id": draw_uuid(KEY, "account"),
@@ -50,5 +50,5 @@ def show_me(request: Request, service: DatabricksService) -> Response:
 
 
 def user_of(request: Request) -> str:
-    """The mail address of whoever asks."""
+    """Return the mail address of the request's principal."""
     return request.principal if "@" in request.principal else f"{request.principal}@example.com"

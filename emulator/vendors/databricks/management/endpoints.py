@@ -1,4 +1,4 @@
-"""Listings of a workspace's serving endpoints.
+"""List serving endpoints.
 
 Sources: databricks-sdk (``service/serving.py``) and a public capture of a real listing of endpoints.
 """
@@ -16,8 +16,8 @@ from emulator.vendors.databricks.profile import DatabricksService
 
 def list_endpoints(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints``."""
-    every = list_seen(request, service)
-    shapes = [shape_endpoint(found, request, service, full=False) for found in every]
+    visible = list_seen(request, service)
+    shapes = [shape_endpoint(found, request, service, full=False) for found in visible]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
@@ -29,13 +29,13 @@ def get_endpoint(request: Request, service: DatabricksService) -> Response:
 
 def list_foundation_models(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints:foundation-models``: the preconfigured endpoints; the shape is unverified."""
-    every = [found for found in list_seen(request, service) if found.deployment.mode == "pay_per_token"]
-    shapes = [shape_endpoint(found, request, service, full=False) for found in every]
+    visible = [found for found in list_seen(request, service) if found.deployment.mode == "pay_per_token"]
+    shapes = [shape_endpoint(found, request, service, full=False) for found in visible]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
 def list_models(request: Request, service: DatabricksService) -> Response:
-    """``GET /serving-endpoints/models``: undocumented, for OpenAI tools that ask."""
+    """``GET /serving-endpoints/models``: undocumented, for OpenAI tools."""
     data: list[JSON] = [
         {"id": found.deployment.name, "object": "model", "created": PRECONFIGURED_AT, "owned_by": "databricks"}
         for found in list_seen(request, service)

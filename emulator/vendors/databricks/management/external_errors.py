@@ -1,6 +1,6 @@
-"""Errors of external models, as the provider words them and Databricks passes them on.
+"""Errors of external models, which Databricks passes on in the provider's format.
 
-Source: public traces; often the whole stands as text in Databricks' own envelope.
+Source: public traces; often the whole is text in Databricks' own error.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from emulator.vendors.databricks.management.lookup import find
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
 
-# Kinds that an external model's provider words: its type of error, and its text.
-_PROVIDERS_OWN: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
+# Kinds of errors that the provider reports: its type of error, and its text.
+_PROVIDER_ERRORS: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
     {
         ErrorKind.RATE_LIMITED: ("rate_limit_error", "Rate limit reached for requests"),
         ErrorKind.OVERLOADED: ("server_error", "The server is currently overloaded with other requests."),
@@ -30,14 +30,14 @@ _PROVIDERS_OWN: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
 def word_external(
     error: EmulatedError, name: str, request: Request, service: DatabricksService, code: JSON
 ) -> Object | None:
-    """What the provider of an external model says, if it is the one to say it."""
+    """Return the error body of an external model's provider; ``None`` if Databricks reports the error itself."""
     provider = _find_provider(error, name, request, service)
-    return _word(error, provider, service.settings, code) if provider else None
+    return _build_body(error, provider, service.settings, code) if provider else None
 
 
 def _find_provider(error: EmulatedError, name: str, request: Request, service: DatabricksService) -> str:
-    """Whose external model has failed, if one has; what Databricks itself refuses is its own."""
-    if error.kind not in _PROVIDERS_OWN or "unit" in error.details:
+    """Return the provider of the external model that failed; empty if Databricks reports the error itself."""
+    if error.kind not in _PROVIDER_ERRORS or "unit" in error.details:
         return ""
     found = find(name, request.documents, service)
     if found is None or found.deployment.mode != "external":
@@ -45,9 +45,9 @@ def _find_provider(error: EmulatedError, name: str, request: Request, service: D
     return str(found.habits.traits.get("provider") or "openai")
 
 
-def _word(error: EmulatedError, provider: str, settings: DatabricksSettings, code: JSON) -> Object:
-    """What a provider said, passed on; its words are those of OpenAI (unverified for others)."""
-    kind, text = _PROVIDERS_OWN[error.kind]
+def _build_body(error: EmulatedError, provider: str, settings: DatabricksSettings, code: JSON) -> Object:
+    """Return a provider's error as passed on, in OpenAI's format (unverified for others)."""
+    kind, text = _PROVIDER_ERRORS[error.kind]
     inner: Object = {"message": error.message or text, "type": kind, "param": error.param, "code": None}
     body: Object = {"error": f"Received error from {provider}", "external_model_message": {"error": inner}}
     return {"error_code": code, "message": dump_text(body)} if settings.external_errors == "wrapped" else body

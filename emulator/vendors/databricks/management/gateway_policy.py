@@ -1,4 +1,4 @@
-"""What the AI gateway makes of a call on its way to an endpoint: limits, guardrails, another model if one fails.
+"""Apply the AI gateway's policy to calls: limits, guardrails, fallback models.
 
 Sources: databricks-sdk (``AiGatewayConfig``) and public notes on the gateway.
 """
@@ -28,30 +28,30 @@ Parse = Callable[[Request, DatabricksService], Parsed]
 
 
 def apply_gateway_policy(parse: Parse) -> Parse:
-    """Reads requests as ``parse`` does, and holds the calls to what was said of their endpoints."""
+    """Return a parser that applies the endpoint's gateway policy to the calls of ``parse``."""
 
     def parse_governed(request: Request, service: DatabricksService) -> Parsed:
         try:
             parsed = parse(request, service)
         except EmulatedError as error:
-            error.details = {**_name_asked(request, service), **error.details}
+            error.details = {**_find_requested(request, service), **error.details}
             raise
         if not isinstance(parsed, InferenceCall):
             return parsed
         parsed = wake_endpoint(parsed, request, service)
-        told = _told_of(parsed.deployment, request.documents)
-        presets = _list_presets(parsed.deployment, told, service)
-        if not told:
+        settings = _load_settings(parsed.deployment, request.documents)
+        presets = _list_presets(parsed.deployment, settings, service)
+        if not settings:
             return replace(parsed, quotas=presets) if presets else parsed
-        gateway = told.get("ai_gateway")
-        call = replace(parsed, quotas=(*presets, *list_quotas(parsed.deployment.name, told, request.principal)))
-        return _pass_gateway(call, gateway, parse, request, service) if isinstance(gateway, dict) else call
+        gateway = settings.get("ai_gateway")
+        call = replace(parsed, quotas=(*presets, *list_quotas(parsed.deployment.name, settings, request.principal)))
+        return _apply_gateway(call, gateway, parse, request, service) if isinstance(gateway, dict) else call
 
     return parse_governed
 
 
-def _name_asked(request: Request, service: DatabricksService) -> Mapping[str, JSON]:
-    """The endpoint that refuses, for those who count."""
+def _find_requested(request: Request, service: DatabricksService) -> Mapping[str, JSON]:
+    """Return the endpoint that rejects a request, for metrics."""
     name = endpoint_name(request)
     found = find(name, request.documents, service) if name else None
     if found is None:
@@ -59,16 +59,18 @@ def _name_asked(request: Request, service: DatabricksService) -> Mapping[str, JS
     return {"deployment": name, "served": request.params.get("served") or next(iter(found.habits.entities))}
 
 
-def _list_presets(deployment: Deployment, told: Mapping[str, JSON], service: DatabricksService) -> tuple[Quota, ...]:
-    """What a workspace limits by itself; a route-optimized endpoint answers more than anyone asks here."""
-    if told.get("route_optimized"):
+def _list_presets(
+    deployment: Deployment, settings: Mapping[str, JSON], service: DatabricksService
+) -> tuple[Quota, ...]:
+    """Return the preset quotas of an endpoint; a route-optimized one has none."""
+    if settings.get("route_optimized"):
         return ()
     habits = service.profiles.get(deployment.name)
     return list_presets(deployment, service.settings.rate_limits) if habits is None else habits.quotas
 
 
-def _told_of(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]:
-    """What the management API was told of an endpoint, else what the scenario says: its trait ``ai_gateway``."""
+def _load_settings(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]:
+    """Return an endpoint's settings from the management API, else from the scenario's trait ``ai_gateway``."""
     document = documents.get(deployment.name)
     if document is not None:
         return as_object(as_object(document)["told"])
@@ -76,12 +78,12 @@ def _told_of(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]
     return {"ai_gateway": gateway} if gateway else {}
 
 
-def _pass_gateway(
+def _apply_gateway(
     call: InferenceCall, gateway: Mapping[str, JSON], parse: Parse, request: Request, service: DatabricksService
 ) -> InferenceCall:
     guardrails = gateway.get("guardrails")
     if isinstance(guardrails, dict) and isinstance(call.request, ChatRequest):
-        call = _guard(call, call.request, guardrails, service)
+        call = _apply_guardrails(call, call.request, guardrails, service)
     fallback = gateway.get("fallback_config")
     if isinstance(fallback, dict) and fallback.get("enabled") is True and "served" not in request.params:
         found = find(call.deployment.name, request.documents, service)
@@ -95,33 +97,41 @@ def _pass_gateway(
 def _with_fallback(
     call: InferenceCall, others: list[str], parse: Parse, request: Request, service: DatabricksService
 ) -> InferenceCall:
-    """The call, with the other served entities in turn to take its place."""
+    """Return the call with the other served entities as fallbacks, in order."""
     if not others:
         return call
-    name, *rest = others
+    name, *remaining = others
 
     def fall_back() -> InferenceCall:
         other = parse(replace(request, params={**request.params, "served": name}), service)
         assert isinstance(other, InferenceCall)
-        kept = replace(call, deployment=other.deployment, request=other.request, codec=other.codec, served=other.served)
-        return _with_fallback(kept, rest, parse, request, service) if rest else replace(kept, fallback=None)
+        replaced = replace(
+            call, deployment=other.deployment, request=other.request, codec=other.codec, served=other.served
+        )
+        return (
+            _with_fallback(replaced, remaining, parse, request, service)
+            if remaining
+            else replace(replaced, fallback=None)
+        )
 
     return replace(call, fallback=fall_back)
 
 
-def _guard(
-    call: InferenceCall, ask: ChatRequest, guardrails: Mapping[str, JSON], service: DatabricksService
+def _apply_guardrails(
+    call: InferenceCall, chat_request: ChatRequest, guardrails: Mapping[str, JSON], service: DatabricksService
 ) -> InferenceCall:
     before, after = read_guard(guardrails.get("input")), read_guard(guardrails.get("output"))
-    check_input(before, ask.messages)
+    check_input(before, chat_request.messages)
     if before.personal == "MASK":
-        ask = replace(ask, messages=tuple(replace(message, text=mask(message.text)) for message in ask.messages))
-    return replace(call, request=ask, codec=GuardedCodec(call.codec, replace(after, topics=()), service))
+        chat_request = replace(
+            chat_request, messages=tuple(replace(message, text=mask(message.text)) for message in chat_request.messages)
+        )
+    return replace(call, request=chat_request, codec=GuardedCodec(call.codec, replace(after, topics=()), service))
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class GuardedCodec:
-    """Words an answer as another codec does, after a look at what it says; streams go out as they are."""
+    """Codec that inspects and masks another codec's complete responses; streams are unchanged."""
 
     inner: Codec
     guard: Guard
@@ -147,7 +157,7 @@ class GuardedCodec:
 
 
 def _mask_strings(value: JSON, name: str = "") -> JSON:
-    """A body with placeholders in what the model says."""
+    """Return a body with personal data masked in the model's texts."""
     if isinstance(value, dict):
         return {key: _mask_strings(inner, key) for key, inner in value.items()}
     if isinstance(value, list):

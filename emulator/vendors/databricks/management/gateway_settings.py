@@ -1,4 +1,4 @@
-"""What an endpoint's AI gateway may be told.
+"""Validate an endpoint's AI gateway settings.
 
 Sources: databricks-sdk (``AiGatewayGuardrails``, ``AiGatewayInferenceTableConfig``); docs.databricks.com, "Configure AI
 Gateway" (which limits there are for which endpoints). Texts unverified.
@@ -18,32 +18,32 @@ _BEHAVIORS = ("BLOCK", "MASK", "NONE")
 _TABLE = ("catalog_name", "schema_name")
 
 
-def check_gateway(told: Mapping[str, JSON]) -> None:
-    """Refuse limits, guardrails and tables that cannot be.
+def check_gateway(settings: Mapping[str, JSON]) -> None:
+    """Raise for invalid limits, guardrails and tables.
 
     Raises:
         EmulatedError: the first of them.
     """
-    check_limits(told)
-    gateway = told.get("ai_gateway")
+    check_limits(settings)
+    gateway = settings.get("ai_gateway")
     if gateway is None:
         return
     if not isinstance(gateway, dict):
         raise invalid("'ai_gateway' must be an object.", "ai_gateway")
-    guardrails = _member(gateway, "guardrails")
+    guardrails = _get_object(gateway, "guardrails")
     for side in ("input", "output"):
-        _check_guard(_member(guardrails, side))
-    _check_table(_member(gateway, "inference_table_config"))
+        _validate_guard(_get_object(guardrails, side))
+    _validate_table(_get_object(gateway, "inference_table_config"))
 
 
-def check_tokens(told: Mapping[str, JSON], deployment: Deployment) -> None:
-    """Tokens are counted for models of a known kind only."""
-    if is_custom(deployment) and any(rule.get("tokens") is not None for rule in list_rules(told)):
+def check_tokens(settings: Mapping[str, JSON], deployment: Deployment) -> None:
+    """Raise for token limits on custom models."""
+    if is_custom(deployment) and any(rule.get("tokens") is not None for rule in list_rules(settings)):
         raise invalid("Token rate limits are not supported for endpoints that serve custom models.", "rate_limits")
 
 
-def _check_guard(guard: Mapping[str, JSON]) -> None:
-    personal = _member(guard, "pii")
+def _validate_guard(guard: Mapping[str, JSON]) -> None:
+    personal = _get_object(guard, "pii")
     behavior = personal.get("behavior")
     if personal and behavior not in _BEHAVIORS:
         raise invalid(f"PII behavior '{behavior}' is not supported.", "guardrails")
@@ -53,13 +53,13 @@ def _check_guard(guard: Mapping[str, JSON]) -> None:
             raise invalid(f"'{name}' must be a list of strings.", "guardrails")
 
 
-def _check_table(table: Mapping[str, JSON]) -> None:
+def _validate_table(table: Mapping[str, JSON]) -> None:
     missing = [name for name in _TABLE if not table.get(name)]
     if table.get("enabled") is True and missing:
         raise invalid(f"Missing required field: '{missing[0]}'", "inference_table_config")
 
 
-def _member(holder: Mapping[str, JSON], name: str) -> Object:
+def _get_object(holder: Mapping[str, JSON], name: str) -> Object:
     found = holder.get(name)
     if found is None:
         return {}

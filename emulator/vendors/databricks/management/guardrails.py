@@ -1,7 +1,7 @@
-"""What the AI gateway's guardrails find in a text, and how it says so.
+"""Guardrails of the AI gateway: findings in texts, and their errors.
 
 Sources: databricks-sdk (``AiGatewayGuardrails``), an inference-table row of August 2026 for the finding of an input,
-and public notes on the gateway. What counts as unsafe or as a topic is a rule of thumb here.
+and public notes on the gateway. The detection of unsafe texts and topics is a heuristic.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _UNSAFE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """The guardrails of one side, input or output.
+    """Guardrails of one side, input or output.
 
     Fields:
-        keywords: none may occur. topics: one must, if there are any.
-        personal: ``BLOCK``, ``MASK`` or ``NONE``: what becomes of texts with personal data.
-        safety: unsafe texts are refused.
+        keywords: forbidden words. topics: at least one must occur, if there are any.
+        personal: ``BLOCK``, ``MASK`` or ``NONE``, for texts with personal data.
+        safety: unsafe texts are rejected.
     """
 
     keywords: tuple[str, ...] = ()
@@ -49,12 +49,12 @@ class Guard:
     safety: bool = False
 
     def find(self, texts: Sequence[str]) -> Object | None:
-        """What is wrong with texts that are to be refused."""
+        """Return the finding for texts that are rejected; ``None`` if they pass."""
         whole = "\n".join(texts)
         lower = whole.lower()
         categories: Object = {name: True for name, pattern in _UNSAFE.items() if self.safety and pattern.search(whole)}
         keyword = next((word for word in self.keywords if word.lower() in lower), None)
-        off_topic = bool(self.topics) and not any(_speaks_of(topic, lower) for topic in self.topics)
+        off_topic = bool(self.topics) and not any(_has_topic(topic, lower) for topic in self.topics)
         personal = self.personal == "BLOCK" and mask(whole) != whole
         if not (categories or keyword or off_topic or personal):
             return None
@@ -72,27 +72,27 @@ class Guard:
 
 
 def read_guard(given: JSON) -> Guard:
-    """One side's guardrails as the API takes them; what does not fit is not there."""
+    """Parse one side's guardrails; invalid members are ignored."""
     if not isinstance(given, dict):
         return Guard()
     personal = given.get("pii")
     return Guard(
-        keywords=_texts(given.get("invalid_keywords")),
-        topics=_texts(given.get("valid_topics")),
+        keywords=_parse_texts(given.get("invalid_keywords")),
+        topics=_parse_texts(given.get("valid_topics")),
         personal=str(personal.get("behavior", "NONE")) if isinstance(personal, dict) else "NONE",
         safety=given.get("safety") is True,
     )
 
 
 def mask(text: str) -> str:
-    """The text with a placeholder for each piece of personal data."""
+    """Replace each piece of personal data by a placeholder."""
     for name, pattern in _PERSONAL.items():
         text = pattern.sub(f"<{name}>", text)
     return text
 
 
 def check_input(guard: Guard, messages: Sequence[Message]) -> None:
-    """Refuse what the guard finds in a conversation.
+    """Raise for a conversation with a finding.
 
     Raises:
         EmulatedError: with the finding as JSON in the message.
@@ -106,7 +106,7 @@ def check_input(guard: Guard, messages: Sequence[Message]) -> None:
 
 
 def guardrail_refusal(side: str, finding: Object, prompt_tokens: int) -> EmulatedError:
-    """A 400 whose message is JSON."""
+    """Return a guardrail's error (400) with JSON as its message."""
     body: Object = {
         "usage": {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens},
         f"{side}_guardrail": [finding],
@@ -115,11 +115,11 @@ def guardrail_refusal(side: str, finding: Object, prompt_tokens: int) -> Emulate
     return EmulatedError(ErrorKind.CONTENT_FILTER, dump_text(body))
 
 
-def _texts(given: JSON) -> tuple[str, ...]:
+def _parse_texts(given: JSON) -> tuple[str, ...]:
     return tuple(text for text in given if isinstance(text, str) and text) if isinstance(given, list) else ()
 
 
-def _speaks_of(topic: str, lower: str) -> bool:
-    """A word of the topic, or what it begins with, occurs."""
+def _has_topic(topic: str, lower: str) -> bool:
+    """Return whether a word of the topic, or its singular, occurs."""
     words = [word[:-1] if word.endswith("s") else word for word in re.findall(r"\w{3,}", topic.lower())]
     return any(word in lower for word in words or [topic.lower()])

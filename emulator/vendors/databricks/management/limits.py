@@ -1,7 +1,7 @@
-"""Rate limits as quotas: those of pay-per-token endpoints, and those that the management API was told of.
+"""Rate limits as quotas: presets of a workspace and limits set over the management API.
 
 Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks.com, "Configure AI Gateway" and, for
-the limits that a workspace has without being told, "Model Serving limits and regions".
+the presets of a workspace, "Model Serving limits and regions".
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from emulator.core.quota import Per, Quota, Unit
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.decoder import refusal
 
-_NAMED = ("user_group", "service_principal")  # which one, ``principal`` says
+_NAMED = ("user_group", "service_principal")  # `principal` names the group or service principal
 _KEYS = ("endpoint", "user", *_NAMED)
 _MINUTE, _HOUR = 60.0, 3600.0  # seconds
-# What the catalogue calls a limit: what it counts, in which time.
+# Names of limits in ``models.json``: unit and window.
 _PRESETS: tuple[tuple[str, Unit, float], ...] = (
     ("itpm", "input_tokens", _MINUTE), ("otpm", "output_tokens", _MINUTE), ("qph", "requests", _HOUR),
     ("qps", "requests", 1.0),
@@ -34,11 +34,11 @@ _WINDOWS: Mapping[JSON, tuple[str, str]] = {
     1: ("S", "second"), 60: ("M", "minute"), 3600: ("H", "hour"), 86_400: ("D", "day"),
 }  # fmt: skip
 _WORKSPACE = Quota(name="workspace/qps", unit="requests", amount=200, window=1.0)
-_MOST, _MOST_GROUPS = 20, 5  # rules of an endpoint, and those of them for groups of users
+_MAX_RULES, _MAX_GROUP_RULES = 20, 5  # rules of an endpoint; those of them for groups of users
 
 
 def name_limit(error: EmulatedError) -> tuple[str, str, str, int]:
-    """Phrase, letters, name and usual amount; of a window that has no name only what the unit is."""
+    """Return phrase, letters, name and default amount of a limit; an unnamed window has only the unit."""
     phrase, letters, kind, window, amount = _UNITS.get(error.limit or "requests", _UNITS["requests"])
     named = _WINDOWS.get(error.details.get("window", window))
     if named is None:
@@ -48,36 +48,36 @@ def name_limit(error: EmulatedError) -> tuple[str, str, str, int]:
     return phrase, letters, kind, amount
 
 
-def check_limits(told: Mapping[str, JSON]) -> None:
-    """Refuse rules that cannot be.
+def check_limits(settings: Mapping[str, JSON]) -> None:
+    """Raise for invalid rules.
 
     Raises:
         EmulatedError: the first of them.
     """
-    rules = [*list_rules(told)]
-    if len(rules) > _MOST:
-        raise _invalid(f"An endpoint may have at most {_MOST} rate limits.")
-    if sum(rule.get("key") == "user_group" for rule in rules) > _MOST_GROUPS:
-        raise _invalid(f"An endpoint may have at most {_MOST_GROUPS} rate limits for groups of users.")
+    rules = [*list_rules(settings)]
+    if len(rules) > _MAX_RULES:
+        raise _error_limits(f"An endpoint may have at most {_MAX_RULES} rate limits.")
+    if sum(rule.get("key") == "user_group" for rule in rules) > _MAX_GROUP_RULES:
+        raise _error_limits(f"An endpoint may have at most {_MAX_GROUP_RULES} rate limits for groups of users.")
     for rule in rules:
-        _check_rule(rule)
+        _validate_rule(rule)
 
 
-def list_rules(told: Mapping[str, JSON]) -> Iterator[Object]:
-    """The rules of the AI gateway, and the older ones."""
-    gateway = told.get("ai_gateway")
-    for holder in (gateway if isinstance(gateway, dict) else {}, told):
+def list_rules(settings: Mapping[str, JSON]) -> Iterator[Object]:
+    """Yield the rules of the AI gateway, then the older ones."""
+    gateway = settings.get("ai_gateway")
+    for holder in (gateway if isinstance(gateway, dict) else {}, settings):
         listed = holder.get("rate_limits", [])
         if not isinstance(listed, list) or not all(isinstance(rule, dict) for rule in listed):
-            raise _invalid("'rate_limits' must be a list of rules.")
+            raise _error_limits("'rate_limits' must be a list of rules.")
         yield from (rule for rule in listed if isinstance(rule, dict))
 
 
 def list_presets(deployment: Deployment, tier: str) -> tuple[Quota, ...]:
-    """The limits of a workspace's tier for a pay-per-token endpoint, and the one that all endpoints share.
+    """Return the quotas of a workspace's tier for an endpoint, and the one that all endpoints share.
 
     Args:
-        tier: ``none``, ``enterprise``, or ``raised``: the same with what came later in its place.
+        tier: ``none``, ``enterprise``, or ``raised``: enterprise with its later values.
     """
     if tier == "none":
         return ()
@@ -87,50 +87,50 @@ def list_presets(deployment: Deployment, tier: str) -> tuple[Quota, ...]:
     tiers = tiers if isinstance(tiers, dict) else {}
     limits = tiers.get(tier) or tiers.get("enterprise")
     amounts = limits if isinstance(limits, dict) else {}
-    own = (
+    presets = (
         Quota(name=f"{deployment.name}/{name}", unit=unit, amount=as_integer(amounts[name]), window=window)
         for name, unit, window in _PRESETS
         if name in amounts
     )
-    return (*own, _WORKSPACE)
+    return (*presets, _WORKSPACE)
 
 
-def list_quotas(name: str, told: Mapping[str, JSON], principal: str) -> tuple[Quota, ...]:
-    """What the calls of a principal to an endpoint are charged to.
+def list_quotas(name: str, settings: Mapping[str, JSON], principal: str) -> tuple[Quota, ...]:
+    """Return the quotas of a principal's calls to an endpoint.
 
-    A rule for one user, group or service principal covers who has its name: there is no directory of groups.
+    A rule for one user, group or service principal applies to the principal of that name; groups have no directory.
     """
-    if not told.get("ai_gateway") and not told.get("rate_limits"):
+    if not settings.get("ai_gateway") and not settings.get("rate_limits"):
         return ()
-    return tuple(quota for rule in list_rules(told) for quota in _to_quotas(name, rule, principal))
+    return tuple(quota for rule in list_rules(settings) for quota in _build_quotas(name, rule, principal))
 
 
-def _to_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterator[Quota]:
-    whom = rule.get("principal")
-    if isinstance(whom, str) and whom.partition("@")[0] != principal.partition("@")[0]:
+def _build_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterator[Quota]:
+    limited = rule.get("principal")
+    if isinstance(limited, str) and limited.partition("@")[0] != principal.partition("@")[0]:
         return
     per: Per = "deployment" if rule["key"] == "endpoint" else "principal"
     units: tuple[tuple[str, Unit], ...] = (("calls", "requests"), ("tokens", "tokens"))
     for field, unit in units:
         amount = rule.get(field)
         if isinstance(amount, int):
-            label = f"{name}/{rule['key']}/{whom or ''}/{unit}/{amount}"
+            label = f"{name}/{rule['key']}/{limited or ''}/{unit}/{amount}"
             yield Quota(name=label, unit=unit, amount=amount, window=_MINUTE, strategy="sliding", per=per)
 
 
-def _check_rule(rule: Mapping[str, JSON]) -> None:
+def _validate_rule(rule: Mapping[str, JSON]) -> None:
     if rule.get("key") not in _KEYS:
-        raise _invalid(f"Rate limit key '{rule.get('key')}' is not supported.")
+        raise _error_limits(f"Rate limit key '{rule.get('key')}' is not supported.")
     if rule["key"] in _NAMED and not isinstance(rule.get("principal"), str):
-        raise _invalid(f"A rate limit for a {rule['key']} needs a 'principal'.")
+        raise _error_limits(f"A rate limit for a {rule['key']} needs a 'principal'.")
     if rule.get("renewal_period") != "minute":
-        raise _invalid(f"Rate limit renewal period '{rule.get('renewal_period')}' is not supported.")
+        raise _error_limits(f"Rate limit renewal period '{rule.get('renewal_period')}' is not supported.")
     amounts = [rule[name] for name in ("calls", "tokens") if rule.get(name) is not None]
     if not amounts:
-        raise _invalid("A rate limit needs 'calls' or 'tokens'.")
+        raise _error_limits("A rate limit needs 'calls' or 'tokens'.")
     if not all(isinstance(amount, int) and not isinstance(amount, bool) and amount >= 0 for amount in amounts):
-        raise _invalid("A rate limit must be a whole number, 0 or more.")
+        raise _error_limits("A rate limit must be a whole number, 0 or more.")
 
 
-def _invalid(text: str) -> EmulatedError:
+def _error_limits(text: str) -> EmulatedError:
     return refusal(text, "rate_limits", code="INVALID_PARAMETER_VALUE")

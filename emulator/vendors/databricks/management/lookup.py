@@ -1,4 +1,4 @@
-"""The endpoints of a workspace as a request finds them: the scenario's and the catalogue's, with every change since."""
+"""Find endpoints: those of the scenario and the catalogue, with all stored changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Documents = Mapping[str, JSON]
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class FoundEndpoint:
-    """One endpoint; ``kept`` is ``None`` while nobody has changed it."""
+    """An endpoint; ``kept`` is ``None`` if it is unchanged."""
 
     deployment: Deployment
     habits: DeploymentProfile
@@ -27,7 +27,7 @@ class FoundEndpoint:
 
 
 def find(name: str, documents: Documents, service: DatabricksService) -> FoundEndpoint | None:
-    """The endpoint of that name, if there is one."""
+    """Return the endpoint of a name; ``None`` if there is none."""
     base = service.deployments.get(name)
     document = documents.get(name)
     if document is None:
@@ -37,7 +37,7 @@ def find(name: str, documents: Documents, service: DatabricksService) -> FoundEn
 
 
 def open_kept(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
-    """What an endpoint is, from what is kept of it."""
+    """Return the endpoint of a stored document."""
     deployment = deploy(kept, service.deployments.get(kept.name))
     habits = profile_deployment(deployment, service.settings)
     several = deploy_entities(kept) if len(habits.entities) > 1 else {}
@@ -46,7 +46,7 @@ def open_kept(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint
 
 
 def list_all(documents: Documents, service: DatabricksService) -> Iterator[FoundEndpoint]:
-    """Every endpoint, those that were made by the API last."""
+    """Yield all endpoints; those created over the API come last."""
     for name in dict.fromkeys([*service.deployments, *documents]):
         found = find(name, documents, service)
         if found is not None:
@@ -54,16 +54,16 @@ def list_all(documents: Documents, service: DatabricksService) -> Iterator[Found
 
 
 def list_seen(request: Request, service: DatabricksService) -> Iterator[FoundEndpoint]:
-    """Those that whoever asks may see."""
-    every = list_all(request.documents, service)
-    return (found for found in every if level_of(found.kept, request.principal) is not None)
+    """Return the endpoints that the request's principal may view."""
+    endpoints = list_all(request.documents, service)
+    return (found for found in endpoints if level_of(found.kept, request.principal) is not None)
 
 
 def find_managed(request: Request, service: DatabricksService) -> FoundEndpoint:
-    """The endpoint a management path names.
+    """Return the endpoint of a management path.
 
     Raises:
-        EmulatedError: there is none, or it is not to be seen.
+        EmulatedError: it does not exist, or the principal may not view it.
     """
     name = request.params["name"]
     found = find(name, request.documents, service)
@@ -74,5 +74,5 @@ def find_managed(request: Request, service: DatabricksService) -> FoundEndpoint:
 
 
 def missing_refusal(text: str) -> EmulatedError:
-    """404, as the management API says it."""
+    """Return the management API's error of a missing object (404)."""
     return EmulatedError(ErrorKind.NOT_FOUND, text, details={"error_code": "RESOURCE_DOES_NOT_EXIST"})

@@ -1,7 +1,7 @@
-"""What a principal may do with an endpoint.
+"""Access of principals to endpoints.
 
 Source: docs.databricks.com, "Serving endpoint ACLs"; databricks-demos/dbdemos issue 218 for the text. There is no
-directory of groups: everybody is of ``users``, nobody of another.
+directory of groups: every principal belongs to ``users`` and to no other group.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoin
 
 LEVELS = ("CAN_VIEW", "CAN_QUERY", "CAN_MANAGE")
 WHO = ("user_name", "group_name", "service_principal_name")
-_EVERYBODY = ("users", "account users")
+_ALL_USERS = ("users", "account users")
 
 
 def level_of(kept: StoredEndpoint | None, principal: str) -> str | None:
-    """The most that a principal may do: all of it, as long as nobody has said who may what."""
-    if kept is None or not kept.access or _is(kept.creator, principal):
+    """Return the highest level of a principal; the highest of all for an endpoint without grants."""
+    if kept is None or not kept.access or _is_same(kept.creator, principal):
         return LEVELS[-1]
     ranks = [LEVELS.index(str(grant["permission_level"])) for grant in kept.access if _covers(grant, principal)]
     return LEVELS[max(ranks)] if ranks else None
 
 
 def check_access(kept: StoredEndpoint | None, principal: str, level: str) -> None:
-    """Refuse a principal who may not do so much.
+    """Raise for a principal below a level.
 
     Raises:
         EmulatedError: 403.
@@ -39,11 +39,11 @@ def check_access(kept: StoredEndpoint | None, principal: str, level: str) -> Non
 
 
 def _covers(grant: Mapping[str, JSON], principal: str) -> bool:
-    if grant.get("group_name") in _EVERYBODY:
+    if grant.get("group_name") in _ALL_USERS:
         return True
-    return any(_is(str(grant.get(who) or ""), principal) for who in ("user_name", "service_principal_name"))
+    return any(_is_same(str(grant.get(who) or ""), principal) for who in ("user_name", "service_principal_name"))
 
 
-def _is(name: str, principal: str) -> bool:
-    """A principal may be named with its mail address or without."""
+def _is_same(name: str, principal: str) -> bool:
+    """Return whether a name is a principal's, with or without the mail domain."""
     return bool(name) and name.partition("@")[0] == principal.partition("@")[0]

@@ -1,4 +1,4 @@
-"""Who may use an endpoint.
+"""Permissions of an endpoint.
 
 Source: databricks-sdk, ``service/serving.py``.
 """
@@ -31,16 +31,16 @@ def show_permissions(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
     kept = _find(request, request.documents, service)
     check_access(kept, request.principal, "CAN_VIEW")
-    return answer_json(_shape_access(kept), request, service.settings)
+    return answer_json(_build_access(kept), request, service.settings)
 
 
 def set_permissions(request: Request, service: DatabricksService) -> Change:
-    """``PUT /api/2.0/permissions/serving-endpoints/{id}``: these and no others."""
+    """``PUT /api/2.0/permissions/serving-endpoints/{id}``: replaces all grants."""
     return _change(request, service, lambda before, given: given)
 
 
 def update_permissions(request: Request, service: DatabricksService) -> Change:
-    """``PATCH /api/2.0/permissions/serving-endpoints/{id}``: these, and the others as they were."""
+    """``PATCH /api/2.0/permissions/serving-endpoints/{id}``: merges into the existing grants."""
     return _change(request, service, lambda before, given: {**before, **given})
 
 
@@ -56,18 +56,18 @@ Grants = Mapping[str, Object]
 
 def _change(request: Request, service: DatabricksService, merge: Callable[[Grants, Grants], Grants]) -> Change:
     listed = read_body(request, service.settings.payload_limit_bytes).get("access_control_list") or []
-    given = _by_owner(_read_grants(listed))
+    given = _group_grants(_parse_grants(listed))
 
     def make(documents: Documents) -> Write:
         before = _find(request, documents, service)
         check_access(before, request.principal, "CAN_MANAGE")
-        kept = before.but(access=tuple(merge(_by_owner(before.access), given).values()))
-        return Write(answer_json(_shape_access(kept), request, service.settings), kept.name, kept.to_json())
+        kept = before.but(access=tuple(merge(_group_grants(before.access), given).values()))
+        return Write(answer_json(_build_access(kept), request, service.settings), kept.name, kept.to_json())
 
     return Change(make)
 
 
-def _read_grants(listed: JSON) -> tuple[Object, ...]:
+def _parse_grants(listed: JSON) -> tuple[Object, ...]:
     if not isinstance(listed, list):
         raise invalid("'access_control_list' must be a list.", "access_control_list")
     grants = tuple(grant for grant in listed if isinstance(grant, dict))
@@ -80,30 +80,30 @@ def _read_grants(listed: JSON) -> tuple[Object, ...]:
     return grants
 
 
-def _by_owner(grants: tuple[Object, ...]) -> Grants:
+def _group_grants(grants: tuple[Object, ...]) -> Grants:
     return {"/".join(str(grant.get(who, "")) for who in WHO): grant for grant in grants}
 
 
-def _shape_access(kept: StoredEndpoint) -> Object:
-    """The creator may do everything, whatever else is said."""
+def _build_access(kept: StoredEndpoint) -> Object:
+    """Return the access control list; the creator always has CAN_MANAGE."""
     owner: Object = {"user_name": kept.creator, "permission_level": "CAN_MANAGE"}
     return {
         "object_id": f"/serving-endpoints/{kept.id}",
         "object_type": "serving-endpoint",
-        "access_control_list": [_shape_grant(grant) for grant in _by_owner((*kept.access, owner)).values()],
+        "access_control_list": [_build_grant(grant) for grant in _group_grants((*kept.access, owner)).values()],
     }
 
 
-def _shape_grant(grant: Mapping[str, JSON]) -> Object:
+def _build_grant(grant: Mapping[str, JSON]) -> Object:
     who: Object = {name: grant[name] for name in WHO if grant.get(name)}
     return {**who, "all_permissions": [{"permission_level": grant["permission_level"], "inherited": False}]}
 
 
 def _find(request: Request, documents: Documents, service: DatabricksService) -> StoredEndpoint:
-    """The endpoint of an id; preconfigured ones have none."""
+    """Return the endpoint of an id; preconfigured ones have none."""
     wanted = request.params["id"]
-    every = (kept_of(found, service) for found in list_all(documents, service))
-    found = next((kept for kept in every if kept.id and kept.id == wanted), None)
+    endpoints = (kept_of(found, service) for found in list_all(documents, service))
+    found = next((kept for kept in endpoints if kept.id and kept.id == wanted), None)
     if found is None:
         raise refusal(f"'{wanted}' is not a valid Inference Endpoint ID.", code="INVALID_PARAMETER_VALUE")
     return found

@@ -1,4 +1,4 @@
-"""The management API as a table: what may be asked of a workspace, and what may be changed in it.
+"""Endpoint table of the management API.
 
 Source: databricks-sdk, ``service/serving.py``.
 """

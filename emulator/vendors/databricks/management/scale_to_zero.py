@@ -1,4 +1,4 @@
-"""Endpoints that scale to zero: who comes first after a long while waits until one is up again.
+"""Endpoints that scale to zero: the first request after an idle time is delayed.
 
 Source: docs.databricks.com, "Create custom model serving endpoints": after 30 minutes, and usually 10 to 20 seconds.
 """
@@ -16,39 +16,39 @@ from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoin
 from emulator.vendors.databricks.profile import DatabricksService
 
 _NAME = "scale_to_zero_enabled"
-_LIMIT = 597.0  # seconds that the service runs a request
+_MAX_DELAY = 597.0  # maximum duration of a request, in seconds
 
 
 def wake_endpoint(call: InferenceCall, request: Request, service: DatabricksService) -> InferenceCall:
-    """The call, late by what it takes to wake its endpoint.
+    """Return the call, delayed by the time to wake its endpoint.
 
     Raises:
-        EmulatedError: 504; that takes longer than a request may.
+        EmulatedError: 504, if waking takes longer than a request may.
     """
-    used = _find_use(call, request, service)
-    if used is None:
+    started = _find_start(call, request, service)
+    if started is None:
         return call
     settings, now = service.settings, service.clock.now()
     call = replace(call, repeatable=False)
-    if now - used < settings.scale_to_zero_after_s:
+    if now - started < settings.scale_to_zero_after_s:
         return call
     last = service.metrics.last(call.deployment.name, request.session)
-    if now - (used if last is None else last) < settings.scale_to_zero_after_s:
+    if now - (started if last is None else last) < settings.scale_to_zero_after_s:
         return call
-    if settings.wake_s > _LIMIT:
+    if settings.wake_s > _MAX_DELAY:
         raise EmulatedError(ErrorKind.TIMEOUT)
     return replace(call, delay=settings.wake_s)
 
 
-def _find_use(call: InferenceCall, request: Request, service: DatabricksService) -> float | None:
-    """Since when an endpoint that scales to zero was up without being asked; ``None``: it never sleeps."""
+def _find_start(call: InferenceCall, request: Request, service: DatabricksService) -> float | None:
+    """Return when a scaling endpoint was last updated; ``None``: it never scales to zero."""
     document = request.documents.get(call.deployment.name)
     if document is None:
         return service.started if call.deployment.traits.get(_NAME) is True else None
-    kept = StoredEndpoint.model_validate(document).settle(service.clock.now())
-    entities = [as_object(entity) for entity in as_array(kept.config.get("served_entities", []))]
-    return kept.updated if any(_sleeps(entity, call.served) for entity in entities) else None
+    stored = StoredEndpoint.model_validate(document).settle(service.clock.now())
+    entities = [as_object(entity) for entity in as_array(stored.config.get("served_entities", []))]
+    return stored.updated if any(_can_scale_to_zero(entity, call.served) for entity in entities) else None
 
 
-def _sleeps(entity: Mapping[str, JSON], served: str) -> bool:
+def _can_scale_to_zero(entity: Mapping[str, JSON], served: str) -> bool:
     return entity["name"] == served and entity.get(_NAME) is True

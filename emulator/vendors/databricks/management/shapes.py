@@ -1,4 +1,4 @@
-"""How the management API shows an endpoint.
+"""Build the management API's objects of endpoints.
 
 Sources: databricks-sdk (``service/serving.py``), a public capture of a real listing of endpoints, and the fake
 server of databricks-cli.
@@ -22,52 +22,52 @@ from emulator.vendors.databricks.profile import DatabricksService, DeploymentPro
 
 _CREATOR = "user@example.com"
 _SUMMARY = ("name", "entity_name", "entity_version", "external_model", "type", "foundation_model")
-_OF_A_LIST = ("description", "tags", "ai_gateway", "budget_policy_id", "telemetry_config")
+_LIST_FIELDS = ("description", "tags", "ai_gateway", "budget_policy_id", "telemetry_config")
 _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supported-models.html"
 
 
 def shape_endpoint(found: FoundEndpoint, request: Request, service: DatabricksService, *, full: bool) -> Object:
-    """One endpoint, in full or as a listing has it."""
+    """Return an endpoint, in full or as a list item."""
     kept, habits, deployment = kept_of(found, service), found.habits, found.deployment
     shape: Object = {
         "name": kept.name,
         "creation_timestamp": _milliseconds(kept.created),
         "last_updated_timestamp": _milliseconds(kept.updated),
-        "state": _shape_state(kept, deployment),
+        "state": _build_state(kept, deployment),
     }
     if kept.config or not kept.pending:
-        shape["config"] = _shape_config(kept, habits, full=full)
+        shape["config"] = _build_config(kept, habits, full=full)
     if kept.pending is not None and full:
-        shape["pending_config"] = _shape_pending(kept, deployment)
+        shape["pending_config"] = _build_pending(kept, deployment)
     if kept.id:
         shape |= {"id": kept.id, "creator": kept.creator, "tags": []}
-    told = {name: value for name, value in kept.told.items() if full or name in _OF_A_LIST}
+    options = {name: value for name, value in kept.told.items() if full or name in _LIST_FIELDS}
     shape |= {
         **({} if is_custom(deployment) else {"task": task_of(habits)}),
         "description": "",
         "permission_level": level_of(found.kept, request.principal),
-        **told,
+        **options,
     }
     if kind := _endpoint_type(deployment):
         shape["endpoint_type"] = kind
     if kept.id:
         shape |= {"creator_display_name": kept.creator.partition("@")[0], "creator_kind": "User"}
-    shape["capabilities"] = _shape_capabilities(habits)
+    shape["capabilities"] = _build_capabilities(habits)
     if full:
-        shape["route_optimized"] = bool(told.get("route_optimized"))
-        if told.get("route_optimized"):
-            shape |= _shape_data_plane(kept, f"{request.base_url}/{service.settings.workspace_id}")
+        shape["route_optimized"] = bool(options.get("route_optimized"))
+        if options.get("route_optimized"):
+            shape |= _build_data_plane(kept, f"{request.base_url}/{service.settings.workspace_id}")
     return shape
 
 
 def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
-    """What is kept of an endpoint, or what would be if it were changed now."""
+    """Return the stored form of an endpoint, built for an unchanged one."""
     if found.kept is not None:
         return found.kept
     deployment = found.deployment
     preconfigured = deployment.mode == "pay_per_token"
     created = PRECONFIGURED_AT if preconfigured else service.started
-    entities: list[JSON] = [_describe_entity(found.habits, name) for name in found.habits.entities]
+    entities: list[JSON] = [_build_initial_entity(found.habits, name) for name in found.habits.entities]
     gateway = deployment.traits.get("ai_gateway")
     return StoredEndpoint(
         name=deployment.name,
@@ -76,7 +76,7 @@ def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
         created=created,
         updated=created,
         version=1,
-        config={"served_entities": entities, "traffic_config": {"routes": _shape_routes(found.habits.entities)}},
+        config={"served_entities": entities, "traffic_config": {"routes": _build_routes(found.habits.entities)}},
         up=deployment.state != "stopped",
         stopped=deployment.state == "stopped",
         based=True,
@@ -85,7 +85,7 @@ def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
 
 
 def task_of(habits: DeploymentProfile) -> str:
-    """``task`` as the management API names it."""
+    """Return the management API's ``task``."""
     if is_agent(habits.deployment):
         return "agent/v1/responses"
     if habits.traits.get("responses_only"):
@@ -101,11 +101,11 @@ def _endpoint_type(deployment: Deployment) -> str | None:
     if deployment.mode == "external":
         return "EXTERNAL_MODEL"
     if is_custom(deployment) or is_agent(deployment):
-        return None  # the wire leaves it out
+        return None  # the wire has no such field for them
     return "FOUNDATION_MODEL_API"
 
 
-def _shape_state(kept: StoredEndpoint, deployment: Deployment) -> JSON:
+def _build_state(kept: StoredEndpoint, deployment: Deployment) -> JSON:
     updating = kept.updating or deployment.state == "loading"
     update = "UPDATE_FAILED" if kept.failed else "IN_PROGRESS" if updating else "NOT_UPDATING"
     state: Object = {"ready": "READY" if deployment.state == "ready" else "NOT_READY", "config_update": update}
@@ -114,24 +114,24 @@ def _shape_state(kept: StoredEndpoint, deployment: Deployment) -> JSON:
     return {**state, "suspend": "STOPPED" if deployment.state == "stopped" else "NOT_SUSPENDED"}
 
 
-def _shape_config(kept: StoredEndpoint, habits: DeploymentProfile, *, full: bool) -> JSON:
+def _build_config(kept: StoredEndpoint, habits: DeploymentProfile, *, full: bool) -> JSON:
     deployment = habits.deployment
     ready = deployment.state == "ready"
     entities = [as_object(entity) for entity in as_array(kept.config["served_entities"])]
     if deployment.mode == "pay_per_token":
         return {"served_entities": entities}
     if full:
-        shapes = [_shape_entity(entity, kept, "READY" if ready else "CREATING") for entity in entities]
+        shapes = [_build_entity(entity, kept, "READY" if ready else "CREATING") for entity in entities]
     else:
         shapes = [{name: entity[name] for name in _SUMMARY if name in entity} for entity in entities]
-    config: Object = {"served_entities": shapes, **_old_names(deployment, entities)}
+    config: Object = {"served_entities": shapes, **_build_served_models(deployment, entities)}
     if full:
         rest = {name: value for name, value in kept.config.items() if name not in ("served_entities", "traffic_config")}
         config |= {"config_version": kept.version, "traffic_config": kept.config["traffic_config"], **rest}
     return config
 
 
-def _shape_pending(kept: StoredEndpoint, deployment: Deployment) -> JSON:
+def _build_pending(kept: StoredEndpoint, deployment: Deployment) -> JSON:
     pending = kept.pending
     assert pending is not None
     state = "FAILED" if kept.failed else "CREATING"
@@ -140,26 +140,26 @@ def _shape_pending(kept: StoredEndpoint, deployment: Deployment) -> JSON:
         "start_time": _milliseconds(pending.since),
         "config_version": kept.version + 1,
         **pending.config,
-        "served_entities": [_shape_entity(entity, kept, state) for entity in entities],
-        **_old_names(deployment, entities),
+        "served_entities": [_build_entity(entity, kept, state) for entity in entities],
+        **_build_served_models(deployment, entities),
     }
 
 
-def _shape_entity(entity: Mapping[str, JSON], kept: StoredEndpoint, state: str) -> Object:
+def _build_entity(entity: Mapping[str, JSON], kept: StoredEndpoint, state: str) -> Object:
     text = "The model could not be deployed." if state == "FAILED" else ""  # unverified
     shape: Object = {**entity, "state": {"deployment": f"DEPLOYMENT_{state}", "deployment_state_message": text}}
     return {"creator": kept.creator, "creation_timestamp": _milliseconds(kept.created), **shape}
 
 
-def _old_names(deployment: Deployment, entities: list[Object]) -> Object:
-    """Custom models are also listed as they were before there were other entities."""
+def _build_served_models(deployment: Deployment, entities: list[Object]) -> Object:
+    """Return ``served_models`` of custom models, the older form of ``served_entities``."""
     if not is_custom(deployment):
         return {}
     names = [(entity["name"], entity["entity_name"], entity.get("entity_version", "1")) for entity in entities]
     return {"served_models": [{"name": n, "model_name": m, "model_version": v} for n, m, v in names]}
 
 
-def _shape_routes(shares: Mapping[str, float]) -> JSON:
+def _build_routes(shares: Mapping[str, float]) -> JSON:
     return [
         {"served_model_name": name, "served_entity_name": name, "traffic_percentage": percentage}
         for name, percentage in _split(shares).items()
@@ -167,15 +167,15 @@ def _shape_routes(shares: Mapping[str, float]) -> JSON:
 
 
 def _split(shares: Mapping[str, float]) -> dict[str, int]:
-    """Whole percentages that sum to 100; the last takes what rounding leaves."""
+    """Return whole percentages that sum to 100; the last takes the rounding difference."""
     total = sum(shares.values()) or 1.0
     result = {name: round(100 * share / total) for name, share in shares.items()}
     last = next(reversed(result))
     return {**result, last: 100 - sum(result.values()) + result[last]}
 
 
-def _describe_entity(habits: DeploymentProfile, name: str) -> Object:
-    """A served entity of the scenario or the catalogue."""
+def _build_initial_entity(habits: DeploymentProfile, name: str) -> Object:
+    """Return a served entity of the scenario or the catalogue."""
     deployment = habits.deployment
     entity = str(habits.traits.get("entity") or habits.style.model)
     if deployment.mode == "external":
@@ -186,22 +186,22 @@ def _describe_entity(habits: DeploymentProfile, name: str) -> Object:
         }
     shape: Object = {"name": name, "entity_name": entity}
     if deployment.mode == "pay_per_token":
-        return {**shape, "type": "FOUNDATION_MODEL", "foundation_model": _shape_foundation(habits, entity)}
+        return {**shape, "type": "FOUNDATION_MODEL", "foundation_model": _build_foundation(habits, entity)}
     return {**shape, "entity_version": "1"}
 
 
 def shape_foundation(entity: str) -> JSON:
-    """``foundation_model`` of a provisioned entity; ``None`` if it is none of Databricks' own."""
+    """Return ``foundation_model`` of a provisioned entity; ``None`` for a model that is not Databricks' own."""
     found = FOUNDATION.get(entity.lower())
     if found is None:
         return None
-    return {"name": entity, "display_name": _title(found.name), "docs": _DOCS, "description": ""}
+    return {"name": entity, "display_name": _format_title(found.name), "docs": _DOCS, "description": ""}
 
 
-def _shape_foundation(habits: DeploymentProfile, entity: str) -> JSON:
+def _build_foundation(habits: DeploymentProfile, entity: str) -> JSON:
     return {
         "name": entity,
-        "display_name": _title(habits.deployment.name),
+        "display_name": _format_title(habits.deployment.name),
         "docs": _DOCS,
         "description": "",
         "pricing_model": "Pay-per-token",
@@ -210,7 +210,7 @@ def _shape_foundation(habits: DeploymentProfile, entity: str) -> JSON:
     }
 
 
-def _title(name: str) -> str:
+def _format_title(name: str) -> str:
     return name.removeprefix("databricks-").replace("-", " ").title()
 
 
@@ -226,7 +226,7 @@ def _list_api_types(habits: DeploymentProfile) -> list[str]:
     return ["mlflow/v1/chat/completions", *own.get(habits.family, [])]
 
 
-def _shape_capabilities(habits: DeploymentProfile) -> JSON:
+def _build_capabilities(habits: DeploymentProfile) -> JSON:
     if habits.deployment.task != "chat" or is_custom(habits.deployment):
         return {}
     functions, reasons = habits.traits.get("functions"), bool(habits.traits.get("reasoning"))
@@ -242,8 +242,8 @@ def _shape_capabilities(habits: DeploymentProfile) -> JSON:
     return shape
 
 
-def _shape_data_plane(kept: StoredEndpoint, prefix: str) -> Object:
-    """Where a route-optimized endpoint is queried, and what a token must be allowed for it.
+def _build_data_plane(kept: StoredEndpoint, prefix: str) -> Object:
+    """Return the address of a route-optimized endpoint and the authorization details of its token.
 
     Source: docs.databricks.com, "Route optimization on serving endpoints"; databricks-sdk, ``data_plane.py``.
     """

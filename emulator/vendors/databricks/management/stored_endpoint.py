@@ -1,4 +1,4 @@
-"""What is kept of an endpoint that the management API has made or changed, and how it moves with time."""
+"""Stored form of an endpoint created or changed over the management API, and its transitions over time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from emulator.core.json import JSON, Object, as_array, as_number, as_object
 from emulator.core.requests import Deployment, Task
 from emulator.vendors.databricks.models import CATALOGUE
 
-_EARLY = 1e-6  # seconds; what is over but for the rounding of Unix time is over
+_TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
 _TASKS: Mapping[str, Task] = MappingProxyType(
     {"llm/v1/chat": "chat", "llm/v1/completions": "completions", "llm/v1/embeddings": "embeddings"}
 )
 FOUNDATION: Mapping[str, Deployment] = MappingProxyType({str(d.traits["entity"]).lower(): d for d in CATALOGUE})
-"""The models of ``system.ai``, each as its pay-per-token endpoint serves it."""
+"""Models of ``system.ai`` by entity, each as its pay-per-token endpoint serves it."""
 
 
 class Update(BaseModel):
-    """A config on its way. Times are Unix seconds; ``fails``: it will not come to serve."""
+    """Pending config. Times are Unix seconds; ``fails``: the deployment will fail."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -37,16 +37,16 @@ class Update(BaseModel):
 
 
 class StoredEndpoint(BaseModel):
-    """One endpoint.
+    """Stored endpoint.
 
     Fields:
         id: empty for a preconfigured one.
         created, updated: Unix seconds.
-        version: of the config that serves, or served last; 0: none yet.
-        up: it serves; ``stopped``: it was told not to.
-        based: the config is still the one that the scenario or the catalogue gave it.
-        told: what was said of it beside its config, as the API shows it.
-        access: what each user, group or service principal may do, as the API takes it.
+        version: of the current or last config; 0: none yet.
+        up: it serves; ``stopped``: it was stopped by a request.
+        based: the config is still that of the scenario or the catalogue.
+        told: settings other than the config, in the API's form.
+        access: grants of users, groups and service principals, in the API's form.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -68,7 +68,7 @@ class StoredEndpoint(BaseModel):
 
     @property
     def failed(self) -> bool:
-        """Its last update came to nothing."""
+        """Whether the last update failed."""
         return self.pending is not None and self.pending.until == 0
 
     @property
@@ -76,9 +76,9 @@ class StoredEndpoint(BaseModel):
         return self.pending is not None and not self.failed
 
     def settle(self, now: float) -> StoredEndpoint:
-        """The endpoint at a time: what is due by then has come to pass."""
+        """Return the endpoint at a time, with due updates applied."""
         pending = self.pending
-        if pending is None or self.failed or now < pending.due - _EARLY:
+        if pending is None or self.failed or now < pending.due - _TOLERANCE:
             return self
         if pending.fails:
             return self.but(pending=pending.model_copy(update={"until": 0.0}))
@@ -91,41 +91,41 @@ class StoredEndpoint(BaseModel):
         return self.model_copy(update=changes)
 
     def to_json(self) -> JSON:
-        """The document to keep."""
+        """Return the document to store."""
         found: JSON = self.model_dump()
         return found
 
 
 def deploy(kept: StoredEndpoint, base: Deployment | None) -> Deployment:
-    """What inference makes of an endpoint; ``base``: as the scenario or the catalogue has it."""
+    """Return the deployment of an endpoint; ``base``: that of the scenario or the catalogue."""
     state = "stopped" if kept.stopped else "ready" if kept.up else "loading"
     if kept.based and base is not None:
         return replace(base, state="stopped" if kept.stopped else base.state if kept.up else "loading")
     config = kept.config or (kept.pending.config if kept.pending else {})
     entities = [as_object(entity) for entity in as_array(config["served_entities"])]
     deployment = deploy_entity(kept.name, entities[0])
-    shares: Object = dict(_share(config, [str(entity["name"]) for entity in entities]))
+    shares: Object = dict(_list_shares(config, [str(entity["name"]) for entity in entities]))
     return replace(deployment, state=state, traits={**deployment.traits, "served_entities": shares})
 
 
 def deploy_entities(kept: StoredEndpoint) -> Mapping[str, Deployment]:
-    """What stands behind an endpoint, where its own config says so."""
+    """Return the deployments of the served entities, if the endpoint has a config of its own."""
     if kept.based or not kept.config:
         return {}
     entities = (as_object(entity) for entity in as_array(kept.config["served_entities"]))
     return {str(entity["name"]): deploy_entity(kept.name, entity) for entity in entities}
 
 
-def _share(config: Mapping[str, JSON], names: Iterable[str]) -> Iterable[tuple[str, float]]:
+def _list_shares(config: Mapping[str, JSON], names: Iterable[str]) -> Iterable[tuple[str, float]]:
     routes = [as_object(route) for route in as_array(as_object(config["traffic_config"])["routes"])]
     shares = {str(route["served_entity_name"]): as_number(route["traffic_percentage"]) for route in routes}
     return [(name, shares.get(name, 0)) for name in names]
 
 
 def deploy_entity(name: str, entity: Mapping[str, JSON]) -> Deployment:
-    """An endpoint that one entity stands behind alone: an external model, one of ``system.ai``, or a custom one.
+    """Return the deployment of one entity: an external model, one of ``system.ai``, or a custom one.
 
-    A custom model whose name speaks of an agent is one; nothing else in a config tells (unverified).
+    A custom model is an agent if its name contains "agent"; a config has no other sign of it (unverified).
     """
     external = entity.get("external_model")
     if isinstance(external, dict):

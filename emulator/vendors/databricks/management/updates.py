@@ -1,6 +1,6 @@
-"""What the management API is told of an endpoint beside its config: limits, gateway, tags, whom to notify.
+"""Update settings of an endpoint other than its config: limits, gateway, tags, notifications, telemetry.
 
-Sources: databricks-sdk (``service/serving.py``); the fake server of databricks-cli for what is answered.
+Sources: databricks-sdk (``service/serving.py``); the fake server of databricks-cli for the responses.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _GATEWAY = ("fallback_config", "guardrails", "inference_table_config", "rate_lim
 
 def put_rate_limits(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/rate-limits``: the older limits, in calls only."""
-    limits = _read(request, service).get("rate_limits", [])
+    limits = _parse_body(request, service).get("rate_limits", [])
     check_limits({"rate_limits": limits})
-    return _tell(request, service, {"rate_limits": limits}, ("rate_limits",))
+    return _update_settings(request, service, {"rate_limits": limits}, ("rate_limits",))
 
 
 def put_gateway(request: Request, service: DatabricksService) -> Change:
-    """``PUT /api/2.0/serving-endpoints/{name}/ai-gateway``: what is left out is unset."""
-    body = _read(request, service)
+    """``PUT /api/2.0/serving-endpoints/{name}/ai-gateway``: replaces all settings."""
+    body = _parse_body(request, service)
     gateway: Object = {name: body[name] for name in _GATEWAY if body.get(name) is not None}
     check_gateway({"ai_gateway": gateway})
 
@@ -45,7 +45,7 @@ def put_gateway(request: Request, service: DatabricksService) -> Change:
 
 def patch_tags(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/serving-endpoints/{name}/tags``."""
-    body = _read(request, service)
+    body = _parse_body(request, service)
     added = read_tags(body.get("add_tags") or [])
     deleted = body.get("delete_tags") or []
     if not isinstance(deleted, list):
@@ -60,15 +60,15 @@ def patch_tags(request: Request, service: DatabricksService) -> Change:
 
 def patch_notifications(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/serving-endpoints/{name}/notifications``."""
-    wanted = _read(request, service).get("email_notifications") or {}
+    wanted = _parse_body(request, service).get("email_notifications") or {}
     if not isinstance(wanted, dict):
         raise invalid("'email_notifications' must be an object.", "email_notifications")
-    return _tell(request, service, {"email_notifications": wanted}, ("email_notifications", "name"))
+    return _update_settings(request, service, {"email_notifications": wanted}, ("email_notifications", "name"))
 
 
 def patch_telemetry(request: Request, service: DatabricksService) -> Change:
-    """``PATCH /api/2.0/serving-endpoints/{name}/telemetry-config``: of custom models only."""
-    body = _read(request, service)
+    """``PATCH /api/2.0/serving-endpoints/{name}/telemetry-config``: only for custom models."""
+    body = _parse_body(request, service)
     wanted = body.get("telemetry_config", {name: value for name, value in body.items() if name != "name"})
 
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
@@ -79,16 +79,18 @@ def patch_telemetry(request: Request, service: DatabricksService) -> Change:
     return change(request, service, alter)
 
 
-def _tell(request: Request, service: DatabricksService, told: Mapping[str, JSON], shown: tuple[str, ...]) -> Change:
+def _update_settings(
+    request: Request, service: DatabricksService, options: Mapping[str, JSON], shown: tuple[str, ...]
+) -> Change:
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        return kept.but(told={**kept.told, **told})
+        return kept.but(told={**kept.told, **options})
 
     def show(kept: StoredEndpoint) -> JSON:
-        every: Object = {"name": kept.name, **told}
+        every: Object = {"name": kept.name, **options}
         return {name: every[name] for name in shown}
 
     return change(request, service, alter, show, preconfigured=True)
 
 
-def _read(request: Request, service: DatabricksService) -> Object:
+def _parse_body(request: Request, service: DatabricksService) -> Object:
     return read_body(request, service.settings.payload_limit_bytes)

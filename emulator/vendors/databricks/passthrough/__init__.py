@@ -1,1 +1,1 @@
-"""The APIs of models' own makers, for their own clients."""
+"""APIs of model makers, for their own clients."""

@@ -1,4 +1,4 @@
-"""Claude endpoints by the Messages API, for Anthropic's own clients.
+"""Claude endpoints over the Messages API, for Anthropic's own clients.
 
 Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is
 unverified.
@@ -36,7 +36,7 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class MessagesCodec:
-    """Words the plan of a conversation; ``marked``: the request says what is to be cached."""
+    """Codec of messages; ``marked``: the request marks content for the cache."""
 
     settings: DatabricksSettings
     style: AnswerStyle
@@ -59,23 +59,23 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     """``POST …/anthropic/v1/messages``.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     query = find_native(request, service, "claude")
     body = query.body
     check_fields(body)
-    wanted = query.get_integer("max_tokens")
-    check_output_limit(query, "max_tokens", wanted)
+    max_tokens = query.get_integer("max_tokens")
+    check_output_limit(query, "max_tokens", max_tokens)
     if query.traits.get("fixed_sampling"):
         refuse_sampling(body)
-    ask = _read_ask(query)
-    counts = count(query, ask)
+    chat_request = _build_request(query)
+    counts = count(query, chat_request)
     context = query.deployment.context
     if context is not None and counts[0] > context:
         raise length_refusal(query, counts[0])
     return InferenceCall(
         deployment=query.deployment,
-        request=_with_sampling(query, ask, limit_output(query, wanted, counts[0])),
+        request=_with_sampling(query, chat_request, limit_output(query, max_tokens, counts[0])),
         codec=MessagesCodec(query.settings, query.habits.style, query.served, b'"cache_control"' in request.body),
         stream=query.get("stream") is True,
         prompt_tokens=counts,
@@ -88,11 +88,11 @@ def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/anthropic/v1/messages/count_tokens``."""
     query = find_native(request, service, "claude")
     check_fields(query.body, counts=True)
-    (tokens,) = count(query, _read_ask(query))
+    (tokens,) = count(query, _build_request(query))
     return answer_json({"input_tokens": tokens}, request, service.settings)
 
 
-def _read_ask(query: ParsedRequest) -> ChatRequest:
+def _build_request(query: ParsedRequest) -> ChatRequest:
     body = query.body
     tools = read_tools(body)
     choice, name = read_choice(body, tools)
@@ -110,11 +110,11 @@ def _read_ask(query: ParsedRequest) -> ChatRequest:
     )
 
 
-def _with_sampling(query: ParsedRequest, ask: ChatRequest, limit: int | None) -> ChatRequest:
+def _with_sampling(query: ParsedRequest, chat_request: ChatRequest, limit: int | None) -> ChatRequest:
     body = query.body
     knobs: tuple[tuple[str, JSON], ...] = tuple(
         (name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None
     )
     greedy = body.get("temperature") == 0 or body.get("top_k") == 1
     sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
-    return replace(ask, sampling=sampling)
+    return replace(chat_request, sampling=sampling)

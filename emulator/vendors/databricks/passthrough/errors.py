@@ -1,4 +1,4 @@
-"""Refusals in the form of the API that a path speaks."""
+"""Format errors for the APIs of model makers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _is_gemini(request: Request) -> bool:
 
 
 def shape_native(error: EmulatedError, status: int, message: str, request: Request) -> Object | None:
-    """A refusal as the maker of the model words it; ``None``: the path speaks Databricks' own API."""
+    """Return an error body of the model's maker; ``None`` for Databricks' own API."""
     if _is_anthropic(request):
         return anthropic.shape_error(anthropic.name_error(status), message)
     return gemini.shape_error(status, message, error.param) if _is_gemini(request) else None
 
 
 def frame_native(status: int, message: str, request: Request) -> bytes | None:
-    """The same inside a stream."""
+    """Encode an error event of the model's maker; ``None`` for Databricks' own API."""
     if _is_anthropic(request):
         return anthropic.frame_error(anthropic.name_error(status), message)
     if not _is_gemini(request):

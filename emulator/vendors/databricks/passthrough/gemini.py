@@ -1,7 +1,7 @@
-"""Gemini endpoints by the Gemini API, for Google's own clients.
+"""Gemini endpoints over the Gemini API, for Google's own clients.
 
-Source: docs.databricks.com, "Query with the Google Gemini API"; that refusals take Google's form and how a stream is
-framed are unverified.
+Source: docs.databricks.com, "Query with the Google Gemini API"; that refusals take Google's form and the framing of
+streams are unverified.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class GeminiCodec:
-    """Words the plan of a conversation; ``thoughts``: they are shown."""
+    """Codec of Gemini responses; ``thoughts``: they are included."""
 
     settings: DatabricksSettings
     style: AnswerStyle
@@ -63,7 +63,7 @@ class GeminiCodec:
 
 
 def wants_array(request: Request) -> bool:
-    """A stream is one JSON array, unless the client asks for server-sent events."""
+    """Return whether a stream is one JSON array, the default without ``alt=sse``."""
     return request.query.get("alt") != "sse"
 
 
@@ -71,23 +71,23 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
     """``POST …/gemini/v1beta/models/{name}:generateContent``.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     query = find_native(request, service, "gemini")
     body = read_request(query.body, "GenerateContentRequest")
     config = get_config(body)
     check_config(config)
     limit = as_integer(config["maxOutputTokens"]) if "maxOutputTokens" in config else None
-    _check_limit(query, limit)
-    ask = _read_ask(query, body)
-    counts = count(query, ask)
+    _validate_limit(query, limit)
+    chat_request = _build_prompt(query, body)
+    counts = count(query, chat_request)
     context = query.deployment.context
     if context is not None and counts[0] > context:
         text = f"The input token count ({counts[0]}) exceeds the maximum number of tokens allowed ({context})."
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "contents")
     return InferenceCall(
         deployment=query.deployment,
-        request=_complete(query, ask, body, limit_output(query, limit, counts[0])),
+        request=_build_request(query, chat_request, body, limit_output(query, limit, counts[0])),
         codec=GeminiCodec(query.settings, query.habits.style, query.served, shows_thoughts(config)),
         stream=stream,
         prompt_tokens=counts,
@@ -97,26 +97,26 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
 
 
 def count_tokens(request: Request, service: DatabricksService) -> Response:
-    """``POST …/gemini/v1beta/models/{name}:countTokens``: of the contents, or of a whole request."""
+    """``POST …/gemini/v1beta/models/{name}:countTokens``: of contents, or of a whole request."""
     query = find_native(request, service, "gemini")
     body = read_request(query.body, "CountTokensRequest")
     inner = body.get("generateContentRequest")
-    (tokens,) = count(query, _read_ask(query, inner if isinstance(inner, dict) else body))
+    (tokens,) = count(query, _build_prompt(query, inner if isinstance(inner, dict) else body))
     return answer_json(shape_count(tokens), request, service.settings)
 
 
-def _check_limit(query: ParsedRequest, wanted: int | None) -> None:
-    most = query.deployment.max_output
-    if wanted is not None and most is not None and wanted > most:
+def _validate_limit(query: ParsedRequest, requested: int | None) -> None:
+    max_output = query.deployment.max_output
+    if requested is not None and max_output is not None and requested > max_output:
         text = (
-            f"Unable to submit request because it has a maxOutputTokens value of {wanted} but the supported range is"
-            f" from 1 (inclusive) to {most + 1} (exclusive). Update the value and try again."
+            f"Unable to submit request because it has a maxOutputTokens value of {requested} but the supported range is"
+            f" from 1 (inclusive) to {max_output + 1} (exclusive). Update the value and try again."
         )
         raise invalid(text, "generation_config.max_output_tokens")
 
 
-def _read_ask(query: ParsedRequest, body: Object) -> ChatRequest:
-    """The conversation and the tools, which are what the prompt is made of."""
+def _build_prompt(query: ParsedRequest, body: Object) -> ChatRequest:
+    """Return the chat request of the prompt: conversation and tools."""
     unsigned = find_unsigned(body) if query.traits.get("thought_signature") else None
     if unsigned is not None:
         text = (
@@ -129,13 +129,13 @@ def _read_ask(query: ParsedRequest, body: Object) -> ChatRequest:
     return ChatRequest(messages=read_messages(body), tools=read_tools(body))
 
 
-def _complete(query: ParsedRequest, ask: ChatRequest, body: Object, limit: int | None) -> ChatRequest:
-    config, choice = get_config(body), read_choice(body, ask.tools)
+def _build_request(query: ParsedRequest, chat_request: ChatRequest, body: Object, limit: int | None) -> ChatRequest:
+    config, choice = get_config(body), read_choice(body, chat_request.tools)
     kind, schema = read_format(config)
-    allowed = tuple(tool for tool in ask.tools if not choice.names or tool.name in choice.names)
+    allowed = tuple(tool for tool in chat_request.tools if not choice.names or tool.name in choice.names)
     parallel = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
     return ChatRequest(
-        messages=ask.messages,
+        messages=chat_request.messages,
         sampling=read_sampling(config, limit),
         tools=allowed,
         tool_choice=choice.kind,
@@ -155,6 +155,6 @@ def parse_stream(request: Request, service: DatabricksService) -> InferenceCall:
 
 _MODELS = ("/v1/models/{name}", "/v1beta/models/{name}")
 GENERATE = tuple(f"{model}:generateContent" for model in _MODELS)
-"""Paths below the base address of the clients."""
+"""Paths below the clients' base address."""
 STREAM = tuple(f"{model}:streamGenerateContent" for model in _MODELS)
 COUNT = tuple(f"{model}:countTokens" for model in _MODELS)

@@ -1,7 +1,7 @@
-"""Custom tools of the Responses API: their argument is a text, free or as a grammar wants it, and no JSON.
+"""Custom tools of the Responses API: the argument is a text, optionally constrained by a grammar.
 
 Source: docs.databricks.com, "Foundation model REST API reference", ``custom_tool_call``; openai-python,
-``types/responses/custom_tool.py``. The words for what is refused are OpenAI's, ``unverified`` for Databricks.
+``types/responses/custom_tool.py``. The error texts are OpenAI's, ``unverified`` for Databricks.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ CALLS = ("custom_tool_call", "custom_tool_call_output")
 
 
 def is_custom(query: ParsedRequest, tool: JSON) -> bool:
-    """A custom tool, where there are such."""
+    """Return whether a tool is a custom tool and the settings accept those."""
     return isinstance(tool, dict) and tool.get("type") == "custom" and query.settings.responses_tool_types == "known"
 
 
 def list_customs(query: ParsedRequest) -> frozenset[str]:
-    """The names of the custom tools on offer."""
+    """Return the names of the offered custom tools."""
     tools = [as_object(tool) for tool in query.get_array("tools") if is_custom(query, tool)]
     return frozenset([read_tool(tool).name for tool in tools])
 
 
 def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
-    """A choice of a custom tool as one of a function."""
+    """Convert a choice of a custom tool to one of a function."""
     return {**as_object(choice), "type": "function"} if is_custom(query, choice) else choice
 
 
 def read_offer(tool: Object, where: str) -> Tool:
-    """A function or a custom tool in words no vendor owns."""
-    read = read_tool(tool)
-    return replace(read, parameters=_read_schema(tool, where), bare=True) if tool.get("type") == "custom" else read
+    """Return a function or a custom tool in vendor-neutral form."""
+    parsed = read_tool(tool)
+    return replace(parsed, parameters=_parse_schema(tool, where), bare=True) if tool.get("type") == "custom" else parsed
 
 
-def _read_schema(tool: Object, where: str) -> JSON:
+def _parse_schema(tool: Object, where: str) -> JSON:
     if not isinstance(tool.get("name"), str):
         raise refusal(f"Missing required parameter: '{where}.name'.", "tools")
     form = tool.get("format")
@@ -57,7 +57,7 @@ def _read_schema(tool: Object, where: str) -> JSON:
 
 
 def read_custom_item(item: Mapping[str, JSON], kind: str, where: str) -> Message:
-    """A call of a custom tool, or what came of it."""
+    """Parse a call of a custom tool, or its output."""
     call_id = _require(item, "call_id", where)
     if kind == "custom_tool_call":
         call = ToolCall(call_id, _require(item, "name", where), _require(item, "input", where))

@@ -1,4 +1,4 @@
-"""``input`` of the Responses API: items and their content blocks, and what they say as messages.
+"""Parse ``input`` of the Responses API: items and content blocks to messages.
 
 Sources: Databricks, "Foundation model REST API reference", Responses API; databricks-langchain and
 databricks-ai-bridge for what the service refuses (``status``, long ids, ids of the wrong kind).
@@ -12,9 +12,9 @@ from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Ma
 from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.responses.custom_tools import CALLS, read_custom_item
 
-_LONGEST_ID = 64
+_MAX_ID = 64
 _LIST = Many(ANY)
-# What blocks and items hold: field → its type, and whether it must be there.
+# Fields of blocks and items: name, shape, and whether it is required.
 _BLOCKS: dict[str, tuple[tuple[str, Shape, bool], ...]] = {
     "input_text": (("text", STRING, True),),
     "output_text": (("text", STRING, True), ("annotations", _LIST, False)),
@@ -25,7 +25,7 @@ _BLOCKS: dict[str, tuple[tuple[str, Shape, bool], ...]] = {
 _CALL = (("call_id", STRING, True), ("name", STRING, True), ("arguments", ANY, True))
 _RESULT = (("call_id", STRING, True), ("output", ANY, True))
 _PREFIXES = {"message": "msg_", "function_call": "fc_"}
-# Items of tools and features that are accepted and left aside.
+# Items of tools and features that are accepted and ignored.
 _IGNORED = frozenset(
     {
         "reasoning", "item_reference", "web_search_call", "mcp_call",
@@ -37,10 +37,10 @@ _IGNORED = frozenset(
 
 
 def read_input(query: ParsedRequest) -> tuple[Message, ...]:
-    """The conversation that ``instructions`` and ``input`` make up.
+    """Return the conversation of ``instructions`` and ``input``.
 
     Raises:
-        EmulatedError: the first item that is refused.
+        EmulatedError: the first invalid item.
     """
     messages: list[Message] = []
     if instructions := query.get_text("instructions"):
@@ -49,11 +49,11 @@ def read_input(query: ParsedRequest) -> tuple[Message, ...]:
     if isinstance(given, str):
         return (*messages, Message(role="user", text=given))
     for position, item in enumerate(query.get_array("input")):
-        messages += _read_item(query, item, f"input[{position}]")
+        messages += _parse_item(query, item, f"input[{position}]")
     return tuple(messages)
 
 
-def _read_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
+def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
     if not isinstance(item, dict):
         raise type_refusal(where, OBJECT, item)
     kind = item.get("type")
@@ -61,11 +61,11 @@ def _read_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
         kind = "message"
     if not isinstance(kind, str):
         raise refusal(f"Missing required parameter: '{where}.type'.", where)
-    _check_envelope(item, kind, where)
+    _validate_envelope(item, kind, where)
     if kind == "message":
-        return _read_message(query, item, where)
+        return _parse_message(query, item, where)
     if kind in ("function_call", "function_call_output"):
-        return [_read_call(query, item, kind, where)]
+        return [_parse_call(query, item, kind, where)]
     if kind in CALLS and query.settings.responses_tool_types == "known":
         return [read_custom_item(item, kind, where)]
     if kind in _IGNORED and query.settings.responses_tool_types == "known":
@@ -73,7 +73,7 @@ def _read_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
     raise refusal(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
 
 
-def _check_envelope(item: Object, kind: str, where: str) -> None:
+def _validate_envelope(item: Object, kind: str, where: str) -> None:
     if item.get("status") is not None:
         raise refusal(f"Unknown parameter: '{where}.status'.", f"{where}.status")
     name = item.get("id")
@@ -81,9 +81,9 @@ def _check_envelope(item: Object, kind: str, where: str) -> None:
         return
     if not isinstance(name, str):
         raise type_refusal(f"{where}.id", STRING, name)
-    if len(name) > _LONGEST_ID:
+    if len(name) > _MAX_ID:
         text = (
-            f"Invalid '{where}.id': string too long. Expected a string with maximum length {_LONGEST_ID},"
+            f"Invalid '{where}.id': string too long. Expected a string with maximum length {_MAX_ID},"
             f" but got a string with length {len(name)} instead."
         )
         raise refusal(text, f"{where}.id")
@@ -93,7 +93,7 @@ def _check_envelope(item: Object, kind: str, where: str) -> None:
         raise refusal(text, f"{where}.id")
 
 
-def _read_message(query: ParsedRequest, item: Object, where: str) -> list[Message]:
+def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Message]:
     role = item.get("role")
     roles = ("user", "assistant", "system", "developer") if query.settings.responses_system_roles else _SEED_ROLES
     if not isinstance(role, str) or role not in roles:
@@ -112,9 +112,9 @@ def _read_message(query: ParsedRequest, item: Object, where: str) -> list[Messag
         inner = f"{where}.content[{position}]"
         kind = block.get("type") if isinstance(block, dict) else None
         if kind in ("function_call", "function_call_output"):
-            others.append(_read_call(query, block, kind, inner))
+            others.append(_parse_call(query, block, kind, inner))
             continue
-        text = _read_block(block, kind, inner)
+        text = _parse_block(block, kind, inner)
         media += text is None
         texts.append(text or "")
     own = [Message(role=role, text="\n".join(filter(None, texts)), media=media)] if texts or not others else []
@@ -124,25 +124,25 @@ def _read_message(query: ParsedRequest, item: Object, where: str) -> list[Messag
 _SEED_ROLES = ("user", "assistant")
 
 
-def _read_block(block: JSON, kind: JSON, where: str) -> str | None:
-    """A block's text, or ``None`` for a picture or file."""
+def _parse_block(block: JSON, kind: JSON, where: str) -> str | None:
+    """Return a block's text; ``None`` for an image or file."""
     if not isinstance(block, dict):
         raise type_refusal(where, OBJECT, block)
     fields = _BLOCKS.get(kind) if isinstance(kind, str) else None
     if fields is None:
         names = ", ".join(f"'{name}'" for name in _BLOCKS)
         raise refusal(f"Invalid value for '{where}.type'. Supported values are: {names}.", f"{where}.type")
-    _check_fields(block, fields, where)
+    _validate_fields(block, fields, where)
     if kind == "input_file" and not (block.get("file_id") or block.get("file_data")):
         raise refusal(f"Missing required parameter: '{where}.file_data'.", where)
     if kind in ("input_image", "input_file"):
-        _check_source(block, where)
+        _validate_source(block, where)
         return None
     return str(block.get("text", block.get("refusal", "")))
 
 
-def _check_source(block: Object, where: str) -> None:
-    """A picture is at a URL or in one; a file's data has its format in front."""
+def _validate_source(block: Object, where: str) -> None:
+    """Validate sources: an image is a URL or a data URL; a file's data is a data URL."""
     url = block.get("image_url")
     if url is not None and not as_text(url).startswith(("http://", "https://", "data:")):
         raise refusal(f"Invalid '{where}.image_url'. Expected a valid URL, but got a value with an invalid format.")
@@ -151,22 +151,22 @@ def _check_source(block: Object, where: str) -> None:
         raise refusal(f"Invalid '{where}.file_data'. Expected a base64-encoded data URL.")
 
 
-def _check_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...], where: str) -> None:
-    for name, shape, needed in fields:
+def _validate_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...], where: str) -> None:
+    for name, shape, is_required in fields:
         value = holder.get(name)
         if value is None:
-            if needed:
+            if is_required:
                 raise refusal(f"Missing required parameter: '{where}.{name}'.", f"{where}.{name}")
         elif not fits(value, shape):
             raise type_refusal(f"{where}.{name}", shape, value)
 
 
-def _read_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Message:
-    """A call the model made, or what came of it; arguments and results are text or JSON."""
+def _parse_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Message:
+    """Parse a call or its output; arguments and outputs are text or JSON."""
     if kind == "function_call" and query.settings.require_function_call_id and not item.get("id"):
         raise refusal(f"Missing required parameter: '{where}.id'.", f"{where}.id")
     field = "arguments" if kind == "function_call" else "output"
-    _check_fields(item, _CALL if kind == "function_call" else _RESULT, where)
+    _validate_fields(item, _CALL if kind == "function_call" else _RESULT, where)
     value = item[field]
     if not isinstance(value, str | dict) and not (field == "output" and isinstance(value, list)):
         raise type_refusal(f"{where}.{field}", STRING, value)

@@ -1,7 +1,7 @@
-"""The Responses API of GPT endpoints and agents: a validated request becomes a call.
+"""``POST /serving-endpoints/responses``: parse a request into a chat request.
 
 Source: Databricks, "Foundation model REST API reference", Responses API; where clients send another shape than
-it says (tools, ``text.format``), both are read.
+it has (tools, ``text.format``), both are accepted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from emulator.vendors.databricks.tools import (
 )
 
 _FORBIDDEN = ("background", "store", "conversation", "service_tier")
-_BUILT_IN = frozenset(
+_BUILT_IN_TYPES = frozenset(
     {"custom", "apply_patch", "shell", "local_shell", "image_generation", "mcp", "web_search", "web_search_preview"}
 )
 _FORMAT = Struct({**JSON_SCHEMA, "type": STRING, "json_schema": Struct(JSON_SCHEMA)})
@@ -93,10 +93,10 @@ def parse_responses(request: Request, service: DatabricksService) -> InferenceCa
 
 
 def read_responses(query: ParsedRequest) -> InferenceCall:
-    """Validate and read a Responses request.
+    """Validate and parse a Responses request.
 
     Raises:
-        EmulatedError: what the endpoint refuses.
+        EmulatedError: the endpoint rejects the request.
     """
     deployment = query.deployment
     if not query.habits.responds:
@@ -104,17 +104,17 @@ def read_responses(query: ParsedRequest) -> InferenceCall:
     if query.get("messages") is not None:
         raise messages_refusal()
     query.check(FIELDS)
-    _check_forbidden(query)
+    _validate_supported(query)
     if query.get("input") in (None, []):
         raise missing_refusal("input")
     messages = read_input(query)
-    _check_numbers(query)
-    tools = _read_tools(query)
-    _check_choice(query, tools)
-    kind, schema = read_format(_read_format(query))
+    _validate_numbers(query)
+    tools = _parse_tools(query)
+    _validate_choice(query, tools)
+    kind, schema = read_format(_parse_format(query))
     check_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
-    ask = ChatRequest(
+    chat_request = ChatRequest(
         messages=messages,
         tools=tuple(read_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
         tool_choice=choice if tools else "none",
@@ -122,20 +122,20 @@ def read_responses(query: ParsedRequest) -> InferenceCall:
         parallel=takes_parallel(query),
         format=kind,
         schema=schema,
-        reasoning=_read_effort(query),
+        reasoning=_parse_effort(query),
     )
-    return _make_call(query, ask)
+    return _build_call(query, chat_request)
 
 
-def _check_forbidden(query: ParsedRequest) -> None:
-    """What the service has no way to do; a ``null`` asks for nothing. The wording is unverified."""
+def _validate_supported(query: ParsedRequest) -> None:
+    """Raise for parameters that the service does not support; ``null`` is accepted. The wording is unverified."""
     names = (*_FORBIDDEN, "previous_response_id") if query.settings.refuse_previous_response_id else _FORBIDDEN
     found = next((name for name, value in query.body.items() if name in names and value is not None), None)
     if found is not None:
         raise refusal(f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found)
 
 
-def _check_numbers(query: ParsedRequest) -> None:
+def _validate_numbers(query: ParsedRequest) -> None:
     check_positive(query, "max_output_tokens")
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
@@ -149,21 +149,25 @@ def _check_numbers(query: ParsedRequest) -> None:
         raise refusal('Bad request: truncation must be "auto" or "disabled"', "truncation")
 
 
-def _read_tools(query: ParsedRequest) -> list[Object]:
-    """The functions and custom tools among ``tools``, as they were sent."""
+def _parse_tools(query: ParsedRequest) -> list[Object]:
+    """Return the functions and custom tools of ``tools`` as sent."""
     functions: list[Object] = []
     for position, tool in enumerate(query.get_array("tools")):
         kind = tool.get("type") if isinstance(tool, dict) else None
         if isinstance(tool, dict) and kind == "function":
-            check_function(query, _read_function(query, tool), position)
+            check_function(query, _parse_function(query, tool), position)
             functions.append(tool)
         elif isinstance(tool, dict) and is_custom(query, tool):
             functions.append(tool)
-        elif not isinstance(kind, str) or kind not in _BUILT_IN or query.settings.responses_tool_types == "function":
+        elif (
+            not isinstance(kind, str)
+            or kind not in _BUILT_IN_TYPES
+            or query.settings.responses_tool_types == "function"
+        ):
             raise refusal(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
-    most = query.settings.max_tools
-    if len(functions) > most:
-        raise refusal(f"Bad request: at most {most} tools are supported, but got {len(functions)}", "tools")
+    limit_of_tools = query.settings.max_tools
+    if len(functions) > limit_of_tools:
+        raise refusal(f"Bad request: at most {limit_of_tools} tools are supported, but got {len(functions)}", "tools")
     names = _list_names(functions)
     if len(set(names)) < len(names):
         raise refusal("Bad request: tool names must be unique", "tools")
@@ -174,8 +178,8 @@ def _list_names(tools: list[Object]) -> list[str]:
     return [read_tool(tool).name for tool in tools]
 
 
-def _read_function(query: ParsedRequest, tool: Object) -> Object:
-    """The function of a tool: in a field of its own, as the reference has it, or flat, as clients send it."""
+def _parse_function(query: ParsedRequest, tool: Object) -> Object:
+    """Return the function of a tool: nested, as in the reference, or flat, as clients send it."""
     allowed = query.settings.responses_tools
     nested = tool.get("function")
     if (nested is None and allowed == "nested") or (nested is not None and allowed == "flat"):
@@ -185,52 +189,52 @@ def _read_function(query: ParsedRequest, tool: Object) -> Object:
     return as_object(function)
 
 
-def _check_choice(query: ParsedRequest, tools: list[Object]) -> None:
+def _validate_choice(query: ParsedRequest, tools: list[Object]) -> None:
     choice = name_choice(query, query.get("tool_choice"))
     if tools or choice not in (None, "auto", "none"):
         check_tool_choice(choice, _list_names(tools))
 
 
-def _read_format(query: ParsedRequest) -> JSON:
-    """``text.format``, brought into the shape that chat has."""
+def _parse_format(query: ParsedRequest) -> JSON:
+    """Return ``text.format`` in chat's shape."""
     given = query.get_object("text").get("format")
     if given is None:
         return None
-    wanted = as_object(given)
+    requested = as_object(given)
     allowed = query.settings.responses_format
-    nested = wanted.get("json_schema") is not None
-    if wanted.get("type") != "json_schema" or (nested and allowed != "flat"):
-        check_format(query, wanted, "text.format")
-        return wanted
+    nested = requested.get("json_schema") is not None
+    if requested.get("type") != "json_schema" or (nested and allowed != "flat"):
+        check_format(query, requested, "text.format")
+        return requested
     if nested or allowed == "nested":
         raise missing_refusal("text.format.schema" if nested else "text.format.json_schema")
-    shape: Object = {"type": "json_schema", "json_schema": wanted}
+    shape: Object = {"type": "json_schema", "json_schema": requested}
     check_format(query, shape, "text.format", "text.format")
     return shape
 
 
-def _read_effort(query: ParsedRequest) -> str | None:
-    """GPT models always think, unless they are told not to."""
+def _parse_effort(query: ParsedRequest) -> str | None:
+    """Return the reasoning effort; GPT models always reason unless the effort is ``none``."""
     effort = query.get_object("reasoning").get("effort")
     if effort is None and not query.traits.get("reasoning"):
         return None
     return None if effort == "none" else str(effort or "medium")
 
 
-def _make_call(query: ParsedRequest, ask: ChatRequest) -> InferenceCall:
-    wanted = query.get_integer("max_output_tokens")
-    check_output_limit(query, "max_output_tokens", wanted)
-    counts = count(query, ask)
+def _build_call(query: ParsedRequest, chat_request: ChatRequest) -> InferenceCall:
+    requested = query.get_integer("max_output_tokens")
+    check_output_limit(query, "max_output_tokens", requested)
+    counts = count(query, chat_request)
     context = query.deployment.context
     if context is not None and counts[0] > context:
         if query.get("truncation") != "auto":
             raise length_refusal(query, counts[0], "input")
         counts = (context - 1,)  # the oldest items are dropped until an answer fits
-    sampling = _read_sampling(query, limit_output(query, wanted, counts[0]))
+    sampling = _parse_sampling(query, limit_output(query, requested, counts[0]))
     return InferenceCall(
         deployment=query.deployment,
-        request=replace(ask, sampling=sampling),
-        codec=ResponsesCodec(query.settings, _read_options(query), query.served, query.habits.style),
+        request=replace(chat_request, sampling=sampling),
+        codec=ResponsesCodec(query.settings, _build_options(query), query.served, query.habits.style),
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
         repeatable=query.repeatable,
@@ -238,7 +242,7 @@ def _make_call(query: ParsedRequest, ask: ChatRequest) -> InferenceCall:
     )
 
 
-def _read_sampling(query: ParsedRequest, limit: int | None) -> Sampling:
+def _parse_sampling(query: ParsedRequest, limit: int | None) -> Sampling:
     temperature, top_p = as_number(query.get("temperature", 1)), as_number(query.get("top_p", 1))
     knobs = (("temperature", float(temperature)), ("top_p", float(top_p)))
     top = query.get_integer("top_logprobs")
@@ -252,13 +256,13 @@ def _read_sampling(query: ParsedRequest, limit: int | None) -> Sampling:
     )
 
 
-def _read_options(query: ParsedRequest) -> ResponseOptions:
+def _build_options(query: ParsedRequest) -> ResponseOptions:
     settings = query.settings
     direct = query.request.path.rstrip("/").endswith("/invocations")
     return ResponseOptions(
         model=query.habits.style.model,
         draw_id=draw_response_id,
-        echo=_read_echo(query),
+        echo=_build_echo(query),
         chat_usage=settings.responses_usage == "both",
         stream_usage=settings.responses_always_usage or query.wants_usage(),
         events=settings.responses_events == "always" or (settings.responses_events == "by-route" and not direct),
@@ -269,8 +273,8 @@ def _read_options(query: ParsedRequest) -> ResponseOptions:
     )
 
 
-def _read_echo(query: ParsedRequest) -> Object:
-    """The request's own fields in the order of a response object, with their defaults."""
+def _build_echo(query: ParsedRequest) -> Object:
+    """Return the request's own fields in the order of a response object, with their defaults."""
     reasoning = query.get_object("reasoning")
     return {
         "instructions": query.get("instructions"),
