@@ -30,7 +30,7 @@ from emulator.protocols.choice_events import (
     token_events,
 )
 from emulator.vendors.databricks.chat.fields import COMMON, TOLERATED
-from emulator.vendors.databricks.chat.shapes import dump_counts, dump_usage, shape_usage
+from emulator.vendors.databricks.chat.shapes import build_usage, encode_counts, encode_usage
 from emulator.vendors.databricks.decoder import (
     BOOLEAN,
     INTEGER,
@@ -46,12 +46,12 @@ from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, find_by_model
 from emulator.vendors.databricks.sampling import (
-    check_output_limit,
-    check_sampling,
     count,
-    length_refusal,
+    error_length,
     limit_output,
     read_sampling,
+    validate_output_limit,
+    validate_sampling,
 )
 from emulator.vendors.databricks.settings import DatabricksSettings
 
@@ -92,11 +92,11 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
         raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
     query.check(STRICT_FIELDS if query.settings.strict_unknown_fields == "on" else FIELDS)
     prompts = _parse_prompts(query)
-    check_sampling(query)
+    validate_sampling(query)
     truncate = _parse_behavior(query)
     max_tokens = query.get_integer("max_tokens")
     if not truncate:
-        check_output_limit(query, "max_tokens", max_tokens)
+        validate_output_limit(query, "max_tokens", max_tokens)
     raw = bool(query.get("use_raw_prompt", False))
     prompts, counts = _truncate(query, prompts, raw, truncate)
     limit = limit_output(query, max_tokens, max(counts))
@@ -105,7 +105,7 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
         request=CompletionRequest(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
         codec=CompletionsCodec(
             query.settings,
-            query.habits.style,
+            query.profile.style,
             query.served,
             echo=_list_prompts(query) if query.get("echo") else (),
             suffix=query.get_text("suffix"),
@@ -176,7 +176,7 @@ def _truncate(
 
 def _validate_length(query: ParsedRequest, longest: int, context: int) -> None:
     if longest > context:
-        raise length_refusal(query, longest, "prompt")
+        raise error_length(query, longest, "prompt")
     max_tokens = query.get_integer("max_tokens") or 0
     if longest + max_tokens > context:
         text = (
@@ -209,7 +209,7 @@ class CompletionsCodec:
             "created": int(plan.created),
             "model": self.style.model,
             "choices": [self._build_choice(choice) for choice in plan.choices],
-            "usage": shape_usage(plan.usage, self.style),
+            "usage": build_usage(plan.usage, self.style),
         }
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
@@ -236,9 +236,9 @@ class CompletionsCodec:
             remaining -= mark is FINISH
             usage = b""
             if not remaining and self.style.usage_style != "none":
-                usage, mark = b',"usage":' + dump_usage(plan.usage, self.style), Mark.FINISH | Mark.USAGE
+                usage, mark = b',"usage":' + encode_usage(plan.usage, self.style), Mark.FINISH | Mark.USAGE
             elif counted:
-                usage = b',"usage":' + dump_counts(prompt, tokens)
+                usage = b',"usage":' + encode_counts(prompt, tokens)
             yield due, b'%b,"choices":[%b]%b}\n\n' % (prefix, choice, usage), tokens, mark
         yield max(map(last_due, plan.choices), default=0.0), DONE, 0, Mark.DONE
 

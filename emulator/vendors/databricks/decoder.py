@@ -119,7 +119,7 @@ def fits(value: JSON, shape: Shape) -> bool:
     return kind in ("any", type_of(value))
 
 
-def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
+def validate_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
     """Raise for the first field in document order that is unknown or mistyped.
 
     Args:
@@ -138,7 +138,7 @@ def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
     elif isinstance(shape, Many) and isinstance(value, list):
         _validate_items(value, shape.item, path, allow)
     elif not fits(value, shape):
-        raise type_refusal(path, shape, value)
+        raise error_type(path, shape, value)
 
 
 def _find_shape(value: JSON, shape: Either) -> Shape:
@@ -154,7 +154,7 @@ def _validate_items(values: list[JSON], shape: Shape, path: str, allow: Allow) -
         if struct is not None and type(inner) is dict:
             _validate_fields(inner, struct, path, allow)
         elif type(inner) not in shape.exact:
-            check_shape(inner, shape, path, allow)
+            validate_shape(inner, shape, path, allow)
 
 
 def _validate_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
@@ -165,12 +165,12 @@ def _validate_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Al
         expected = shape.fields.get(name)
         if expected is None:
             if not allow(path, name):
-                raise unknown_field_refusal(name)
+                raise error_unknown_field(name)
         elif expected is not INTEGER or type(inner) is not int or not -_MAX_INTEGER <= inner < _MAX_INTEGER:
-            check_shape(inner, expected, f"{path}.{name}" if path else name, allow)
+            validate_shape(inner, expected, f"{path}.{name}" if path else name, allow)
 
 
-def unknown_field_refusal(name: str) -> EmulatedError:
+def error_unknown_field(name: str) -> EmulatedError:
     """Return the error of an unknown field; the line end is part of the message.
 
     Source: databricks-sdk-py issue 1263.
@@ -178,7 +178,7 @@ def unknown_field_refusal(name: str) -> EmulatedError:
     return refusal(f"Bad request: json: unknown field {_quote(name)}\n", name)
 
 
-def type_refusal(path: str, shape: Shape, value: JSON) -> EmulatedError:
+def error_type(path: str, shape: Shape, value: JSON) -> EmulatedError:
     """Return the error of a mistyped field.
 
     Source: llama_index issue 17239, of ``messages.content``; the same text for other fields is unverified.

@@ -20,7 +20,7 @@ from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, 
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, find_by_model
-from emulator.vendors.databricks.sampling import check_positive, count
+from emulator.vendors.databricks.sampling import count, validate_positive
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _CODE = "INVALID_PARAMETER_VALUE"  # databricks-demos/dbdemos issue 97
@@ -55,7 +55,7 @@ def read_embeddings(query: ParsedRequest) -> InferenceCall:
     return InferenceCall(
         deployment=query.deployment,
         request=embedding_request,
-        codec=EmbeddingsCodec(query.settings, query.habits.style.model, query.served, base64=encoding == "base64"),
+        codec=EmbeddingsCodec(query.settings, query.profile.style.model, query.served, base64=encoding == "base64"),
         prompt_tokens=counts,
         repeatable=query.repeatable,
         served=query.served,
@@ -79,7 +79,7 @@ def _parse_inputs(query: ParsedRequest) -> tuple[str, ...]:
 
 def _parse_dimensions(query: ParsedRequest) -> int | None:
     """Return ``dimensions``; ``None`` for models that cannot shorten their vectors, which ignore it."""
-    check_positive(query, "dimensions")
+    validate_positive(query, "dimensions")
     requested = query.get_integer("dimensions")
     if requested is None or not query.traits.get("resizable"):
         return None

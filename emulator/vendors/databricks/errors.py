@@ -19,7 +19,7 @@ from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
 from emulator.vendors.databricks.management.external_errors import word_external
 from emulator.vendors.databricks.management.limits import name_limit
-from emulator.vendors.databricks.passthrough.errors import frame_native, shape_native
+from emulator.vendors.databricks.passthrough.errors import build_native, frame_native
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
 
@@ -84,7 +84,7 @@ def render_error(error: EmulatedError, request: Request, service: DatabricksServ
         headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
     body = envelope.body
     if error.body is None:
-        body = shape_native(error, envelope.status, envelope.message, request) or body
+        body = build_native(error, envelope.status, envelope.message, request) or body
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
     return Response(envelope.status, _encode_body(body), (kind, *headers))

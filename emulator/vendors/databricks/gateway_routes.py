@@ -19,7 +19,7 @@ from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.lookup import list_seen
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
-from emulator.vendors.databricks.request import ParsedRequest, find_ready, make_query, read_body, read_model
+from emulator.vendors.databricks.request import ParsedRequest, build_query, find_ready, parse_model, read_body
 from emulator.vendors.databricks.responses.parse import read_responses
 
 Read = Callable[[ParsedRequest], InferenceCall]
@@ -37,8 +37,8 @@ def parse_gateway(
         EmulatedError: the gateway or the endpoint rejects the request.
     """
     body = read_body(request, service.settings.payload_limit_bytes)
-    name = read_model(body)
-    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    name = parse_model(body)
+    query = build_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
     if family is not None and query.family != family:
         raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
     return read(query)
@@ -52,7 +52,7 @@ def _find_name(name: str, request: Request, service: DatabricksService) -> str:
     if name.startswith("system.ai.") and endpoint in service.deployments:
         return endpoint
     return next(
-        (endpoint for endpoint, habits in service.profiles.items() if habits.traits.get("entity") == name), name
+        (endpoint for endpoint, profile in service.profiles.items() if profile.traits.get("entity") == name), name
     )
 
 
@@ -63,8 +63,8 @@ def find_native(request: Request, service: DatabricksService, family: Family) ->
         EmulatedError: the endpoint is of another family, or as of :func:`read_body` and :func:`find_ready`.
     """
     body = read_body(request, service.settings.payload_limit_bytes)
-    name = request.params.get("name") or read_model(body)
-    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    name = request.params.get("name") or parse_model(body)
+    query = build_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
     if query.family != family or query.deployment.task != "chat":
         raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
     return query
@@ -91,7 +91,7 @@ INFERENCE: tuple[tuple[str, Callable[[Request, DatabricksService], InferenceCall
 def list_model_services(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
     parent = request.query.get("parent", "").removeprefix("schemas/")
-    named = [(f.deployment.name, _name_model(f.habits)) for f in list_seen(request, service)]
+    named = [(f.deployment.name, _name_model(f.profile)) for f in list_seen(request, service)]
     shapes: list[JSON] = [
         {"name": model.rpartition(".")[2], "full_name": model, "endpoint_name": endpoint}
         for endpoint, model in named
@@ -100,6 +100,6 @@ def list_model_services(request: Request, service: DatabricksService) -> Respons
     return answer_json({"model_services": shapes, "next_page_token": ""}, request, service.settings)
 
 
-def _name_model(habits: DeploymentProfile) -> str:
+def _name_model(profile: DeploymentProfile) -> str:
     """Return the Unity Catalog name of the model behind an endpoint."""
-    return str(habits.traits.get("entity") or habits.deployment.name)
+    return str(profile.traits.get("entity") or profile.deployment.name)

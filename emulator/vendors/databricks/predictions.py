@@ -49,7 +49,7 @@ class PredictionsCodec:
         return StreamingResponse([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
 
 
-def read_predictions(query: ParsedRequest) -> InferenceCall:
+def parse_predictions(query: ParsedRequest) -> InferenceCall:
     """Parse a request; the prediction of a row is a number derived from the row's content.
 
     Raises:

@@ -10,11 +10,11 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text
 from emulator.core.requests import Deployment
 from emulator.core.rng import draw_uniform
-from emulator.vendors.databricks.decoder import STRING, Struct, check_shape, refusal, type_refusal
+from emulator.vendors.databricks.decoder import STRING, Struct, error_type, refusal, validate_shape
 from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.families import Family, is_custom
 from emulator.vendors.databricks.management.lookup import FoundEndpoint, find
-from emulator.vendors.databricks.management.permission_levels import check_access
+from emulator.vendors.databricks.management.permission_levels import validate_access
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 from emulator.vendors.databricks.settings import DatabricksSettings
 
@@ -33,7 +33,7 @@ class ParsedRequest:
     request: Request
     service: DatabricksService
     body: Object
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     served: str
     repeatable: bool
     settings: DatabricksSettings
@@ -43,7 +43,7 @@ class ParsedRequest:
 
     def check(self, fields: Struct) -> None:
         """Raise for the first unknown or mistyped field; the getters below require validated fields."""
-        check_shape(self.body, fields, "", self.habits.rules.allow)
+        validate_shape(self.body, fields, "", self.profile.rules.allow)
 
     def get(self, name: str, default: JSON = None) -> JSON:
         """Return a field; ``null`` counts as absent."""
@@ -85,27 +85,36 @@ class ParsedRequest:
         return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
-def make_query(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:
+def build_query(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:
     """Return the admitted request of an endpoint."""
-    deployment, habits = found.deployment, found.habits
-    entities = habits.entities
+    deployment, profile = found.deployment, found.profile
+    entities = profile.entities
     if len(entities) == 1 and "served" not in request.params:
         (served,) = entities
         repeatable = True
     else:
         served = pick_served(request, entities)
         repeatable = "served" in request.params
-    if served in habits.behind:
-        habits = habits.behind[served]
-        deployment = habits.deployment
+    if served in profile.behind:
+        profile = profile.behind[served]
+        deployment = profile.deployment
     if found.kept is not None:
         repeatable = False
     return ParsedRequest(
-        request, service, body, habits, served, repeatable, habits.settings, deployment, habits.family, habits.traits
+        request,
+        service,
+        body,
+        profile,
+        served,
+        repeatable,
+        profile.settings,
+        deployment,
+        profile.family,
+        profile.traits,
     )
 
 
-def messages_refusal() -> EmulatedError:
+def error_messages() -> EmulatedError:
     """Return the error of ``messages`` at an endpoint that accepts only Responses."""
     text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
     return refusal(text, "messages")
@@ -127,7 +136,7 @@ def read_body(request: Request, limit: int) -> Object:
     if _is_too_deep(request.body, body):
         raise EmulatedError(ErrorKind.INVALID_REQUEST, "Bad request: invalid JSON: exceeded max depth")
     if not isinstance(body, dict):
-        raise type_refusal("", Struct(), body)
+        raise error_type("", Struct(), body)
     return body
 
 
@@ -149,22 +158,22 @@ def find_named(request: Request, service: DatabricksService) -> ParsedRequest:
     found = find_ready(request.params["name"], request, service)
     limit = service.settings.payload_limit_bytes * (4 if is_custom(found.deployment) else 1)
     body = read_body(request, limit)
-    return make_query(request, service, body, found)
+    return build_query(request, service, body, found)
 
 
 def find_by_model(request: Request, service: DatabricksService) -> ParsedRequest:
     """Return the admitted request of an OpenAI-style route: ``model`` names the endpoint."""
     body = read_body(request, service.settings.payload_limit_bytes)
-    return make_query(request, service, body, find_ready(read_model(body), request, service))
+    return build_query(request, service, body, find_ready(parse_model(body), request, service))
 
 
-def read_model(body: Mapping[str, JSON]) -> str:
+def parse_model(body: Mapping[str, JSON]) -> str:
     """Return ``model``, the endpoint's name."""
     model = body.get("model")
     if model is None or model == "":
         raise refusal("Missing required parameter: 'model'", "model")
     if not isinstance(model, str):
-        raise type_refusal("model", STRING, model)
+        raise error_type("model", STRING, model)
     return model
 
 
@@ -177,7 +186,7 @@ def find_ready(name: str, request: Request, service: DatabricksService) -> Found
     found = find(name, request.documents, service)
     if found is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
-    check_access(found.kept, request.principal, "CAN_QUERY")
+    validate_access(found.kept, request.principal, "CAN_QUERY")
     deployment = found.deployment
     if deployment.state == "stopped":
         raise refusal(f"Endpoint {name} is stopped. Start the endpoint before sending requests.")  # unverified

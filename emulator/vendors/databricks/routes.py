@@ -24,7 +24,7 @@ from emulator.vendors.databricks.management.routes import MANAGEMENT
 from emulator.vendors.databricks.management.shapes import kept_of
 from emulator.vendors.databricks.models import list_deployments
 from emulator.vendors.databricks.passthrough import anthropic, gemini
-from emulator.vendors.databricks.predictions import read_predictions
+from emulator.vendors.databricks.predictions import parse_predictions
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile, profile_deployment
 from emulator.vendors.databricks.request import find_named, find_ready
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
@@ -44,8 +44,8 @@ def parse_invocations(request: Request, service: DatabricksService) -> Inference
     query = find_named(request, service)
     deployment = query.deployment
     if is_custom(deployment):
-        return read_predictions(query)
-    responds = query.habits.responds and "input" in query.body and query.get("messages") is None
+        return parse_predictions(query)
+    responds = query.profile.responds and "input" in query.body and query.get("messages") is None
     if responds or is_agent(deployment):
         return read_responses(query)
     reader = _READERS.get(deployment.task)

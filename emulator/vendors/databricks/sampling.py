@@ -23,7 +23,7 @@ _BOUNDED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty",
 _SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
-def check_range(query: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
+def validate_range(query: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
     """Raise for a number out of bounds; ``open_low`` excludes the lower one."""
     value = query.body.get(name)
     if value is None or (low < (number := as_number(value)) <= high) or (number == low and not open_low):
@@ -31,27 +31,27 @@ def check_range(query: ParsedRequest, name: str, low: float, high: float, *, ope
     raise refusal(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
 
 
-def check_positive(query: ParsedRequest, name: str) -> None:
+def validate_positive(query: ParsedRequest, name: str) -> None:
     """Raise for an integer below 1."""
     value = query.body.get(name)
     if isinstance(value, int) and value < 1:
         raise refusal(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
-def check_sampling(query: ParsedRequest) -> None:
+def validate_sampling(query: ParsedRequest) -> None:
     """Validate the numbers that chat and completions share, in the order of the reference's table."""
-    check_positive(query, "max_tokens")
+    validate_positive(query, "max_tokens")
     if _BOUNDED.isdisjoint(query.body):
         return
-    check_range(query, "temperature", 0, 2)
-    check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
-    check_positive(query, "top_k")
+    validate_range(query, "temperature", 0, 2)
+    validate_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
+    validate_positive(query, "top_k")
     _validate_n(query)
-    check_range(query, "frequency_penalty", -2, 2)
-    check_range(query, "presence_penalty", -2, 2)
+    validate_range(query, "frequency_penalty", -2, 2)
+    validate_range(query, "presence_penalty", -2, 2)
 
 
-def check_family(query: ParsedRequest) -> None:
+def validate_family(query: ParsedRequest) -> None:
     """Raise for fields that a family rejects.
 
     Source: databricks-sdk-py issue 1263 and public notes on the newest models.
@@ -69,7 +69,7 @@ def check_family(query: ParsedRequest) -> None:
         raise refusal(text, "max_tokens")
 
 
-def check_alternatives(query: ParsedRequest) -> None:
+def validate_alternatives(query: ParsedRequest) -> None:
     """Validate ``top_logprobs``."""
     top = query.get_integer("top_logprobs")
     if top is not None and not 0 <= top <= 20:
@@ -81,7 +81,7 @@ def _validate_n(query: ParsedRequest) -> None:
     n = query.get_integer("n")
     if n is None or n == 1:
         return
-    check_positive(query, "n")
+    validate_positive(query, "n")
     allowed = query.deployment.traits.get("allow_n")
     chats = query.deployment.task == "chat" and query.settings.pay_per_token_n
     default_allowed = chats or query.deployment.mode != "pay_per_token"
@@ -119,7 +119,7 @@ def _parse_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
     return tuple(knobs)
 
 
-def check_output_limit(query: ParsedRequest, name: str, wanted: int | None) -> None:
+def validate_output_limit(query: ParsedRequest, name: str, wanted: int | None) -> None:
     """Raise for more output tokens than the model's maximum, with the text of the model's host.
 
     Sources: databricks-sdk-go issue 1183 for Llama; public traces for the others.
@@ -147,7 +147,7 @@ def check_output_limit(query: ParsedRequest, name: str, wanted: int | None) -> N
     raise refusal(text, name)
 
 
-def length_refusal(query: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
+def error_length(query: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
     """Return the error of a prompt that is too long. Source: public traces, where the first text ends at the number."""
     context = query.deployment.context
     family = query.family
@@ -182,10 +182,10 @@ def limit_output(query: ParsedRequest, wanted: int | None, prompt_tokens: int) -
 def count(query: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
     """Return the tokens of each prompt, including those of a server-side template."""
     counts = query.service.count_prompt(ask, query.deployment)
-    extra = query.habits.overhead
+    extra = query.profile.overhead
     return tuple([number + extra for number in counts]) if extra else counts
 
 
 def count_chat(query: ParsedRequest, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
     """Return the tokens of a conversation, including those of a server-side template."""
-    return query.service.count_chat(messages, tools, query.deployment) + query.habits.overhead
+    return query.service.count_chat(messages, tools, query.deployment) + query.profile.overhead

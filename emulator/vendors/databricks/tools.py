@@ -25,7 +25,7 @@ _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
-def check_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
+def validate_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
     """Validate ``tools`` (number, type, unique names, each function) and return their names."""
     if len(tools) > query.settings.max_tools:
         limit = query.settings.max_tools
@@ -36,8 +36,8 @@ def check_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
             raise refusal('Bad request: the only supported tool type is "function"', "tools")
         function = tool.get("function")
         if not isinstance(function, dict):
-            raise required_refusal("function", "tool")
-        check_function(query, function, position)
+            raise error_required("function", "tool")
+        validate_function(query, function, position)
         name = as_text(function["name"])
         if name in names:
             raise refusal(f"Bad request: tool names must be unique: {name}", "tools")
@@ -45,26 +45,26 @@ def check_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
     return names
 
 
-def required_refusal(name: str, of: str, where: str = "tools") -> EmulatedError:
+def error_required(name: str, of: str, where: str = "tools") -> EmulatedError:
     """Return the error of a missing property. Source: tidyverse/ellmer issue 1084, of a missing ``parameters``."""
     return refusal(f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where)
 
 
-def check_function(query: ParsedRequest, function: Object, position: int = 0) -> None:
+def validate_function(query: ParsedRequest, function: Object, position: int = 0) -> None:
     settings = query.settings
     name = function.get("name")
     if not name:
-        raise required_refusal("name", "function")
+        raise error_required("name", "function")
     if query.family == "claude" and function.get("strict") is not None:
         # Source: tidyverse/ellmer issue 548.
         raise refusal(f"tools.{position}.custom.strict: Extra inputs are not permitted", "tools")
     if settings.require_description and not function.get("description"):
-        raise required_refusal("description", "function")
+        raise error_required("description", "function")
     parameters = function.get("parameters")
     if parameters is not None:
         _validate_parameters(query, function, as_text(name), as_object(parameters))
     elif settings.require_parameters:
-        raise required_refusal("parameters", "function")
+        raise error_required("parameters", "function")
 
 
 def _validate_parameters(query: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
@@ -87,7 +87,7 @@ def _validate_keys(query: ParsedRequest, name: str, keys: int, parameters: JSON)
         raise refusal(text)
 
 
-def check_tool_choice(choice: JSON, names: list[str]) -> None:
+def validate_tool_choice(choice: JSON, names: list[str]) -> None:
     """Validate that ``tool_choice`` comes with ``tools`` and names one of them."""
     if choice is None:
         return
@@ -114,7 +114,7 @@ def _find_choice(choice: Object) -> str:
     return name
 
 
-def check_format(query: ParsedRequest, value: Object, where: str = "response_format", inner: str = "") -> None:
+def validate_format(query: ParsedRequest, value: Object, where: str = "response_format", inner: str = "") -> None:
     """Validate ``response_format`` or ``text.format``; ``inner``: path of the schema in the request."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
@@ -123,10 +123,10 @@ def check_format(query: ParsedRequest, value: Object, where: str = "response_for
         return
     wanted = value.get("json_schema")
     if not isinstance(wanted, dict):
-        raise missing_refusal(f"{where}.json_schema")
+        raise error_missing(f"{where}.json_schema")
     for name in ("name", "schema"):
         if not wanted.get(name) and wanted.get(name) != {}:
-            raise missing_refusal(f"{inner or where + '.json_schema'}.{name}")
+            raise error_missing(f"{inner or where + '.json_schema'}.{name}")
     schema = wanted["schema"]
     limit = query.settings.max_format_keys
     if (keys := _count_keys(schema)) > limit:
@@ -135,7 +135,7 @@ def check_format(query: ParsedRequest, value: Object, where: str = "response_for
         _validate_strict(schema, query.family, f"response_format '{wanted['name']}'")
 
 
-def missing_refusal(name: str) -> EmulatedError:
+def error_missing(name: str) -> EmulatedError:
     """Return the error of a missing parameter.
 
     Source: databricks-ai-bridge issue 350, of ``response_format.json_schema.name``.
@@ -149,7 +149,7 @@ def takes_parallel(query: ParsedRequest) -> bool:
     return allowed and bool(query.get("parallel_tool_calls", True))
 
 
-def check_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
+def validate_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
     """Validate the reasoning effort; the accepted values depend on the family."""
     wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
     efforts = _WIDE_EFFORTS if wide else _EFFORTS

@@ -13,7 +13,7 @@ from emulator.generation.generate import generate
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.http.routing import Router
 from emulator.vendors.databricks.chat.render import ChatCodec
-from emulator.vendors.databricks.chat.shapes import dump_usage, shape_usage
+from emulator.vendors.databricks.chat.shapes import build_usage, encode_usage
 from emulator.vendors.databricks.routes import VENDOR
 from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
@@ -118,6 +118,6 @@ def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> Non
 def test_usage_is_the_same_in_bytes(name: str, thought: int) -> None:
     style = make_service({}, ()).profiles[name].style
     usage = Usage(11, 7, thought)
-    shape = shape_usage(usage, style)
-    assert dump_usage(usage, style) == json.dumps(shape, separators=(",", ":")).encode()
+    shape = build_usage(usage, style)
+    assert encode_usage(usage, style) == json.dumps(shape, separators=(",", ":")).encode()
     assert shape.get("reasoning_tokens", 0) == thought

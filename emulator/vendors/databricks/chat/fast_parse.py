@@ -67,22 +67,22 @@ def _parse(
 
 
 @scenario_lru
-def _find_parser(habits: DeploymentProfile) -> FastChatParser | None:
+def _find_parser(profile: DeploymentProfile) -> FastChatParser | None:
     """Return the parser of an endpoint; ``None`` if it needs the full parser."""
-    deployment, settings, traits = habits.deployment, habits.settings, habits.deployment.traits
+    deployment, settings, traits = profile.deployment, profile.settings, profile.deployment.traits
     is_monitored = traits.get("scale_to_zero_enabled") or traits.get("ai_gateway")
-    if not habits.plain or not habits.chats or is_monitored or len(habits.entities) != 1:
+    if not profile.plain or not profile.chats or is_monitored or len(profile.entities) != 1:
         return None
-    (served,) = habits.entities
+    (served,) = profile.entities
     bounds = (deployment.default_max_tokens if settings.model_max_tokens else None, deployment.max_output)
     return FastChatParser(
-        codec=ChatCodec(settings, habits.style, served, False),
+        codec=ChatCodec(settings, profile.style, served, False),
         most=deployment.max_output,
         default=min([bound for bound in bounds if bound is not None], default=None),
         context=deployment.context,
         streams=settings.stream_default,
-        parallel=settings.parallel_tool_calls or bool(habits.traits.get("parallel_tool_calls")),
-        overhead=habits.overhead,
-        quotas=habits.quotas,
+        parallel=settings.parallel_tool_calls or bool(profile.traits.get("parallel_tool_calls")),
+        overhead=profile.overhead,
+        quotas=profile.quotas,
         served=served,
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_array, as_object
-from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, refusal, type_refusal
+from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, error_type, refusal
 from emulator.vendors.databricks.request import ParsedRequest
 
 _ROLES = ("system", "user", "assistant", "tool")
 _MEDIA = ("image_url", "document", "file", "input_audio", "audio_url", "video_url")
 
 
-def check_messages(query: ParsedRequest, messages: list[JSON]) -> None:
+def validate_messages(query: ParsedRequest, messages: list[JSON]) -> None:
     """Validate every message, then their order.
 
     Raises:
@@ -20,7 +20,7 @@ def check_messages(query: ParsedRequest, messages: list[JSON]) -> None:
     answers = False
     for position, message in enumerate(messages):
         if not isinstance(message, dict):
-            raise type_refusal("messages", Struct(), message)
+            raise error_type("messages", Struct(), message)
         if _is_plain(message, position) and (message["content"] or not never_empty):
             continue
         role = message.get("role")
@@ -83,9 +83,9 @@ def _validate_cache_control(query: ParsedRequest, holder: Object) -> None:
     value = holder.get("cache_control")
     allowed = query.settings.cache_control
     if isinstance(value, str) and allowed == "object":
-        raise type_refusal("cache_control", OBJECT, value)
+        raise error_type("cache_control", OBJECT, value)
     if isinstance(value, dict) and allowed == "string":
-        raise type_refusal("cache_control", STRING, value)
+        raise error_type("cache_control", STRING, value)
 
 
 def _validate_content(query: ParsedRequest, message: Object, position: int) -> None:
@@ -104,7 +104,7 @@ def _validate_content(query: ParsedRequest, message: Object, position: int) -> N
 
 def _validate_part(query: ParsedRequest, part: JSON) -> None:
     if not isinstance(part, dict):
-        raise type_refusal("messages.content", Struct(), part)
+        raise error_type("messages.content", Struct(), part)
     kind = part.get("type")
     if kind == "text":
         text = part.get("text")

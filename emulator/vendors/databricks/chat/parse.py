@@ -10,29 +10,29 @@ from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
 from emulator.core.requests import ChatRequest, Message, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import read_format, read_message, read_tool, read_tool_choice
-from emulator.vendors.databricks.chat.messages import check_messages
+from emulator.vendors.databricks.chat.messages import validate_messages
 from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import is_agent
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import ParsedRequest, find_by_model, messages_refusal
+from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
 from emulator.vendors.databricks.sampling import (
-    check_alternatives,
-    check_family,
-    check_output_limit,
-    check_positive,
-    check_sampling,
     count_chat,
-    length_refusal,
+    error_length,
     limit_output,
     read_sampling,
+    validate_alternatives,
+    validate_family,
+    validate_output_limit,
+    validate_positive,
+    validate_sampling,
 )
 from emulator.vendors.databricks.tools import (
-    check_effort,
-    check_format,
-    check_tool_choice,
-    check_tools,
     takes_parallel,
+    validate_effort,
+    validate_format,
+    validate_tool_choice,
+    validate_tools,
 )
 
 # Fields that need the validation and parsing below.
@@ -51,19 +51,19 @@ def read_chat(query: ParsedRequest) -> InferenceCall:
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    if not query.habits.chats:
+    if not query.profile.chats:
         if is_agent(query.deployment):
-            raise messages_refusal()
+            raise error_messages()
         # unverified
         raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
-    query.check(query.habits.chat_fields)
+    query.check(query.profile.chat_fields)
     body = query.body
     messages = query.get_array("messages")
     if not messages:
         raise refusal("Missing required Chat parameter: 'messages'", "messages")
-    check_messages(query, messages)
-    check_family(query)
-    check_sampling(query)
+    validate_messages(query, messages)
+    validate_family(query)
+    validate_sampling(query)
     if not _TOOLING.isdisjoint(body):
         _validate_tools(query)
     if "top_logprobs" in body:
@@ -75,11 +75,11 @@ def read_chat(query: ParsedRequest) -> InferenceCall:
 
 def _validate_tools(query: ParsedRequest) -> None:
     tools = query.get_array("tools")
-    check_tool_choice(query.get("tool_choice"), check_tools(query, tools))
+    validate_tool_choice(query.get("tool_choice"), validate_tools(query, tools))
     if query.get("response_format") is None:
         return
     requested = query.get_object("response_format")
-    check_format(query, requested)
+    validate_format(query, requested)
     kind = as_text(requested["type"])
     if query.family == "claude" and kind != "text":
         _validate_claude_format(query, kind)
@@ -115,12 +115,12 @@ def _validate_claude_format(query: ParsedRequest, kind: str) -> None:
 def _validate_logprobs(query: ParsedRequest) -> None:
     if query.get("top_logprobs") is not None and not query.get("logprobs"):
         raise refusal("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
-    check_alternatives(query)
+    validate_alternatives(query)
 
 
 def _validate_reasoning(query: ParsedRequest) -> None:
-    check_effort(query, query.get("reasoning_effort"), "reasoning_effort")
-    check_effort(query, query.get_object("output_config").get("effort"), "output_config.effort")
+    validate_effort(query, query.get("reasoning_effort"), "reasoning_effort")
+    validate_effort(query, query.get_object("output_config").get("effort"), "output_config.effort")
     if query.get("thinking") is None:
         return
     thinking = query.get_object("thinking")
@@ -153,7 +153,9 @@ def _build_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
     return InferenceCall(
         deployment=query.deployment,
         request=chat_request,
-        codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _has_cache_marks(query)),
+        codec=ChatCodec(
+            query.settings, query.profile.style, query.served, query.wants_usage(), _has_cache_marks(query)
+        ),
         stream=query.wants_stream(),
         prompt_tokens=(count,),
         repeatable=query.repeatable,
@@ -199,11 +201,11 @@ def _count_tokens(
     requested = query.get_integer(name)
     if requested is None:
         name = "max_completion_tokens"
-        check_positive(query, name)
+        validate_positive(query, name)
         requested = query.get_integer(name)
-    check_output_limit(query, name, requested)
+    validate_output_limit(query, name, requested)
     count = count_chat(query, messages_parsed, tools)
     context = query.deployment.context
     if context is not None and count > context:
-        raise length_refusal(query, count)
+        raise error_length(query, count)
     return count, limit_output(query, requested, count)

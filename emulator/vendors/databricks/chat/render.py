@@ -15,14 +15,14 @@ from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import collect_message
 from emulator.protocols.openai.messages import shape_logprob
 from emulator.vendors.databricks.chat.shapes import (
+    build_call,
+    build_text,
+    build_thought,
+    build_usage,
     count_cached,
     draw_id,
-    dump_usage,
+    encode_usage,
     is_plain,
-    shape_call,
-    shape_text,
-    shape_thought,
-    shape_usage,
     thinks_aloud,
 )
 from emulator.vendors.databricks.chat.stream import stream_chat
@@ -80,7 +80,7 @@ def _encode_plain(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
         plan.created,
         dump_string(choice.tokens_said.text),
         choice.finish_reason.encode(),
-        dump_usage(plan.usage, style),
+        encode_usage(plan.usage, style),
     )
 
 
@@ -91,7 +91,7 @@ def _build_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
         "created": int(plan.created),
         "model": style.model,
         "choices": [_build_choice(plan, number, style) for number in range(len(plan.choices))],
-        "usage": shape_usage(plan.usage, style),
+        "usage": build_usage(plan.usage, style),
     }
 
 
@@ -113,15 +113,15 @@ def _build_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
 
 def _build_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
     message_content = collect_message(plan.choices[number])
-    calls = [shape_call(plan.key, number, call, call.arguments, style) for call in message_content.calls]
+    calls = [build_call(plan.key, number, call, call.arguments, style) for call in message_content.calls]
     text, refusal = message_content.text, message_content.refusal
     if style.family != "gpt":
         text, refusal = text + refusal, ""
     reasoning = message_content.reasoning if thinks_aloud(style) else ""
     message: Object = {"role": "assistant", "content": text or (None if calls or refusal else "")}
     if style.listed or reasoning:
-        parts = [shape_thought(plan.key, number, reasoning, style)] if reasoning else []
-        parts += [shape_text(plan.key, number, text, style)] if text or not calls else []
+        parts = [build_thought(plan.key, number, reasoning, style)] if reasoning else []
+        parts += [build_text(plan.key, number, text, style)] if text or not calls else []
         message["content"] = parts
     if calls:
         message["tool_calls"] = calls

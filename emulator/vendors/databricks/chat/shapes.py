@@ -32,7 +32,7 @@ def draw_id(key: bytes) -> str:
     return f"chatcmpl_{format_uuid(_derive_id(key))}"
 
 
-def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+def build_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
     """Return a reasoning part of ``content``; ``summary_encrypted_text`` is in databricks-ai-bridge's schema."""
     if style.encrypted:
         hidden: Object = {"type": "summary_encrypted_text", "data": draw_opaque(key, "thought", number)}
@@ -43,12 +43,12 @@ def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Obj
     return {"type": "reasoning", "summary": [summary]}
 
 
-def shape_text(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+def build_text(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
     part: Object = {"type": "text", "text": text}
     return {**part, "thoughtSignature": sign(key, number)} if style.signed else part
 
 
-def shape_call(
+def build_call(
     key: bytes, number: int, call: MessageToolCall | ToolCallStarted, arguments: str, style: AnswerStyle
 ) -> Object:
     """Return an item of ``tool_calls``."""
@@ -70,7 +70,7 @@ def draw_response_id(key: bytes) -> str:
     return "resp_" + draw_opaque(key, "response")
 
 
-def shape_usage(usage: Usage, style: AnswerStyle) -> Object:
+def build_usage(usage: Usage, style: AnswerStyle) -> Object:
     """Return ``usage`` of chat and completions.
 
     Reasoning tokens are at the top level, as in the reference, and in the details, as clients read them. Claude and GPT
@@ -107,13 +107,13 @@ def count_cached(plan: Plan, style: AnswerStyle, attempt: int, *, marked: bool) 
     return replace(plan, usage=replace(usage, stored_tokens=usage.prompt_tokens))
 
 
-def dump_usage(usage: Usage, style: AnswerStyle) -> bytes:
-    """Encode :func:`shape_usage`."""
+def encode_usage(usage: Usage, style: AnswerStyle) -> bytes:
+    """Encode :func:`build_usage`."""
     if usage.reasoning_tokens or style.reasoning or style.family in ("gpt", "claude"):
-        return dump_json(shape_usage(usage, style))
-    return dump_counts(usage.prompt_tokens, usage.completion_tokens)
+        return dump_json(build_usage(usage, style))
+    return encode_counts(usage.prompt_tokens, usage.completion_tokens)
 
 
-def dump_counts(prompt: int, completion: int) -> bytes:
+def encode_counts(prompt: int, completion: int) -> bytes:
     """Encode ``usage`` of an unfinished response, or of one without further counts."""
     return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)

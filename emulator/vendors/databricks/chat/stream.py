@@ -28,11 +28,11 @@ from emulator.protocols.choice_events import (
 )
 from emulator.protocols.openai.messages import shape_logprob
 from emulator.vendors.databricks.chat.shapes import (
+    build_call,
+    build_thought,
     draw_id,
-    dump_usage,
+    encode_usage,
     is_plain,
-    shape_call,
-    shape_thought,
     sign,
     thinks_aloud,
 )
@@ -63,7 +63,7 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream
     opening = b'%b"role":"assistant","content":""%b0,"total_tokens":%d}}\n\n' % (before, after, prompt)
     delta = b'"delta":{}' if style.family == "gpt" else b'"delta":{"content":""}'
     finish = b'%b,"choices":[{"index":0,%b,"finish_reason":%b,"logprobs":null}],"usage":%b}\n\n'
-    ending = finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, style))
+    ending = finish % (head, delta, quote(choice.finish_reason), encode_usage(plan.usage, style))
     return TemplateStream(
         opening=((first, opening, 0, PLAIN),),
         tokens=choice.tokens_said.quoted,
@@ -105,7 +105,7 @@ def _stream_end(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bo
     """Yield the events after the choices."""
     last = max(map(last_due, plan.choices), default=0.0)
     if style.usage_style == "closing" or (include_usage and _is_silent(style)):
-        yield last, b'%b],"usage":%b}\n\n' % (prefix, dump_usage(plan.usage, style)), 0, Mark.USAGE
+        yield last, b'%b],"usage":%b}\n\n' % (prefix, encode_usage(plan.usage, style)), 0, Mark.USAGE
     yield last, DONE, 0, Mark.DONE
 
 
@@ -125,7 +125,7 @@ def _stream_counts(prefix: bytes, choices: Iterator[Event], plan: Plan, style: A
         if mark is FINISH:
             remaining -= 1
             if not remaining:
-                ending = b'%b%b],"usage":%b}\n\n' % (prefix, choice, dump_usage(plan.usage, style))
+                ending = b'%b%b],"usage":%b}\n\n' % (prefix, choice, encode_usage(plan.usage, style))
                 yield due, ending, tokens, _FINISH_WITH_USAGE
                 return
         yield due, template % (choice, tokens, prompt + tokens), tokens, mark
@@ -156,7 +156,7 @@ def _encode_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple
         suffix = b'],"usage":null}\n\n'
     if silent:
         return suffix, suffix, FINISH
-    return suffix, b'],"usage":%b}\n\n' % dump_usage(plan.usage, style), _FINISH_WITH_USAGE
+    return suffix, b'],"usage":%b}\n\n' % encode_usage(plan.usage, style), _FINISH_WITH_USAGE
 
 
 def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Event]:
@@ -184,7 +184,7 @@ def _encode_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, 
     if call.first:
         content = b"null" if style.family == "gpt" else b'""'
         before = b'{"index":%d,"delta":{"role":"assistant","content":%b,' % (number, content)
-    opening: Object = {"index": call.number, **shape_call(plan.key, number, call, "", style)}
+    opening: Object = {"index": call.number, **build_call(plan.key, number, call, "", style)}
     return b'%b"tool_calls":[%b]%b' % (before, dump_json(opening), _AFTER)
 
 
@@ -229,7 +229,7 @@ def _stream_reasoning(plan: Plan, number: int, run: TextRun, before: bytes, styl
     choice = plan.choices[number]
     if style.encrypted:
         if run.end > run.start:
-            part = dump_json([shape_thought(plan.key, number, "", style)])
+            part = dump_json([build_thought(plan.key, number, "", style)])
             yield choice.due[run.end - 1], b'%b"content":%b%b' % (before, part, _AFTER), run.end, PLAIN
         return
     before += b'"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":'

@@ -47,7 +47,7 @@ def authenticate(request: Request, service: DatabricksService) -> str:
     token = bearer_token(request) or _parse_password(request)
     if not token:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, NO_CREDENTIAL)
-    grant = read_grant(token)
+    grant = parse_grant(token)
     principal = _find_owner(token, grant, service)
     if principal is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, BAD_TOKEN, status=403)
@@ -59,7 +59,7 @@ def authenticate(request: Request, service: DatabricksService) -> str:
 
 def principal_of(token: str, service: DatabricksService) -> str | None:
     """Return the principal of a configured token, or of a valid one issued for a configured token."""
-    return _find_owner(token, read_grant(token), service)
+    return _find_owner(token, parse_grant(token), service)
 
 
 def _parse_password(request: Request) -> str:
@@ -107,7 +107,7 @@ def issue(grant: Grant, secret: str) -> str:
     return f"{_encode(grant.client)}.{_encode(claims)}.{seal}"
 
 
-def read_grant(token: str) -> Grant | None:
+def parse_grant(token: str) -> Grant | None:
     """Return the claims of an issued token; ``None`` for any other token."""
     if token.count(".") != 2:
         return None
@@ -129,7 +129,7 @@ def check_direct(request: Request, endpoint_id: str) -> None:
     Raises:
         EmulatedError: 401 for another kind of token, 403 for one of another endpoint.
     """
-    grant = read_grant(bearer_token(request) or "")
+    grant = parse_grant(bearer_token(request) or "")
     if grant is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, "Route-optimized endpoints accept OAuth tokens only.")
     if grant.path and grant.path != f"{OBJECTS}{endpoint_id}":
@@ -173,7 +173,7 @@ def serve_token(request: Request, service: DatabricksService) -> Response:
         if grant != "client_credentials":
             raise _error_oauth("invalid_grant", "The grant is invalid or expired", 400)
         raise _error_oauth("invalid_client", "Client authentication failed", 401)
-    before = read_grant(secret)
+    before = parse_grant(secret)
     scopes, lifetime = _parse_scopes(form, before), service.settings.token_lifetime_s
     now, proof = int(service.clock.now()), _find_secret(secret, before, service)
     token = issue(Grant(client, scopes, _parse_path(form), now + lifetime), proof) + suffix
@@ -227,7 +227,7 @@ def _find_proof(grant: str, form: Mapping[str, str]) -> str:
 def _split_proof(secret: str) -> tuple[str, str]:
     """Split the suffix off an issued token; tokens issued for it get the same suffix."""
     token, tilde, name = secret.rpartition("~")
-    return (token, tilde + name) if read_grant(token) is not None else (secret, "")
+    return (token, tilde + name) if parse_grant(token) is not None else (secret, "")
 
 
 def _parse_scopes(form: Mapping[str, str], before: Grant | None) -> str:

@@ -16,12 +16,12 @@ from emulator.core.vendor import Change, Write
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.headers import answer_json
-from emulator.vendors.databricks.management.config import check_name, invalid, is_external, read_config
+from emulator.vendors.databricks.management.config import invalid, is_external, parse_config, validate_name
 from emulator.vendors.databricks.management.discovery import user_of
-from emulator.vendors.databricks.management.gateway_settings import check_gateway, check_tokens
-from emulator.vendors.databricks.management.lookup import Documents, FoundEndpoint, find, missing_refusal, open_kept
-from emulator.vendors.databricks.management.permission_levels import check_access
-from emulator.vendors.databricks.management.shapes import kept_of, shape_endpoint
+from emulator.vendors.databricks.management.gateway_settings import validate_gateway, validate_tokens
+from emulator.vendors.databricks.management.lookup import Documents, FoundEndpoint, error_missing, find, open_kept
+from emulator.vendors.databricks.management.permission_levels import validate_access
+from emulator.vendors.databricks.management.shapes import build_endpoint, kept_of
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint, Update, deploy
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import read_body
@@ -37,15 +37,15 @@ Alter = Callable[[StoredEndpoint, FoundEndpoint], StoredEndpoint]
 def create_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints``, and ``/pt`` for provisioned throughput."""
     body = read_body(request, service.settings.payload_limit_bytes)
-    name = check_name(body.get("name"))
-    config = read_config(body.get("config"))
+    name = validate_name(body.get("name"))
+    config = parse_config(body.get("config"))
     options: Object = {key: body[key] for key in _SETTINGS if body.get(key) is not None}
-    options |= {"tags": sort_tags(read_tags(options.get("tags", [])))}
-    check_gateway(options)
+    options |= {"tags": sort_tags(parse_tags(options.get("tags", [])))}
+    validate_gateway(options)
 
     def make(documents: Documents) -> Write:
         if find(name, documents, service) is not None:
-            raise conflict_refusal(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
+            raise error_conflict(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
         _validate_count(documents)
         now = service.clock.now()
         kept = StoredEndpoint(
@@ -57,7 +57,7 @@ def create_endpoint(request: Request, service: DatabricksService) -> Change:
             pending=_plan_update(config, service),
             told=options,
         )
-        check_tokens(options, deploy(kept, None))
+        validate_tokens(options, deploy(kept, None))
         return _write_endpoint(kept, request, service)
 
     return Change(make)
@@ -79,7 +79,7 @@ def delete_endpoint(request: Request, service: DatabricksService) -> Change:
         kept = kept_of(found, service)
         if not kept.id:
             raise _error_preconfigured(name)
-        check_access(kept, request.principal, "CAN_MANAGE")
+        validate_access(kept, request.principal, "CAN_MANAGE")
         gone = kept.but(deleted=True).to_json() if name in service.deployments else None
         return Write(answer_json({}, request, service.settings), name, gone)
 
@@ -99,7 +99,7 @@ def update_provisioned(request: Request, service: DatabricksService) -> Change:
 
 def _change_config(request: Request, service: DatabricksService, given: JSON) -> Change:
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        config = read_config(given)
+        config = parse_config(given)
         _validate_idle(kept, "updating its config")
         if kept.config and is_external(kept.config) != is_external(config):
             raise invalid("External models cannot be added to or removed from an endpoint.", "served_entities")
@@ -151,7 +151,7 @@ def change(
         before = kept_of(found, service)
         if not before.id and not preconfigured:
             raise _error_preconfigured(before.name)
-        check_access(before, request.principal, "CAN_MANAGE")
+        validate_access(before, request.principal, "CAN_MANAGE")
         kept = alter(before, found).but(updated=service.clock.now())
         return _write_endpoint(kept, request, service, show)
 
@@ -164,11 +164,11 @@ def _write_endpoint(
     service: DatabricksService,
     show: Callable[[StoredEndpoint], JSON] | None = None,
 ) -> Write:
-    shape = show(kept) if show is not None else shape_endpoint(open_kept(kept, service), request, service, full=True)
+    shape = show(kept) if show is not None else build_endpoint(open_kept(kept, service), request, service, full=True)
     return Write(answer_json(shape, request, service.settings), kept.name, kept.to_json())
 
 
-def read_tags(given: JSON) -> list[Object]:
+def parse_tags(given: JSON) -> list[Object]:
     """Parse tags: each has a key, a value is optional."""
     if not isinstance(given, list):
         raise invalid("'tags' must be a list.", "tags")
@@ -199,10 +199,10 @@ def _plan_update(config: Object, service: DatabricksService) -> Update:
 def _validate_idle(kept: StoredEndpoint, doing: str) -> None:
     if kept.updating:
         text = f"Endpoint {kept.name} is currently updating. Wait for the update to complete before {doing}."
-        raise conflict_refusal(text, "RESOURCE_CONFLICT")
+        raise error_conflict(text, "RESOURCE_CONFLICT")
 
 
-def conflict_refusal(text: str, code: str) -> EmulatedError:
+def error_conflict(text: str, code: str) -> EmulatedError:
     """Return a conflict error (409)."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, status=409, details={"error_code": code})
 
@@ -211,7 +211,7 @@ def _find(name: str, documents: Documents, service: DatabricksService) -> FoundE
     """Return an endpoint or raise. Source for the text: the fake server of databricks-cli."""
     found = find(name, documents, service)
     if found is None:
-        raise missing_refusal(f"Serving endpoint with name {name} not found")
+        raise error_missing(f"Serving endpoint with name {name} not found")
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_integer, as_object
 from emulator.vendors.databricks.decoder import refusal
-from emulator.vendors.databricks.management.shapes import shape_foundation
+from emulator.vendors.databricks.management.shapes import build_foundation
 from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION
 
 CHUNK = 980  # throughput of an older model is provisioned in multiples of these tokens per second
@@ -53,7 +53,7 @@ def sized_family(model: str) -> str | None:
     return next((family for family in _BY_CHUNKS if family in name), None)
 
 
-def check_name(name: JSON) -> str:
+def validate_name(name: JSON) -> str:
     """Return the validated name of a new endpoint."""
     if not isinstance(name, str) or not name:
         raise invalid("Missing required field: 'name'", "name")
@@ -63,7 +63,7 @@ def check_name(name: JSON) -> str:
     return name
 
 
-def read_config(given: JSON) -> Object:
+def parse_config(given: JSON) -> Object:
     """Return a config with its entities' names and its traffic split."""
     if not isinstance(given, dict):
         raise invalid("Missing required field: 'config'", "config")
@@ -110,7 +110,7 @@ def _parse_entity(given: JSON) -> Object:
         _validate_throughput(entity, model)
         if "provisioned_model_units" not in entity:  # such entities never sleep
             entity.setdefault("scale_to_zero_enabled", False)
-        if (foundation := shape_foundation(model)) is not None:
+        if (foundation := build_foundation(model)) is not None:
             entity["foundation_model"] = foundation
         elif "min_provisioned_concurrency" not in entity:
             entity = {"workload_size": "Small", "workload_type": "CPU", **entity}

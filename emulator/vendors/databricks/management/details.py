@@ -13,7 +13,7 @@ from emulator.core.units import date_of
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import CHUNK, sized_family
-from emulator.vendors.databricks.management.lookup import find_managed, missing_refusal
+from emulator.vendors.databricks.management.lookup import error_missing, find_managed
 from emulator.vendors.databricks.management.shapes import kept_of
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
@@ -32,7 +32,7 @@ def show_openapi(request: Request, service: DatabricksService) -> Response:
                 "responses": {"200": {"description": "Successful operation"}},
             }
         }
-        for name in found.habits.entities
+        for name in found.profile.entities
     }
     body: Object = {"openapi": "3.1.0", "info": {"title": deployment.name, "version": "1"}, "paths": paths}
     return answer_json(body, request, service.settings)
@@ -74,7 +74,7 @@ def _find_stored(request: Request, service: DatabricksService) -> StoredEndpoint
     configs = [stored.config, stored.pending.config if stored.pending else {}]
     entities = [as_object(entity) for config in configs for entity in as_array(config.get("served_entities", []))]
     if served not in [entity["name"] for entity in entities]:
-        raise missing_refusal(f"Served entity with name '{served}' does not exist.")
+        raise error_missing(f"Served entity with name '{served}' does not exist.")
     return stored
 
 

@@ -9,7 +9,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.lookup import find_managed, list_seen
-from emulator.vendors.databricks.management.shapes import shape_endpoint
+from emulator.vendors.databricks.management.shapes import build_endpoint
 from emulator.vendors.databricks.models import PRECONFIGURED_AT
 from emulator.vendors.databricks.profile import DatabricksService
 
@@ -17,20 +17,20 @@ from emulator.vendors.databricks.profile import DatabricksService
 def list_endpoints(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints``."""
     visible = list_seen(request, service)
-    shapes = [shape_endpoint(found, request, service, full=False) for found in visible]
+    shapes = [build_endpoint(found, request, service, full=False) for found in visible]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
 def get_endpoint(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}``."""
     found = find_managed(request, service)
-    return answer_json(shape_endpoint(found, request, service, full=True), request, service.settings)
+    return answer_json(build_endpoint(found, request, service, full=True), request, service.settings)
 
 
 def list_foundation_models(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints:foundation-models``: the preconfigured endpoints; the shape is unverified."""
     visible = [found for found in list_seen(request, service) if found.deployment.mode == "pay_per_token"]
-    shapes = [shape_endpoint(found, request, service, full=False) for found in visible]
+    shapes = [build_endpoint(found, request, service, full=False) for found in visible]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 

@@ -42,7 +42,7 @@ def _find_provider(error: EmulatedError, name: str, request: Request, service: D
     found = find(name, request.documents, service)
     if found is None or found.deployment.mode != "external":
         return ""
-    return str(found.habits.traits.get("provider") or "openai")
+    return str(found.profile.traits.get("provider") or "openai")
 
 
 def _build_body(error: EmulatedError, provider: str, settings: DatabricksSettings, code: JSON) -> Object:

@@ -17,7 +17,7 @@ from emulator.core.quota import Quota
 from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.vendor import Codec, InferenceCall, Parsed
 from emulator.vendors.databricks.errors import endpoint_name, render_error
-from emulator.vendors.databricks.management.guardrails import Guard, check_input, guardrail_refusal, mask, read_guard
+from emulator.vendors.databricks.management.guardrails import Guard, error_guardrail, mask, parse_guard, validate_input
 from emulator.vendors.databricks.management.limits import list_presets, list_quotas
 from emulator.vendors.databricks.management.lookup import Documents, find
 from emulator.vendors.databricks.management.scale_to_zero import wake_endpoint
@@ -56,7 +56,7 @@ def _find_requested(request: Request, service: DatabricksService) -> Mapping[str
     found = find(name, request.documents, service) if name else None
     if found is None:
         return {}
-    return {"deployment": name, "served": request.params.get("served") or next(iter(found.habits.entities))}
+    return {"deployment": name, "served": request.params.get("served") or next(iter(found.profile.entities))}
 
 
 def _list_presets(
@@ -65,8 +65,8 @@ def _list_presets(
     """Return the preset quotas of an endpoint; a route-optimized one has none."""
     if settings.get("route_optimized"):
         return ()
-    habits = service.profiles.get(deployment.name)
-    return list_presets(deployment, service.settings.rate_limits) if habits is None else habits.quotas
+    profile = service.profiles.get(deployment.name)
+    return list_presets(deployment, service.settings.rate_limits) if profile is None else profile.quotas
 
 
 def _load_settings(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]:
@@ -88,8 +88,8 @@ def _apply_gateway(
     if isinstance(fallback, dict) and fallback.get("enabled") is True and "served" not in request.params:
         found = find(call.deployment.name, request.documents, service)
         assert found is not None
-        served = pick_served(request, found.habits.entities)
-        others = [name for name in found.habits.entities if name != served]
+        served = pick_served(request, found.profile.entities)
+        others = [name for name in found.profile.entities if name != served]
         call = _with_fallback(call, others, parse, request, service)
     return call
 
@@ -120,8 +120,8 @@ def _with_fallback(
 def _apply_guardrails(
     call: InferenceCall, chat_request: ChatRequest, guardrails: Mapping[str, JSON], service: DatabricksService
 ) -> InferenceCall:
-    before, after = read_guard(guardrails.get("input")), read_guard(guardrails.get("output"))
-    check_input(before, chat_request.messages)
+    before, after = parse_guard(guardrails.get("input")), parse_guard(guardrails.get("output"))
+    validate_input(before, chat_request.messages)
     if before.personal == "MASK":
         chat_request = replace(
             chat_request, messages=tuple(replace(message, text=mask(message.text)) for message in chat_request.messages)
@@ -140,7 +140,7 @@ class GuardedCodec:
     def render(self, plan: Plan, request: Request) -> Response:
         finding = self.guard.find([choice.text() for choice in plan.choices])
         if finding is not None:
-            return render_error(guardrail_refusal("output", finding, plan.usage.prompt_tokens), request, self.service)
+            return render_error(error_guardrail("output", finding, plan.usage.prompt_tokens), request, self.service)
         answer = self.inner.render(plan, request)
         if self.guard.personal != "MASK" or answer.status != 200:
             return answer

@@ -12,19 +12,19 @@ from emulator.core.json import JSON, Object
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.management.config import invalid
-from emulator.vendors.databricks.management.limits import check_limits, list_rules
+from emulator.vendors.databricks.management.limits import list_rules, validate_limits
 
 _BEHAVIORS = ("BLOCK", "MASK", "NONE")
 _TABLE = ("catalog_name", "schema_name")
 
 
-def check_gateway(settings: Mapping[str, JSON]) -> None:
+def validate_gateway(settings: Mapping[str, JSON]) -> None:
     """Raise for invalid limits, guardrails and tables.
 
     Raises:
         EmulatedError: the first of them.
     """
-    check_limits(settings)
+    validate_limits(settings)
     gateway = settings.get("ai_gateway")
     if gateway is None:
         return
@@ -36,7 +36,7 @@ def check_gateway(settings: Mapping[str, JSON]) -> None:
     _validate_table(_get_object(gateway, "inference_table_config"))
 
 
-def check_tokens(settings: Mapping[str, JSON], deployment: Deployment) -> None:
+def validate_tokens(settings: Mapping[str, JSON], deployment: Deployment) -> None:
     """Raise for token limits on custom models."""
     if is_custom(deployment) and any(rule.get("tokens") is not None for rule in list_rules(settings)):
         raise invalid("Token rate limits are not supported for endpoints that serve custom models.", "rate_limits")

@@ -71,7 +71,7 @@ class Guard:
         return finding
 
 
-def read_guard(given: JSON) -> Guard:
+def parse_guard(given: JSON) -> Guard:
     """Parse one side's guardrails; invalid members are ignored."""
     if not isinstance(given, dict):
         return Guard()
@@ -91,7 +91,7 @@ def mask(text: str) -> str:
     return text
 
 
-def check_input(guard: Guard, messages: Sequence[Message]) -> None:
+def validate_input(guard: Guard, messages: Sequence[Message]) -> None:
     """Raise for a conversation with a finding.
 
     Raises:
@@ -102,10 +102,10 @@ def check_input(guard: Guard, messages: Sequence[Message]) -> None:
         return
     if finding["pii_detection"]:
         finding["anonymized_input"] = [{"role": m.role, "content": mask(m.text)} for m in messages]
-    raise guardrail_refusal("input", finding, 0)
+    raise error_guardrail("input", finding, 0)
 
 
-def guardrail_refusal(side: str, finding: Object, prompt_tokens: int) -> EmulatedError:
+def error_guardrail(side: str, finding: Object, prompt_tokens: int) -> EmulatedError:
     """Return a guardrail's error (400) with JSON as its message."""
     body: Object = {
         "usage": {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens},

@@ -48,7 +48,7 @@ def name_limit(error: EmulatedError) -> tuple[str, str, str, int]:
     return phrase, letters, kind, amount
 
 
-def check_limits(settings: Mapping[str, JSON]) -> None:
+def validate_limits(settings: Mapping[str, JSON]) -> None:
     """Raise for invalid rules.
 
     Raises:

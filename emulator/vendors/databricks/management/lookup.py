@@ -10,7 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
-from emulator.vendors.databricks.management.permission_levels import check_access, level_of
+from emulator.vendors.databricks.management.permission_levels import level_of, validate_access
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint, deploy, deploy_entities
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile, profile_deployment
 
@@ -22,7 +22,7 @@ class FoundEndpoint:
     """An endpoint; ``kept`` is ``None`` if it is unchanged."""
 
     deployment: Deployment
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     kept: StoredEndpoint | None = None
 
 
@@ -39,10 +39,10 @@ def find(name: str, documents: Documents, service: DatabricksService) -> FoundEn
 def open_kept(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
     """Return the endpoint of a stored document."""
     deployment = deploy(kept, service.deployments.get(kept.name))
-    habits = profile_deployment(deployment, service.settings)
-    several = deploy_entities(kept) if len(habits.entities) > 1 else {}
+    profile = profile_deployment(deployment, service.settings)
+    several = deploy_entities(kept) if len(profile.entities) > 1 else {}
     behind = {entity: profile_deployment(one, service.settings) for entity, one in several.items()}
-    return FoundEndpoint(deployment, replace(habits, behind=behind), kept)
+    return FoundEndpoint(deployment, replace(profile, behind=behind), kept)
 
 
 def list_all(documents: Documents, service: DatabricksService) -> Iterator[FoundEndpoint]:
@@ -68,11 +68,11 @@ def find_managed(request: Request, service: DatabricksService) -> FoundEndpoint:
     name = request.params["name"]
     found = find(name, request.documents, service)
     if found is None:
-        raise missing_refusal(f"Endpoint with name '{name}' does not exist.")  # databricks-demos/dbdemos issue 220
-    check_access(found.kept, request.principal, "CAN_VIEW")
+        raise error_missing(f"Endpoint with name '{name}' does not exist.")  # databricks-demos/dbdemos issue 220
+    validate_access(found.kept, request.principal, "CAN_VIEW")
     return found
 
 
-def missing_refusal(text: str) -> EmulatedError:
+def error_missing(text: str) -> EmulatedError:
     """Return the management API's error of a missing object (404)."""
     return EmulatedError(ErrorKind.NOT_FOUND, text, details={"error_code": "RESOURCE_DOES_NOT_EXIST"})

@@ -25,7 +25,7 @@ def level_of(kept: StoredEndpoint | None, principal: str) -> str | None:
     return LEVELS[max(ranks)] if ranks else None
 
 
-def check_access(kept: StoredEndpoint | None, principal: str, level: str) -> None:
+def validate_access(kept: StoredEndpoint | None, principal: str, level: str) -> None:
     """Raise for a principal below a level.
 
     Raises:

@@ -14,7 +14,7 @@ from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import invalid
 from emulator.vendors.databricks.management.lookup import Documents, list_all
-from emulator.vendors.databricks.management.permission_levels import LEVELS, WHO, check_access
+from emulator.vendors.databricks.management.permission_levels import LEVELS, WHO, validate_access
 from emulator.vendors.databricks.management.shapes import kept_of
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
@@ -30,7 +30,7 @@ _LEVELS = (
 def show_permissions(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
     kept = _find(request, request.documents, service)
-    check_access(kept, request.principal, "CAN_VIEW")
+    validate_access(kept, request.principal, "CAN_VIEW")
     return answer_json(_build_access(kept), request, service.settings)
 
 
@@ -60,7 +60,7 @@ def _change(request: Request, service: DatabricksService, merge: Callable[[Grant
 
     def make(documents: Documents) -> Write:
         before = _find(request, documents, service)
-        check_access(before, request.principal, "CAN_MANAGE")
+        validate_access(before, request.principal, "CAN_MANAGE")
         kept = before.but(access=tuple(merge(_group_grants(before.access), given).values()))
         return Write(answer_json(_build_access(kept), request, service.settings), kept.name, kept.to_json())
 

@@ -26,9 +26,9 @@ _LIST_FIELDS = ("description", "tags", "ai_gateway", "budget_policy_id", "teleme
 _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supported-models.html"
 
 
-def shape_endpoint(found: FoundEndpoint, request: Request, service: DatabricksService, *, full: bool) -> Object:
+def build_endpoint(found: FoundEndpoint, request: Request, service: DatabricksService, *, full: bool) -> Object:
     """Return an endpoint, in full or as a list item."""
-    kept, habits, deployment = kept_of(found, service), found.habits, found.deployment
+    kept, profile, deployment = kept_of(found, service), found.profile, found.deployment
     shape: Object = {
         "name": kept.name,
         "creation_timestamp": _milliseconds(kept.created),
@@ -36,14 +36,14 @@ def shape_endpoint(found: FoundEndpoint, request: Request, service: DatabricksSe
         "state": _build_state(kept, deployment),
     }
     if kept.config or not kept.pending:
-        shape["config"] = _build_config(kept, habits, full=full)
+        shape["config"] = _build_config(kept, profile, full=full)
     if kept.pending is not None and full:
         shape["pending_config"] = _build_pending(kept, deployment)
     if kept.id:
         shape |= {"id": kept.id, "creator": kept.creator, "tags": []}
     options = {name: value for name, value in kept.told.items() if full or name in _LIST_FIELDS}
     shape |= {
-        **({} if is_custom(deployment) else {"task": task_of(habits)}),
+        **({} if is_custom(deployment) else {"task": task_of(profile)}),
         "description": "",
         "permission_level": level_of(found.kept, request.principal),
         **options,
@@ -52,7 +52,7 @@ def shape_endpoint(found: FoundEndpoint, request: Request, service: DatabricksSe
         shape["endpoint_type"] = kind
     if kept.id:
         shape |= {"creator_display_name": kept.creator.partition("@")[0], "creator_kind": "User"}
-    shape["capabilities"] = _build_capabilities(habits)
+    shape["capabilities"] = _build_capabilities(profile)
     if full:
         shape["route_optimized"] = bool(options.get("route_optimized"))
         if options.get("route_optimized"):
@@ -67,7 +67,7 @@ def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
     deployment = found.deployment
     preconfigured = deployment.mode == "pay_per_token"
     created = PRECONFIGURED_AT if preconfigured else service.started
-    entities: list[JSON] = [_build_initial_entity(found.habits, name) for name in found.habits.entities]
+    entities: list[JSON] = [_build_initial_entity(found.profile, name) for name in found.profile.entities]
     gateway = deployment.traits.get("ai_gateway")
     return StoredEndpoint(
         name=deployment.name,
@@ -76,7 +76,7 @@ def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
         created=created,
         updated=created,
         version=1,
-        config={"served_entities": entities, "traffic_config": {"routes": _build_routes(found.habits.entities)}},
+        config={"served_entities": entities, "traffic_config": {"routes": _build_routes(found.profile.entities)}},
         up=deployment.state != "stopped",
         stopped=deployment.state == "stopped",
         based=True,
@@ -84,13 +84,13 @@ def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
     )
 
 
-def task_of(habits: DeploymentProfile) -> str:
+def task_of(profile: DeploymentProfile) -> str:
     """Return the management API's ``task``."""
-    if is_agent(habits.deployment):
+    if is_agent(profile.deployment):
         return "agent/v1/responses"
-    if habits.traits.get("responses_only"):
+    if profile.traits.get("responses_only"):
         return "llm/v1/responses"  # unverified
-    return f"llm/v1/{habits.deployment.task}"
+    return f"llm/v1/{profile.deployment.task}"
 
 
 def _milliseconds(seconds: float) -> int:
@@ -114,8 +114,8 @@ def _build_state(kept: StoredEndpoint, deployment: Deployment) -> JSON:
     return {**state, "suspend": "STOPPED" if deployment.state == "stopped" else "NOT_SUSPENDED"}
 
 
-def _build_config(kept: StoredEndpoint, habits: DeploymentProfile, *, full: bool) -> JSON:
-    deployment = habits.deployment
+def _build_config(kept: StoredEndpoint, profile: DeploymentProfile, *, full: bool) -> JSON:
+    deployment = profile.deployment
     ready = deployment.state == "ready"
     entities = [as_object(entity) for entity in as_array(kept.config["served_entities"])]
     if deployment.mode == "pay_per_token":
@@ -174,23 +174,23 @@ def _split(shares: Mapping[str, float]) -> dict[str, int]:
     return {**result, last: 100 - sum(result.values()) + result[last]}
 
 
-def _build_initial_entity(habits: DeploymentProfile, name: str) -> Object:
+def _build_initial_entity(profile: DeploymentProfile, name: str) -> Object:
     """Return a served entity of the scenario or the catalogue."""
-    deployment = habits.deployment
-    entity = str(habits.traits.get("entity") or habits.style.model)
+    deployment = profile.deployment
+    entity = str(profile.traits.get("entity") or profile.style.model)
     if deployment.mode == "external":
-        provider = str(habits.traits.get("provider") or "openai")
+        provider = str(profile.traits.get("provider") or "openai")
         return {
             "name": name,
-            "external_model": {"name": habits.style.model, "provider": provider, "task": task_of(habits)},
+            "external_model": {"name": profile.style.model, "provider": provider, "task": task_of(profile)},
         }
     shape: Object = {"name": name, "entity_name": entity}
     if deployment.mode == "pay_per_token":
-        return {**shape, "type": "FOUNDATION_MODEL", "foundation_model": _build_foundation(habits, entity)}
+        return {**shape, "type": "FOUNDATION_MODEL", "foundation_model": _build_foundation(profile, entity)}
     return {**shape, "entity_version": "1"}
 
 
-def shape_foundation(entity: str) -> JSON:
+def build_foundation(entity: str) -> JSON:
     """Return ``foundation_model`` of a provisioned entity; ``None`` for a model that is not Databricks' own."""
     found = FOUNDATION.get(entity.lower())
     if found is None:
@@ -198,14 +198,14 @@ def shape_foundation(entity: str) -> JSON:
     return {"name": entity, "display_name": _format_title(found.name), "docs": _DOCS, "description": ""}
 
 
-def _build_foundation(habits: DeploymentProfile, entity: str) -> JSON:
+def _build_foundation(profile: DeploymentProfile, entity: str) -> JSON:
     return {
         "name": entity,
-        "display_name": _format_title(habits.deployment.name),
+        "display_name": _format_title(profile.deployment.name),
         "docs": _DOCS,
         "description": "",
         "pricing_model": "Pay-per-token",
-        "api_types": _list_api_types(habits),
+        "api_types": _list_api_types(profile),
         "ai_gateway_v2_supported": True,
     }
 
@@ -214,8 +214,8 @@ def _format_title(name: str) -> str:
     return name.removeprefix("databricks-").replace("-", " ").title()
 
 
-def _list_api_types(habits: DeploymentProfile) -> list[str]:
-    task = habits.deployment.task
+def _list_api_types(profile: DeploymentProfile) -> list[str]:
+    task = profile.deployment.task
     if task != "chat":
         return [f"mlflow/v1/{task}"]
     own = {
@@ -223,21 +223,21 @@ def _list_api_types(habits: DeploymentProfile) -> list[str]:
         "gpt": ["openai/v1/responses", "codex/v1/responses"],
         "gemini": ["gemini/v1/generateContent"],
     }
-    return ["mlflow/v1/chat/completions", *own.get(habits.family, [])]
+    return ["mlflow/v1/chat/completions", *own.get(profile.family, [])]
 
 
-def _build_capabilities(habits: DeploymentProfile) -> JSON:
-    if habits.deployment.task != "chat" or is_custom(habits.deployment):
+def _build_capabilities(profile: DeploymentProfile) -> JSON:
+    if profile.deployment.task != "chat" or is_custom(profile.deployment):
         return {}
-    functions, reasons = habits.traits.get("functions"), bool(habits.traits.get("reasoning"))
+    functions, reasons = profile.traits.get("functions"), bool(profile.traits.get("reasoning"))
     shape: Object = {
         "function_calling": functions is None or bool(functions),
-        "openai_reasoning": reasons and habits.family in ("gpt", "gpt-oss"),
-        "anthropic_reasoning": reasons and habits.family == "claude",
-        "image_input": bool(habits.traits.get("vision")),
-        "long_context": (habits.deployment.context or 0) >= 1_000_000,
+        "openai_reasoning": reasons and profile.family in ("gpt", "gpt-oss"),
+        "anthropic_reasoning": reasons and profile.family == "claude",
+        "image_input": bool(profile.traits.get("vision")),
+        "long_context": (profile.deployment.context or 0) >= 1_000_000,
     }
-    if habits.family == "gemini":
+    if profile.family == "gemini":
         shape |= {"video_input_translation": True, "audio_input_translation": True}
     return shape
 

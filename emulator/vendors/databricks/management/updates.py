@@ -11,10 +11,10 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.vendor import Change
 from emulator.vendors.databricks.families import is_custom
-from emulator.vendors.databricks.management.changes import change, read_tags, sort_tags
+from emulator.vendors.databricks.management.changes import change, parse_tags, sort_tags
 from emulator.vendors.databricks.management.config import invalid
-from emulator.vendors.databricks.management.gateway_settings import check_gateway, check_tokens
-from emulator.vendors.databricks.management.limits import check_limits
+from emulator.vendors.databricks.management.gateway_settings import validate_gateway, validate_tokens
+from emulator.vendors.databricks.management.limits import validate_limits
 from emulator.vendors.databricks.management.lookup import FoundEndpoint
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
@@ -26,7 +26,7 @@ _GATEWAY = ("fallback_config", "guardrails", "inference_table_config", "rate_lim
 def put_rate_limits(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/rate-limits``: the older limits, in calls only."""
     limits = _parse_body(request, service).get("rate_limits", [])
-    check_limits({"rate_limits": limits})
+    validate_limits({"rate_limits": limits})
     return _update_settings(request, service, {"rate_limits": limits}, ("rate_limits",))
 
 
@@ -34,10 +34,10 @@ def put_gateway(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/ai-gateway``: replaces all settings."""
     body = _parse_body(request, service)
     gateway: Object = {name: body[name] for name in _GATEWAY if body.get(name) is not None}
-    check_gateway({"ai_gateway": gateway})
+    validate_gateway({"ai_gateway": gateway})
 
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        check_tokens({"ai_gateway": gateway}, found.deployment)
+        validate_tokens({"ai_gateway": gateway}, found.deployment)
         return kept.but(told={**kept.told, "ai_gateway": gateway})
 
     return change(request, service, alter, lambda kept: gateway, preconfigured=True)
@@ -46,13 +46,13 @@ def put_gateway(request: Request, service: DatabricksService) -> Change:
 def patch_tags(request: Request, service: DatabricksService) -> Change:
     """``PATCH /api/2.0/serving-endpoints/{name}/tags``."""
     body = _parse_body(request, service)
-    added = read_tags(body.get("add_tags") or [])
+    added = parse_tags(body.get("add_tags") or [])
     deleted = body.get("delete_tags") or []
     if not isinstance(deleted, list):
         raise invalid("'delete_tags' must be a list.", "delete_tags")
 
     def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        tags = sort_tags([*read_tags(kept.told.get("tags", [])), *added])
+        tags = sort_tags([*parse_tags(kept.told.get("tags", [])), *added])
         return kept.but(told={**kept.told, "tags": [tag for tag in tags if tag["key"] not in deleted]})
 
     return change(request, service, alter, lambda kept: {"tags": kept.told["tags"]}, preconfigured=True)

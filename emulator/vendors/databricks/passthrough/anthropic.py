@@ -30,7 +30,7 @@ from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import answer_headers, answer_json
 from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest
-from emulator.vendors.databricks.sampling import check_output_limit, count, length_refusal, limit_output
+from emulator.vendors.databricks.sampling import count, error_length, limit_output, validate_output_limit
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
@@ -65,18 +65,18 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     body = query.body
     check_fields(body)
     max_tokens = query.get_integer("max_tokens")
-    check_output_limit(query, "max_tokens", max_tokens)
+    validate_output_limit(query, "max_tokens", max_tokens)
     if query.traits.get("fixed_sampling"):
         refuse_sampling(body)
     chat_request = _build_request(query)
     counts = count(query, chat_request)
     context = query.deployment.context
     if context is not None and counts[0] > context:
-        raise length_refusal(query, counts[0])
+        raise error_length(query, counts[0])
     return InferenceCall(
         deployment=query.deployment,
         request=_with_sampling(query, chat_request, limit_output(query, max_tokens, counts[0])),
-        codec=MessagesCodec(query.settings, query.habits.style, query.served, b'"cache_control"' in request.body),
+        codec=MessagesCodec(query.settings, query.profile.style, query.served, b'"cache_control"' in request.body),
         stream=query.get("stream") is True,
         prompt_tokens=counts,
         repeatable=query.repeatable,

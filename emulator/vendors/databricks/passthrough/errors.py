@@ -18,7 +18,7 @@ def _is_gemini(request: Request) -> bool:
     return request.path.startswith(("/serving-endpoints/gemini/", "/ai-gateway/gemini/"))
 
 
-def shape_native(error: EmulatedError, status: int, message: str, request: Request) -> Object | None:
+def build_native(error: EmulatedError, status: int, message: str, request: Request) -> Object | None:
     """Return an error body of the model's maker; ``None`` for Databricks' own API."""
     if _is_anthropic(request):
         return anthropic.shape_error(anthropic.name_error(status), message)

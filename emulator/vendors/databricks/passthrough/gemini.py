@@ -88,7 +88,7 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
     return InferenceCall(
         deployment=query.deployment,
         request=_build_request(query, chat_request, body, limit_output(query, limit, counts[0])),
-        codec=GeminiCodec(query.settings, query.habits.style, query.served, shows_thoughts(config)),
+        codec=GeminiCodec(query.settings, query.profile.style, query.served, shows_thoughts(config)),
         stream=stream,
         prompt_tokens=counts,
         repeatable=query.repeatable,

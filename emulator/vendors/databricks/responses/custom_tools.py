@@ -35,7 +35,7 @@ def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
     return {**as_object(choice), "type": "function"} if is_custom(query, choice) else choice
 
 
-def read_offer(tool: Object, where: str) -> Tool:
+def parse_offer(tool: Object, where: str) -> Tool:
     """Return a function or a custom tool in vendor-neutral form."""
     parsed = read_tool(tool)
     return replace(parsed, parameters=_parse_schema(tool, where), bare=True) if tool.get("type") == "custom" else parsed
@@ -56,7 +56,7 @@ def _parse_schema(tool: Object, where: str) -> JSON:
         raise refusal(f"Invalid '{where}.format': the grammar is not valid {syntax}: {error}.", "tools") from None
 
 
-def read_custom_item(item: Mapping[str, JSON], kind: str, where: str) -> Message:
+def parse_custom_item(item: Mapping[str, JSON], kind: str, where: str) -> Message:
     """Parse a call of a custom tool, or its output."""
     call_id = _require(item, "call_id", where)
     if kind == "custom_tool_call":

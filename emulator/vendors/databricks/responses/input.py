@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.requests import Message, ToolCall
-from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, fits, refusal, type_refusal
+from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, error_type, fits, refusal
 from emulator.vendors.databricks.request import ParsedRequest
-from emulator.vendors.databricks.responses.custom_tools import CALLS, read_custom_item
+from emulator.vendors.databricks.responses.custom_tools import CALLS, parse_custom_item
 
 _MAX_ID = 64
 _LIST = Many(ANY)
@@ -36,7 +36,7 @@ _IGNORED = frozenset(
 )  # fmt: skip
 
 
-def read_input(query: ParsedRequest) -> tuple[Message, ...]:
+def parse_input(query: ParsedRequest) -> tuple[Message, ...]:
     """Return the conversation of ``instructions`` and ``input``.
 
     Raises:
@@ -55,7 +55,7 @@ def read_input(query: ParsedRequest) -> tuple[Message, ...]:
 
 def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
     if not isinstance(item, dict):
-        raise type_refusal(where, OBJECT, item)
+        raise error_type(where, OBJECT, item)
     kind = item.get("type")
     if kind is None and ("role" in item or "content" in item):
         kind = "message"
@@ -67,7 +67,7 @@ def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
     if kind in ("function_call", "function_call_output"):
         return [_parse_call(query, item, kind, where)]
     if kind in CALLS and query.settings.responses_tool_types == "known":
-        return [read_custom_item(item, kind, where)]
+        return [parse_custom_item(item, kind, where)]
     if kind in _IGNORED and query.settings.responses_tool_types == "known":
         return []
     raise refusal(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
@@ -80,7 +80,7 @@ def _validate_envelope(item: Object, kind: str, where: str) -> None:
     if name is None:
         return
     if not isinstance(name, str):
-        raise type_refusal(f"{where}.id", STRING, name)
+        raise error_type(f"{where}.id", STRING, name)
     if len(name) > _MAX_ID:
         text = (
             f"Invalid '{where}.id': string too long. Expected a string with maximum length {_MAX_ID},"
@@ -104,7 +104,7 @@ def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Messa
     if isinstance(content, str):
         return [Message(role=role, text=content)]
     if not isinstance(content, list):
-        raise type_refusal(f"{where}.content", STRINGS, content)
+        raise error_type(f"{where}.content", STRINGS, content)
     texts: list[str] = []
     media = 0
     others: list[Message] = []
@@ -127,7 +127,7 @@ _SEED_ROLES = ("user", "assistant")
 def _parse_block(block: JSON, kind: JSON, where: str) -> str | None:
     """Return a block's text; ``None`` for an image or file."""
     if not isinstance(block, dict):
-        raise type_refusal(where, OBJECT, block)
+        raise error_type(where, OBJECT, block)
     fields = _BLOCKS.get(kind) if isinstance(kind, str) else None
     if fields is None:
         names = ", ".join(f"'{name}'" for name in _BLOCKS)
@@ -158,7 +158,7 @@ def _validate_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...]
             if is_required:
                 raise refusal(f"Missing required parameter: '{where}.{name}'.", f"{where}.{name}")
         elif not fits(value, shape):
-            raise type_refusal(f"{where}.{name}", shape, value)
+            raise error_type(f"{where}.{name}", shape, value)
 
 
 def _parse_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Message:
@@ -169,7 +169,7 @@ def _parse_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Me
     _validate_fields(item, _CALL if kind == "function_call" else _RESULT, where)
     value = item[field]
     if not isinstance(value, str | dict) and not (field == "output" and isinstance(value, list)):
-        raise type_refusal(f"{where}.{field}", STRING, value)
+        raise error_type(f"{where}.{field}", STRING, value)
     text = value if isinstance(value, str) else dump_text(value)
     call_id = as_text(item["call_id"])
     if kind == "function_call":

@@ -25,31 +25,31 @@ from emulator.vendors.databricks.decoder import (
     STRING,
     Many,
     Struct,
-    check_shape,
     either,
     refusal,
+    validate_shape,
 )
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import ParsedRequest, find_by_model, messages_refusal
-from emulator.vendors.databricks.responses.custom_tools import is_custom, list_customs, name_choice, read_offer
-from emulator.vendors.databricks.responses.input import read_input
+from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
+from emulator.vendors.databricks.responses.custom_tools import is_custom, list_customs, name_choice, parse_offer
+from emulator.vendors.databricks.responses.input import parse_input
 from emulator.vendors.databricks.responses.render import ResponsesCodec
 from emulator.vendors.databricks.sampling import (
-    check_alternatives,
-    check_output_limit,
-    check_positive,
-    check_range,
     count,
-    length_refusal,
+    error_length,
     limit_output,
+    validate_alternatives,
+    validate_output_limit,
+    validate_positive,
+    validate_range,
 )
 from emulator.vendors.databricks.tools import (
-    check_effort,
-    check_format,
-    check_function,
-    check_tool_choice,
-    missing_refusal,
+    error_missing,
     takes_parallel,
+    validate_effort,
+    validate_format,
+    validate_function,
+    validate_tool_choice,
 )
 
 _FORBIDDEN = ("background", "store", "conversation", "service_tier")
@@ -99,24 +99,24 @@ def read_responses(query: ParsedRequest) -> InferenceCall:
         EmulatedError: the endpoint rejects the request.
     """
     deployment = query.deployment
-    if not query.habits.responds:
+    if not query.profile.responds:
         raise refusal(f"Responses API passthrough is not supported for model {deployment.name}")  # databricks-ai-bridge
     if query.get("messages") is not None:
-        raise messages_refusal()
+        raise error_messages()
     query.check(FIELDS)
     _validate_supported(query)
     if query.get("input") in (None, []):
-        raise missing_refusal("input")
-    messages = read_input(query)
+        raise error_missing("input")
+    messages = parse_input(query)
     _validate_numbers(query)
     tools = _parse_tools(query)
     _validate_choice(query, tools)
     kind, schema = read_format(_parse_format(query))
-    check_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
+    validate_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
     chat_request = ChatRequest(
         messages=messages,
-        tools=tuple(read_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
+        tools=tuple(parse_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
         tool_choice=choice if tools else "none",
         tool_name=named,
         parallel=takes_parallel(query),
@@ -136,15 +136,15 @@ def _validate_supported(query: ParsedRequest) -> None:
 
 
 def _validate_numbers(query: ParsedRequest) -> None:
-    check_positive(query, "max_output_tokens")
-    check_range(query, "temperature", 0, 2)
-    check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
+    validate_positive(query, "max_output_tokens")
+    validate_range(query, "temperature", 0, 2)
+    validate_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     if query.get("stream_options") is not None and not query.get("stream"):
         raise refusal("Bad request: stream_options is only allowed when stream is true", "stream_options")
-    check_positive(query, "max_tool_calls")
+    validate_positive(query, "max_tool_calls")
     if len(query.get_object("metadata")) > 16:
         raise refusal("Bad request: metadata can have at most 16 key-value pairs", "metadata")
-    check_alternatives(query)
+    validate_alternatives(query)
     if query.get("truncation", "auto") not in ("auto", "disabled"):
         raise refusal('Bad request: truncation must be "auto" or "disabled"', "truncation")
 
@@ -155,7 +155,7 @@ def _parse_tools(query: ParsedRequest) -> list[Object]:
     for position, tool in enumerate(query.get_array("tools")):
         kind = tool.get("type") if isinstance(tool, dict) else None
         if isinstance(tool, dict) and kind == "function":
-            check_function(query, _parse_function(query, tool), position)
+            validate_function(query, _parse_function(query, tool), position)
             functions.append(tool)
         elif isinstance(tool, dict) and is_custom(query, tool):
             functions.append(tool)
@@ -183,16 +183,16 @@ def _parse_function(query: ParsedRequest, tool: Object) -> Object:
     allowed = query.settings.responses_tools
     nested = tool.get("function")
     if (nested is None and allowed == "nested") or (nested is not None and allowed == "flat"):
-        raise missing_refusal("tools.function" if nested is None else "tools.name")
+        raise error_missing("tools.function" if nested is None else "tools.name")
     function = tool if nested is None else nested
-    check_shape(function, FUNCTION, "tools.function", lambda _path, _name: True)
+    validate_shape(function, FUNCTION, "tools.function", lambda _path, _name: True)
     return as_object(function)
 
 
 def _validate_choice(query: ParsedRequest, tools: list[Object]) -> None:
     choice = name_choice(query, query.get("tool_choice"))
     if tools or choice not in (None, "auto", "none"):
-        check_tool_choice(choice, _list_names(tools))
+        validate_tool_choice(choice, _list_names(tools))
 
 
 def _parse_format(query: ParsedRequest) -> JSON:
@@ -204,12 +204,12 @@ def _parse_format(query: ParsedRequest) -> JSON:
     allowed = query.settings.responses_format
     nested = requested.get("json_schema") is not None
     if requested.get("type") != "json_schema" or (nested and allowed != "flat"):
-        check_format(query, requested, "text.format")
+        validate_format(query, requested, "text.format")
         return requested
     if nested or allowed == "nested":
-        raise missing_refusal("text.format.schema" if nested else "text.format.json_schema")
+        raise error_missing("text.format.schema" if nested else "text.format.json_schema")
     shape: Object = {"type": "json_schema", "json_schema": requested}
-    check_format(query, shape, "text.format", "text.format")
+    validate_format(query, shape, "text.format", "text.format")
     return shape
 
 
@@ -223,18 +223,18 @@ def _parse_effort(query: ParsedRequest) -> str | None:
 
 def _build_call(query: ParsedRequest, chat_request: ChatRequest) -> InferenceCall:
     requested = query.get_integer("max_output_tokens")
-    check_output_limit(query, "max_output_tokens", requested)
+    validate_output_limit(query, "max_output_tokens", requested)
     counts = count(query, chat_request)
     context = query.deployment.context
     if context is not None and counts[0] > context:
         if query.get("truncation") != "auto":
-            raise length_refusal(query, counts[0], "input")
+            raise error_length(query, counts[0], "input")
         counts = (context - 1,)  # the oldest items are dropped until an answer fits
     sampling = _parse_sampling(query, limit_output(query, requested, counts[0]))
     return InferenceCall(
         deployment=query.deployment,
         request=replace(chat_request, sampling=sampling),
-        codec=ResponsesCodec(query.settings, _build_options(query), query.served, query.habits.style),
+        codec=ResponsesCodec(query.settings, _build_options(query), query.served, query.profile.style),
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
         repeatable=query.repeatable,
@@ -260,7 +260,7 @@ def _build_options(query: ParsedRequest) -> ResponseOptions:
     settings = query.settings
     direct = query.request.path.rstrip("/").endswith("/invocations")
     return ResponseOptions(
-        model=query.habits.style.model,
+        model=query.profile.style.model,
         draw_id=draw_response_id,
         echo=_build_echo(query),
         chat_usage=settings.responses_usage == "both",
