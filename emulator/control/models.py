@@ -90,7 +90,7 @@ class ResponseModel(BaseModel):
 
 
 def dump_model(model: BaseModel, *, include: set[str] | None = None, exclude_none: bool = False) -> str:
-    """As JSON; what is no text, such as bytes of a header that are no UTF-8, becomes U+FFFD."""
+    """Serialise a model as JSON; lone surrogates, such as header bytes that are no UTF-8, become U+FFFD."""
     try:
         return model.model_dump_json(include=include, exclude_none=exclude_none)
     except PydanticSerializationError:
@@ -110,10 +110,10 @@ class NoQuery(RequestModel):
 
 
 def check_session(name: str) -> str:
-    """The name of a session, or nothing.
+    """Return the name of a session if it is valid or empty.
 
     Raises:
-        ValueError: it cannot be one.
+        ValueError: the name is invalid.
     """
     if name and not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
         raise ValueError("a session's name takes 1 to 64 of A-Z a-z 0-9 . _ -")

@@ -1,4 +1,4 @@
-"""The control plane over HTTP, with a vendor made up for it."""
+"""Tests of the control API over HTTP, with a toy vendor."""
 
 import asyncio
 import json
@@ -458,7 +458,7 @@ def test_a_file_is_named_without_the_folders_of_the_machine(name: str, shown: st
 
 
 class _Refuses(ControlAuth):
-    """It words a refusal with a header of its own."""
+    """Authorisation that refuses with a header."""
 
     def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:
         raise ProblemError(403, "Forbidden", "no", {"x-a": self.machine})

@@ -1,4 +1,4 @@
-"""Who may steer: tables of what browsers and strangers send, and the same over a live port."""
+"""Tests of the authorisation of control requests, by table and over a live port."""
 
 import asyncio
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def check(
     local: str | None = "127.0.0.1",
     target: str = "/",
 ) -> int:
-    """200, or the status of the refusal."""
+    """Return 200, or the status of the refusal."""
     try:
         guard.check_browser(CIMultiDict(headers), target, local)
     except ProblemError as error:
@@ -61,7 +61,7 @@ LOCAL_NAMES = [
     "a.b.svc.test",
     "EMULATOR.test.:4010",
 ]
-"""Names of loopback, of this machine, and those that the setting lists."""
+"""Names of loopback, of this machine, and of the setting."""
 ADDRESSES = [
     "10.0.0.7:4010",
     "172.16.0.1",
@@ -75,14 +75,14 @@ ADDRESSES = [
     "0.0.0.0:4010",
     "build-7.local",
 ]
-"""Names that this machine has on a network of its own."""
+"""Names of this machine on a private network."""
 SHORT_NAMES = ["emulator", "emulator:4010", "free-wifi:4010", "x", "wpad", "EMULATOR.:4010"]
-"""Names that whoever runs the network hands out."""
+"""Names that a private network resolves."""
 TOKENS = pytest.mark.parametrize("token", [None, "t"], ids=["no token", "token"])
 
 
 def look(host: str, local: str | None, token: str | None) -> set[int]:
-    """What a host is answered over a connection: asked plainly, by a page of the same origin, and by a whole URL."""
+    """Return the statuses for a host: plain, with a same origin, and in an absolute URL."""
     guard = ControlAuth(GUARD.hosts, token, GUARD.machine)
     page = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
     whole = check(guard, {"Host": "localhost"}, local, f"http://{host}/_emulator/reset")
@@ -234,7 +234,7 @@ def test_who_names_no_host_is_no_browser() -> None:
 
 
 def let_in(guard: ControlAuth, remote: str | None, headers: Mapping[str, str]) -> int:
-    """200, or the status of the refusal."""
+    """Return 200, or the status of the refusal."""
     try:
         guard.check_caller(CIMultiDict(headers), remote)
     except ProblemError as error:
@@ -285,7 +285,7 @@ def test_a_token_is_asked_for_where_there_is_one(headers: dict[str, str], status
 
 
 async def send(running: Running, method: str, path: str, headers: str) -> Answer:
-    """A head as a browser sends it, on the vendor's port."""
+    """Return the request head of a browser on the vendor's port."""
     url = urlsplit(running.urls["toy"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     try:

@@ -1,4 +1,4 @@
-"""The console's page as it is served; `tests/console` opens it in a browser."""
+"""Tests of the console's page as served; `tests/console` opens it in a browser."""
 
 import re
 from base64 import b64encode

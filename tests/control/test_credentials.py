@@ -1,4 +1,4 @@
-"""Credentials of a scenario: shown cut, and whole again when they come back."""
+"""Tests that credentials of a scenario are masked, and restored when they are sent back."""
 
 import io
 

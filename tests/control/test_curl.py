@@ -1,4 +1,4 @@
-"""The curl line of console and report: run in a shell, it makes the call again, and does nothing else."""
+"""Tests that the curl line of console and report repeats the request and does nothing else."""
 
 import base64
 import json
@@ -43,7 +43,7 @@ BODIES = st.one_of(
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[JSON, bytes]:
-    """A call as the journal tells it, and its body as it came."""
+    """Return a journal entry and its body as received."""
     body = draw(BODIES)
     headers = draw(st.dictionaries(st.one_of(NAMES, SECRETS), TEXTS, max_size=5))
     return make_call(
@@ -64,7 +64,7 @@ def make_call(method: str, path: str, query: JSON, headers: JSON, body: bytes, s
 
 
 def run_script(expression: str, data: JSON) -> JSON:
-    """What an expression over the script and ``data`` comes to."""
+    """Evaluate an expression over the script and ``data``."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("Node is not installed")
@@ -92,7 +92,7 @@ def expect_header(name: str, value: str) -> str:
 
 
 def check_words(call: JSON, body: bytes, words: list[bytes]) -> None:
-    """The words that curl was given say the call, byte for byte."""
+    """Check that the arguments of curl give the request, byte for byte."""
     texts = [word.decode("utf-8", "surrogateescape") for word in words]
     assert texts.pop(0) == "-N"
     if texts[0] == "--path-as-is":
@@ -177,7 +177,7 @@ def test_of_a_credential_a_known_scheme_is_shown(value: str, scheme: str) -> Non
 
 
 def test_what_is_no_name_of_a_header_is_left_out() -> None:
-    """curl takes ``@name`` for a file whose lines are headers."""
+    """Check that a header that begins with ``@`` is not read as a file by curl."""
     names = ["@/etc/passwd", "a b", "", "a:b", "\u00e9", "a\nb"]
     (line,) = word_lines([make_call("POST", "/a", {}, dict.fromkeys(names, "v"), b"")])
     assert line == f"curl -N -X POST {BASE}/a"

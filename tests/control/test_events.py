@@ -1,4 +1,4 @@
-"""The journal as server-sent events."""
+"""Tests of the event stream."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ NONE: Mapping[str, str] = {}
 
 
 class Viewer:
-    """Reads events as a browser does, its events one by one."""
+    """Client of the event stream."""
 
     def __init__(self, running: Running, query: str = "", headers: Mapping[str, str] = NONE) -> None:
         self._url = urlsplit(running.urls["toy"])
@@ -44,14 +44,14 @@ class Viewer:
         await self._writer.wait_closed()
 
     async def line(self) -> str:
-        """The next line that is not empty and no chunk's size; at the end of all an empty one."""
+        """Return the next line that is not empty and no chunk size; an empty one at the end."""
         while text := (await asyncio.wait_for(self._reader.readline(), 10)).decode().strip():
             if ":" in text:
                 return text
         return await self.line() if not self._reader.at_eof() else ""
 
     async def event(self) -> tuple[str, Object]:
-        """The next event, without comments: its id, and its entry."""
+        """Return id and entry of the next event, skipping comments."""
         name = ""
         while line := await self.line():
             field, _, value = line.partition(": ")

@@ -1,4 +1,4 @@
-"""Verification: what holds, what is waited for, and the text of what does not hold."""
+"""Tests of verification: results, waiting and failure messages."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ async def verify(running: Running, **body: JSON) -> Answer:
 
 
 async def mismatch(running: Running, **body: JSON) -> list[str]:
-    """The lines of what does not hold."""
+    """Return the lines of the failure message."""
     answer = await verify(running, **body)
     assert (answer.status, answer.header("Content-Type")) == (406, "application/problem+json")
     problem = answer.json()

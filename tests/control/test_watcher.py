@@ -1,4 +1,4 @@
-"""Waiting for what the journal has not yet."""
+"""Tests of waiting for journal records."""
 
 import asyncio
 import sys
@@ -23,7 +23,7 @@ _LEAVING = "emulator.http.connection.Connection.connection_lost"  # soon after i
 
 @contextmanager
 def counted() -> Iterator[Steps]:
-    """Each function of the package that is entered meanwhile, and how often."""
+    """Count the calls of each function of the package in the context."""
     steps: Steps = Counter()
 
     def see(frame: FrameType, event: str, said: object) -> None:
@@ -38,7 +38,7 @@ def counted() -> Iterator[Steps]:
 
 
 async def steps_of(running: Running, count: int) -> Steps:
-    """What the server does for so many chats; equal ones, as of new words each is read once."""
+    """Count the function calls of the server for equal chat requests; new texts would be parsed once more."""
     journal = running.built.journal
     len(journal)  # whoever asks for its length has it enter what waits: neither more nor less is counted
     with counted() as steps:
@@ -51,7 +51,7 @@ async def steps_of(running: Running, count: int) -> Steps:
 
 
 async def look(running: Running) -> asyncio.StreamWriter:
-    """Be a viewer, until that is closed."""
+    """Open the event stream until the writer is closed."""
     url = urlsplit(running.urls["front"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     writer.write(b"GET /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

@@ -1,4 +1,4 @@
-"""What the journal keeps, and what it lets go."""
+"""Tests of the journal's contents and eviction."""
 
 import asyncio
 import weakref
@@ -17,7 +17,7 @@ from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 
 
 class Witness:
-    """Explains everything."""
+    """Explainer that accepts every entry."""
 
     def __init__(self) -> None:
         self.held = 0
@@ -32,7 +32,7 @@ class Witness:
 
 @dataclass(eq=False)
 class Call:
-    """What an entry can be made of."""
+    """Journal item that builds its entry on demand."""
 
     id: str
     size: int = 0

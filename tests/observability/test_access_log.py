@@ -1,4 +1,4 @@
-"""The line each request leaves."""
+"""Tests of the access log."""
 
 import io
 import json

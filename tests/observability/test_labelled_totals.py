@@ -1,4 +1,4 @@
-"""What is counted, when, and under which names."""
+"""Tests of labelled totals."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tests.observability.test_totals import Counted
 
 @dataclass
 class Ended(Counted):
-    """A call made by hand."""
+    """Hand-made record of a finished request."""
 
     over: bool = True
     path: str = "/chat"
@@ -17,7 +17,7 @@ class Ended(Counted):
 
 
 def alone(*calls: Ended) -> list[list[Ended]]:
-    """Each of a kind of its own."""
+    """Return requests as sequences of one kind each."""
     return [[call] for call in calls]
 
 

@@ -1,4 +1,4 @@
-"""Metrics of several processes."""
+"""Tests of merging the metrics of several processes."""
 
 from emulator.observability.metrics import add_metrics, merge_metrics
 

@@ -1,4 +1,4 @@
-"""What the metrics page tells, held against the calls that were made."""
+"""Tests of the Prometheus metrics against the requests that were sent."""
 
 import asyncio
 from collections import Counter
@@ -31,7 +31,7 @@ rules:
 
 
 async def scrape(running: Running, query: str = "") -> Samples:
-    """Every sample by its name and labels; what is told is as it is documented."""
+    """Return every sample by name and labels, after a check against the documented families."""
     name = next(name for name in running.urls if name != "front")
     answer = await running.ask(name, f"/_emulator/metrics{query}")
     assert answer.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8"
@@ -48,7 +48,7 @@ async def scrape(running: Running, query: str = "") -> Samples:
 
 
 def pick(samples: Samples, name: str, *labels: str) -> dict[tuple[str, ...], float]:
-    """Samples of one name by the values of some labels, those of equal values together."""
+    """Return samples of one name summed by the values of some labels."""
     found: Counter[tuple[str, ...]] = Counter()
     for (sample, pairs), value in samples.items():
         if sample == name:
@@ -166,7 +166,7 @@ async def test_a_session_has_sums_of_its_own(start: Start) -> None:
 
 
 async def hang_up(running: Running, body: JSON, session: str) -> None:
-    """Ask, read the first byte of the answer, and leave."""
+    """Send a request, read the first byte of the response and disconnect."""
     url, payload = urlsplit(running.urls["toy"]), dump_json(body)
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     headers = {"Host": "x", "x-key": "k", "x-emulator-session": session, "Content-Length": str(len(payload))}
@@ -189,7 +189,7 @@ rules:
 
 
 def compare(samples: Samples, entries: Sequence[JournalEntry]) -> None:
-    """What is told adds up to what the journal has."""
+    """Check that metrics add up to the journal."""
     assert pick(samples, "emulator_requests_total", "code") == Counter((str(e.status),) for e in entries)
     assert sum(pick(samples, "emulator_completion_tokens_total").values()) == sum(e.sent_tokens for e in entries)
     assert sum(pick(samples, "emulator_prompt_tokens_total").values()) == sum(e.prompt_tokens for e in entries)

@@ -1,4 +1,4 @@
-"""What a collector of traces hears of calls, and that every fault is told once, under the right parent."""
+"""Tests of OpenTelemetry spans, their parents and fault events."""
 
 import asyncio
 from collections import Counter
@@ -33,7 +33,7 @@ rules:
 
 
 class Collector:
-    """Hears of every span as it ends."""
+    """Span processor that collects finished spans."""
 
     def __init__(self) -> None:
         self._exporter = InMemorySpanExporter()
@@ -52,7 +52,7 @@ def collector() -> Collector:
 
 
 async def ask(running: Running, prompt: str, parent: str = "", **more: JSON) -> Answer | None:
-    """One chat; ``None``: it was cut off."""
+    """Send one chat request; return ``None`` if the connection was closed."""
     headers = {**KEY, **({"traceparent": parent} if parent else {})}
     try:
         return await running.ask("toy", "/chat", {"prompt": prompt, "max": 3, "stream": True, **more}, headers=headers)

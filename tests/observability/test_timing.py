@@ -1,4 +1,4 @@
-"""How well the server kept its own schedule, and what it says of that."""
+"""Tests of the timing report."""
 
 import pytest
 

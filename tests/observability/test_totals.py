@@ -1,4 +1,4 @@
-"""What is counted of calls, and in how much room."""
+"""Tests of metric totals and their bounds."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ LABELS = ("chat", "toy", "m", 200, "")
 
 @dataclass
 class Counted:
-    """A call made by hand."""
+    """Hand-made record of a finished request."""
 
     operation: str | None = "chat"
     deployment: str | None = "m"
@@ -31,7 +31,7 @@ class Counted:
 
 
 def _count(*durations: float) -> Series:
-    """What calls of these durations add up to."""
+    """Return the totals of requests with these durations."""
     totals = MetricTotals()
     totals.add([Counted(duration=duration) for duration in durations], LABELS)
     return totals.series[LABELS]

@@ -1,4 +1,4 @@
-"""Where traces go, as the environment says."""
+"""Tests of the exporter settings from the environment."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What totals hold on to: figures, and nothing of calls, worlds and evidence."""
+"""Tests that metrics refer to figures only, and not to records or scenarios."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def fill(running: Running) -> None:
 
 
 def count_traces() -> int:
-    """Those that are alive."""
+    """Count the records that are still referenced."""
     gc.collect()
     return sum(isinstance(each, CallRecord | CompactRecord) and each.vendor == "toy" for each in gc.get_objects())
 
@@ -65,7 +65,7 @@ async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> 
 
 @dataclass
 class _Refused(Ended):
-    """A call to a deployment that a client made up."""
+    """Return a record of a request to an unknown deployment."""
 
     operation: str | None = None
     status: int = 404

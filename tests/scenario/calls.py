@@ -1,4 +1,4 @@
-"""Calls as rules see them."""
+"""Helpers that build request attributes."""
 
 from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, Message, Sampling, Tool
 from emulator.scenario.load import load_text

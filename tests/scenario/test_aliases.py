@@ -1,4 +1,4 @@
-"""Words that people bring from elsewhere."""
+"""Tests of suggestions for common aliases."""
 
 from collections.abc import Iterable
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Equality of JSON values."""
+"""Tests of the equality of JSON values."""
 
 from hypothesis import given
 from hypothesis import strategies as st

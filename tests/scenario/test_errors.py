@@ -1,4 +1,4 @@
-"""Every mistake with its location, all at once."""
+"""Tests of diagnostics and their positions."""
 
 import json
 from collections.abc import Sequence

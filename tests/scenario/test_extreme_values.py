@@ -1,4 +1,4 @@
-"""Scenarios that load serve: what cannot work is refused, with its place and a reason."""
+"""Tests that values without a sensible meaning are refused with position and reason."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What callers ask for in headers."""
+"""Tests of the override headers."""
 
 import pytest
 

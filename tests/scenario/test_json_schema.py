@@ -1,4 +1,4 @@
-"""The JSON Schema that editors get, held against every mistake that ``emulator check`` knows."""
+"""Tests of the JSON Schema for editors against every mistake that ``emulator check`` reports."""
 
 import ast
 import json
@@ -102,7 +102,7 @@ RULE = "version: 1\nrules:\n  - name: r\n    {}\n"
 
 
 def list_mistakes() -> Iterator[tuple[str, str]]:
-    """Name and text of every mistake that some test of the loader knows."""
+    """Return name and text of every mistake in the tests of the loader."""
     for test, form in ((mistakes, "version: 1\n{}"), (rule_mistakes, RULE)):
         (table,) = getattr(test, "pytestmark")  # noqa: B009  # pytest puts it there
         for row in table.args[1]:
@@ -114,7 +114,7 @@ def list_mistakes() -> Iterator[tuple[str, str]]:
 
 
 def rows_of(text: str) -> list[str]:
-    """What the loader, or else the vendors, say of a scenario."""
+    """Return the diagnostics of the loader, or else of the vendors."""
     try:
         check_vendors(load_text(text), VENDORS)
     except ScenarioError as error:
@@ -139,7 +139,7 @@ def test_what_cannot_be_said_is_a_mistake_there_is() -> None:
 
 
 def list_messages() -> Iterator[str]:
-    """The beginning of every message of the models' own."""
+    """Return the beginning of every message raised by the models."""
     for part in ("core", "faults", "latency", "scenario"):
         for path in (ROOT / part).glob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -192,7 +192,7 @@ def test_what_loads_satisfies_the_schema(text: str) -> None:
 
 
 def walk(node: JSON) -> Iterator[Object]:
-    """Every schema in a schema."""
+    """Yield every nested schema."""
     if isinstance(node, list):
         for item in node:
             yield from walk(item)

@@ -1,4 +1,4 @@
-"""Warnings: what loads and yet is probably not meant."""
+"""Tests of warnings about valid scenarios."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Endpoints that no vendor has."""
+"""Tests of warnings about unknown endpoints."""
 
 import pytest
 

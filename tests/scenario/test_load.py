@@ -1,4 +1,4 @@
-"""Several files as one, and folders as libraries."""
+"""Tests of joined files and of libraries."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a rule sees of a call, and what it is compared with."""
+"""Tests of match fields and conditions."""
 
 import pytest
 

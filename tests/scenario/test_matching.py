@@ -1,4 +1,4 @@
-"""Which rule takes a call, which of its calls, and what the others say."""
+"""Tests of matching, of ``times`` and of explanations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ async def play(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> list
 
 
 async def taken(rule: str, calls: Sequence[RequestAttributes]) -> str:
-    """``x`` for each call a rule takes, ``.`` for each it does not."""
+    """Return ``x`` for each request that a rule takes and ``.`` for each other one."""
     matches = await play(rules(f"- {{name: r, pass: true, {rule}}}"), calls)
     return "".join("x" if match.rule else "." for match in matches)
 

@@ -1,4 +1,4 @@
-"""The models of the scenario language, and the JSON Schema editors get."""
+"""Tests of the scenario models and their JSON Schema."""
 
 import json
 from collections.abc import Iterator

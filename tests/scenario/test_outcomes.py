@@ -1,4 +1,4 @@
-"""Outcomes as the rest of the program takes them."""
+"""Tests of the outcome models."""
 
 import pytest
 

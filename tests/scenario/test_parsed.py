@@ -1,4 +1,4 @@
-"""Mistakes found after loading."""
+"""Tests of mistakes found after loading."""
 
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError

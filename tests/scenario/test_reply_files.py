@@ -1,4 +1,4 @@
-"""Answers in files beside a scenario."""
+"""Tests of reply files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.scenario.texts import rows_of
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., list[str]]:
-    """What the first rule's answers say, or the mistakes; in a folder with some answers beside it."""
+    """Return the reply texts of the first rule, or the mistakes, of a scenario in a folder with reply files."""
     folder = tmp_path / "scenarios"
     (folder / "answers").mkdir(parents=True)
     (folder / "answers" / "tides.md").write_text("The moon.\nThe sun.\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Mistakes in a rule."""
+"""Tests of diagnostics of rules."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""YAML as 1.2 has it, and what is no YAML."""
+"""Tests of YAML 1.2 scalars and of invalid YAML."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.untyped_json import JSON
 
 
 def error_value(yaml: str) -> JSON:
-    """What a scalar is, seen through a field that takes any value."""
+    """Return the parsed value of a scalar."""
     loaded = load_text(f"{HEAD}rules: [{{name: r, error: {{kind: internal, body: {yaml}}}}}]")
     outcome = loaded.scenario.rules[0].error
     assert outcome is not None

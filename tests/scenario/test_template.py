@@ -1,4 +1,4 @@
-"""Placeholders in an answer's text."""
+"""Tests of placeholders in reply texts."""
 
 from dataclasses import replace
 

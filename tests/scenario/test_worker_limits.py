@@ -1,4 +1,4 @@
-"""What takes a count of all calls."""
+"""Tests of scenarios that several workers can serve only with a shared store."""
 
 import pytest
 

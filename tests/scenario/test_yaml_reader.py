@@ -1,4 +1,4 @@
-"""JSON as scenario: whatever a library writes is read, and mistakes stand where they were written."""
+"""Tests of JSON scenarios: every escape is read, and mistakes have original positions."""
 
 import json
 

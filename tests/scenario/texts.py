@@ -1,4 +1,4 @@
-"""Scenarios as text and in files."""
+"""Helpers that write scenarios as text and files."""
 
 from pathlib import Path
 

@@ -108,7 +108,7 @@ def test_control_journal_and_metrics_are_whole_over_workers(tmp_path: Path) -> N
         assert group.ask("POST", "/_emulator/reset")[0] == 200
         assert [len(group.steer("GET", "/requests")["requests"]) for _ in range(4)] == [0] * 4
         refused = group.steer("PUT", "/scenario", LIMITED.encode())
-        assert "workers need a store" in refused["detail"]
+        assert "for several workers pass --state-url" in refused["detail"]
 
 
 def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:

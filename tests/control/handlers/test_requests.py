@@ -1,4 +1,4 @@
-"""The journal over HTTP: calls in short and whole, what a list is filtered by, and waiting for what is new."""
+"""Tests of the journal over HTTP: lists, details, filters and waiting."""
 
 import asyncio
 import base64
@@ -38,7 +38,7 @@ async def toy(start: Start) -> Running:
 
 
 async def prompts(running: Running, query: str) -> list[JSON]:
-    """What the calls of a list asked."""
+    """Return the prompts of the requests in a list."""
     listed = (await control(running, "GET", f"/requests{query}")).json()
     asked = []
     for entry in listed["requests"]:

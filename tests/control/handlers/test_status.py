@@ -1,4 +1,4 @@
-"""What the control plane shows to whoever looks."""
+"""Tests of the status handlers."""
 
 import asyncio
 
