@@ -87,7 +87,7 @@ class _Parser(argparse.ArgumentParser):
     """Argument parser that prints errors as one line."""
 
     def error(self, message: str) -> NoReturn:
-        line = f"{self.prog}: error: {message}; {_suggest(message) or f'{self.prog} --help says more'}"
+        line = f"{self.prog}: error: {message}; {_suggest(message) or f'see {self.prog} --help'}"
         self.exit(2, f"{break_commands(escape(line))}\n")
 
 

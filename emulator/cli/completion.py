@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from emulator.cli.quoting import quote
 
 _COMMANDS = ("emulator", "llm-emulator")
-_FLAGS = {"--help": "show this help message and exit", "--version": "say which version it is"}  # of the command itself
+_FLAGS = {"--help": "show this help message and exit", "--version": "show the version"}  # of the command itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _MAX_NAME = 256  # characters kept of an unknown deployment's name, which stays 
 
 @dataclass(slots=True, eq=False)
 class RequestContext:
-    """One request, its response, and what the request stages found out about both.
+    """Context of one request: the request, its response, and the results of the stages in between.
 
     A call that ends early is recorded with the fields set so far.
 

@@ -41,7 +41,7 @@ class Suggestions:
         return {name: self._all[name] for name in self._served}
 
     def explain(self, error: EmulatedError, request: Request, service: AnyService) -> str:
-        """Return why the emulator refuses a request; empty if the error says it all."""
+        """Return why the emulator refuses a request; empty if the error is clear by itself."""
         if isinstance(error, LimitError):
             return "; ".join(describe_limit(charge, balance) for charge, balance in error.refusing)
         match error.kind:

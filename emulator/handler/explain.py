@@ -44,12 +44,12 @@ class Explainer:
         evidence, payload = entry.evidence, entry.payload
         if evidence is None or payload is None:
             return None
-        request = replace(payload.request)  # a copy: its cached JSON is dropped with it
+        request = replace(payload.request)  # a copy, so that its cached JSON is dropped afterwards
         state = self._emulator.state
         if isinstance(state, LocalState):
             request.documents = state.fetch_now(request.session, self._vendor)  # the current documents
         parsed: Parsed = _NO_ANSWER
-        if entry.deployment is not None and not payload.request_cut:  # not on management routes: it may have effects
+        if entry.deployment is not None and not payload.request_cut:  # parsing a management route may have effects
             with suppress(EmulatedError):
                 parsed = self._reader.parse_again(request)
         since_start = entry.time - self._emulator.started

@@ -242,7 +242,7 @@ async def read_body(http: web.BaseRequest, limit: int) -> bytes:
     if not http.body_exists:
         return b""
     content = http.content
-    if content.is_eof():  # it came with the head
+    if content.is_eof():  # the body came with the head
         whole = content.read_nowait()
         if len(whole) > limit:
             raise too_large(limit)

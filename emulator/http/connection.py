@@ -245,7 +245,7 @@ class Connection(RequestHandler):
 
     @property
     def phase(self) -> ConnectionPhase:
-        """Return what the connection waits for."""
+        """Return the wait state of the connection."""
         if self._paused:
             return ConnectionPhase.UNREAD
         if self._awaits_body():

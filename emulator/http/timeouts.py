@@ -17,7 +17,7 @@ _CHECKS = 4  # within the shortest timeout: a connection is closed at most a qua
 
 
 class ConnectionPhase(Enum):
-    """What a connection waits for, as the log names it; empty if the client has no part in it."""
+    """Wait state of a connection, with its wording in the log; empty while the server prepares a response."""
 
     IDLE = "it sent no request"
     HEAD = "the head of its request is not whole"

@@ -188,5 +188,5 @@ def require_capacity(sessions: Sessions[W], session: str, weight: int = 0) -> No
     reason = sessions.explain_full(session, weight) if session else None
     if reason is not None:
         raise ProblemError(
-            429, "No room for a session", f"{reason}; end some that are done, or start another emulator."
+            429, "Too many sessions", f"{reason}; end sessions that are done, or start another emulator."
         )

@@ -134,7 +134,7 @@ def warm_up(vendors: Vendors, served: Iterable[str]) -> None:
 
 def _warm_up(vendors: Vendors, served: Iterable[str]) -> None:
     time.sleep(_DELAY)
-    usual = sys.getswitchinterval()
+    previous = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL)
     for name in served:
         _ = vendors[name]
@@ -142,4 +142,4 @@ def _warm_up(vendors: Vendors, served: Iterable[str]) -> None:
     gc.collect()
     return_memory()
     gc.freeze()  # imported modules stay, so collections skip them
-    sys.setswitchinterval(usual)
+    sys.setswitchinterval(previous)

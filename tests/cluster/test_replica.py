@@ -348,7 +348,7 @@ async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_
         teller = cast(Replica, two[0].built.runtime.controller)
         known = teller._snapshots[""]
         document = {**as_object(known.document), "era": "another"}
-        posted = await teller._bus.change(  # whoever tells of it is killed before it has reset anything
+        posted = await teller._bus.change(  # the sender is killed before it has reset anything
             "", {"op": "put", "session": "", "world": document}, document, known.version
         )
         assert posted is not None
@@ -368,7 +368,7 @@ async def test_many_changes_at_once_leave_no_more_connections_than_few(url: str)
             return len(await server.client_list())
 
         few = await count(2)
-        assert await count(40) <= few + 4  # what each asks beside changes: of journals, and what it hears
+        assert await count(40) <= few + 4  # commands of each replica besides changes: journals and messages
 
 
 async def list_keys(url: str, *parts: str) -> list[str]:

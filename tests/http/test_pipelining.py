@@ -28,7 +28,7 @@ def word(method: str, target: str, body: bytes = b"", *lines: str) -> bytes:
     return "\r\n".join([f"{method} {target} HTTP/1.1", *head, "", ""]).encode() + body
 
 
-KINDS: Sequence[Callable[[int], bytes]] = (  # usual ones most, of which the short road takes those that come alone
+KINDS: Sequence[Callable[[int], bytes]] = (  # usual ones most, of which the fast path takes those that come alone
     ask,
     ask,
     ask,
@@ -145,7 +145,7 @@ async def test_who_reads_slowly_loses_nothing(start: Start) -> None:
         assert client.transport is not None
         client.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         sending = asyncio.create_task(send_all(writer, [ask(number, max_tokens=400) for number in range(count)]))
-        while not client._paused:  # it is told nothing more until it reads
+        while not client._paused:  # the server sends nothing more until the client reads
             await asyncio.sleep(0)
         answers = [await read_answer(reader) for _ in range(count)]
         await sending

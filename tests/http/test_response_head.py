@@ -126,7 +126,7 @@ async def test_on_every_road_it_answers_500(
     toy = await start(f"version: 1\nname: t\nclock: instant\n{scenario}", vendors=[SPLITTING])
     url = urlsplit(toy.urls["toy"])
     head = f"{target} HTTP/{version}\r\nHost: localhost\r\nx-key: k\r\nContent-Type: application/json\r\n"
-    for _ in range(4):  # the short road takes heads that have come before
+    for _ in range(4):  # the fast path takes heads that have come before
         caplog.clear()
         reader, writer = await asyncio.open_connection(url.hostname, url.port)
         writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
