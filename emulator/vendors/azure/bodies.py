@@ -122,7 +122,7 @@ def read_texts(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
     return tuple([text if isinstance(text, str) else tuple(text) for text in texts])
 
 
-def check_tokens(
+def validate_tokens(
     texts: Sequence[str | tuple[int, ...]], name: str, service: AzureService, deployment: Deployment
 ) -> None:
     """Raise if a token id is not in the model's vocabulary.

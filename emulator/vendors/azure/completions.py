@@ -12,15 +12,15 @@ from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, TextRun, interleave, last_due, token_events
-from emulator.vendors.azure.bodies import CompletionBody, StrictCompletionBody, check_tokens, read_texts
-from emulator.vendors.azure.chat.shapes import count_usage, shape_harms, shape_prompt_results
+from emulator.vendors.azure.bodies import CompletionBody, StrictCompletionBody, read_texts, validate_tokens
+from emulator.vendors.azure.chat.shapes import build_harms, build_prompt_results, count_usage
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import admit, read_extras
-from emulator.vendors.azure.sampling import check_penalties, find_beyond_range, limit_tokens, read_sampling
+from emulator.vendors.azure.request import admit, parse_extras
+from emulator.vendors.azure.sampling import find_beyond_range, limit_tokens, parse_sampling, validate_penalties
 
 DEFAULT_TOKENS = 256
 _KNOWN = frozenset(CompletionBody.model_fields)
@@ -31,22 +31,22 @@ _FINISH_WITH_USAGE = FINISH | USAGE
 def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request with one or several prompts; the longest one limits the tokens of every answer."""
     query = admit(request, service, "completions")
-    settings, deployment, habits = query.settings, query.deployment, query.habits
+    settings, deployment, profile = query.settings, query.deployment, query.profile
     wire = validate(StrictCompletionBody if settings.strict_types else CompletionBody, query.body)
     if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
-    extra_fields = read_extras(query, _KNOWN, _NATIVE)
+    extra_fields = parse_extras(query, _KNOWN, _NATIVE)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, extra_fields)
-    check_penalties(wire, habits)
+    validate_penalties(wire, profile)
     prompts = read_texts(wire.prompt)
-    check_tokens(prompts, "prompt", service, deployment)
+    validate_tokens(prompts, "prompt", service, deployment)
     prompt_tokens = service.count_prompt(CompletionRequest(prompts=prompts), deployment)
     default = DEFAULT_TOKENS if deployment.default_max_tokens is None else deployment.default_max_tokens
     limit = limit_tokens(wire.max_tokens, default, deployment, max(prompt_tokens), settings)
     return InferenceCall(
         deployment=deployment,
-        request=CompletionRequest(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),
-        codec=CompletionsCodec(habits, usage=not habits.openai or extras.include_usage),
+        request=CompletionRequest(prompts=prompts, sampling=parse_sampling(wire, extras, limit, extras.logprobs)),
+        codec=CompletionsCodec(profile, usage=not profile.openai or extras.include_usage),
         stream=bool(wire.stream),
         prompt_tokens=prompt_tokens,
         repeatable=True,
@@ -57,30 +57,30 @@ def parse_completions(request: Request, service: AzureService) -> InferenceCall:
 class CompletionsCodec:
     """Codec of text completions; ``usage``: a stream ends with token counts."""
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     usage: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        if self.habits.openai:
-            body = dump_json(_shape_openai(plan, self.habits))
-            return Response(200, body, answer_headers(plan, request, self.habits))
+        if self.profile.openai:
+            body = dump_json(_shape_openai(plan, self.profile))
+            return Response(200, body, answer_headers(plan, request, self.profile))
         choices = [
             _shape(choice, index, "" if choice.finish_reason == "content_filter" else choice.text())
             for index, choice in enumerate(plan.choices)
         ]
-        shape: Object = {**_head(plan, self.habits), "choices": choices, **_tail(plan), "usage": count_usage(plan)}
-        return Response(200, dump_json(shape), answer_headers(plan, request, self.habits))
+        shape: Object = {**_head(plan, self.profile), "choices": choices, **_tail(plan), "usage": count_usage(plan)}
+        return Response(200, dump_json(shape), answer_headers(plan, request, self.profile))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        headers = answer_headers(plan, request, self.habits, stream=True)
-        return StreamingResponse(_stream_choices(plan, self.habits, self.usage), headers)
+        headers = answer_headers(plan, request, self.profile, stream=True)
+        return StreamingResponse(_stream_choices(plan, self.profile, self.usage), headers)
 
 
-def _shape_openai(plan: Plan, habits: DeploymentProfile) -> Object:
+def _shape_openai(plan: Plan, profile: DeploymentProfile) -> Object:
     """Return a response of Azure OpenAI: keys in alphabetical order, with the results of the content filter."""
     choices: list[Object] = [
         {
-            **({"content_filter_results": shape_harms(choice)} if habits.filtered else {}),
+            **({"content_filter_results": build_harms(choice)} if profile.filtered else {}),
             "finish_reason": choice.finish_reason,
             "index": index,
             "logprobs": None if choice.logprobs is None else _shape_logprobs(choice, 0, len(choice.tokens)),
@@ -92,16 +92,16 @@ def _shape_openai(plan: Plan, habits: DeploymentProfile) -> Object:
     return {
         "choices": choices,
         "created": int(plan.created),
-        **_head(plan, habits),
+        **_head(plan, profile),
         "object": "text_completion",
-        **({"prompt_filter_results": shape_prompt_results(prompts)} if habits.filtered else {}),
+        **({"prompt_filter_results": build_prompt_results(prompts)} if profile.filtered else {}),
         "usage": count_usage(plan),
     }
 
 
-def _head(plan: Plan, habits: DeploymentProfile) -> Object:
-    answer_id = f"cmpl-{draw_alphanumeric(plan.key, 29, 'cmpl')}" if habits.openai else draw_hex(plan.key, "cmpl")
-    return {"id": answer_id, "model": habits.model}
+def _head(plan: Plan, profile: DeploymentProfile) -> Object:
+    answer_id = f"cmpl-{draw_alphanumeric(plan.key, 29, 'cmpl')}" if profile.openai else draw_hex(plan.key, "cmpl")
+    return {"id": answer_id, "model": profile.model}
 
 
 def _tail(plan: Plan) -> Object:
@@ -131,19 +131,19 @@ def _shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
     }
 
 
-def _stream_choices(plan: Plan, habits: DeploymentProfile, usage: bool) -> Iterator[Event]:
-    before = b'data: %b,"choices":[{"index":' % dump_json(_head(plan, habits))[:-1]
+def _stream_choices(plan: Plan, profile: DeploymentProfile, usage: bool) -> Iterator[Event]:
+    before = b'data: %b,"choices":[{"index":' % dump_json(_head(plan, profile))[:-1]
     after = b"}],%b" % dump_json(_tail(plan))[1:-1]
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
-    counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage and not habits.openai else b""
+    counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage and not profile.openai else b""
     yield from interleave(
         [
             _stream_choice(choice, index, last_due(choice, plan.due), before, after, counts if index == last else b"")
             for index, choice in enumerate(plan.choices)
         ]
     )
-    if usage and habits.openai:
-        shape: Object = {**_head(plan, habits), "choices": [], **_tail(plan), "usage": count_usage(plan)}
+    if usage and profile.openai:
+        shape: Object = {**_head(plan, profile), "choices": [], **_tail(plan), "usage": count_usage(plan)}
         yield end, sse.frame(shape), 0, USAGE
     yield end, sse.DONE, 0, DONE
 

@@ -23,16 +23,16 @@ from emulator.vendors.azure.bodies import (
     ImageEmbeddingRequest,
     StrictEmbeddingBody,
     StrictImageEmbeddingRequest,
-    check_tokens,
     read_texts,
+    validate_tokens,
 )
-from emulator.vendors.azure.chat.messages import check_data
+from emulator.vendors.azure.chat.messages import validate_data
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.models import model_name
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
+from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
 from emulator.vendors.azure.url_kind import classify_url
 
 if TYPE_CHECKING:
@@ -59,17 +59,17 @@ def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
     query = admit(request, service, "embeddings")
     deployment = query.deployment
     wire = validate(StrictEmbeddingBody if query.settings.strict_types else EmbeddingBody, query.body)
-    _check_user(read_extras(query, _KNOWN, _NATIVE).get("user"), query.habits)
+    _check_user(parse_extras(query, _KNOWN, _NATIVE).get("user"), query.profile)
     inputs = read_texts(wire.input)
-    check_vectors(wire, len(inputs), query)
-    check_tokens(inputs, "input", service, deployment)
+    validate_vectors(wire, len(inputs), query)
+    validate_tokens(inputs, "input", service, deployment)
     prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=inputs), deployment)
     if deployment.context is not None and max(prompt_tokens) > deployment.context:
         raise refusals.context_exceeded(deployment.context, max(prompt_tokens), model_name(deployment))
     return InferenceCall(
         deployment=deployment,
-        request=read_ask(wire, inputs),
-        codec=EmbeddingsCodec(query.habits, wire.encoding, _count_characters(inputs)),
+        request=build_embedding_request(wire, inputs),
+        codec=EmbeddingsCodec(query.profile, wire.encoding, _count_characters(inputs)),
         repeatable=True,
         prompt_tokens=prompt_tokens,
     )
@@ -81,45 +81,47 @@ def parse_image_embeddings(request: Request, service: AzureService) -> Inference
         raise refusals.no_such_path(request.path)
     query = admit(request, service, "embeddings")
     deployment = query.deployment
-    if not query.habits.supports("images"):
+    if not query.profile.supports("images"):
         raise refusals.wrong_route("image_embeddings", deployment.task, deployment.name)
     wire = validate(StrictImageEmbeddingRequest if query.settings.strict_types else ImageEmbeddingRequest, query.body)
-    read_extras(query, _KNOWN, _NATIVE)
-    check_vectors(wire, len(wire.input), query)
+    parse_extras(query, _KNOWN, _NATIVE)
+    validate_vectors(wire, len(wire.input), query)
     for position, picture in enumerate(wire.input):
         if not picture.image.startswith(("http://", "https://")):
-            check_data({"image": picture.image}, ("input", position), query.habits)
+            validate_data({"image": picture.image}, ("input", position), query.profile)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingRequest(inputs=texts), deployment)
     return InferenceCall(
         deployment=deployment,
-        request=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
-        codec=EmbeddingsCodec(query.habits, wire.encoding, _count_characters(texts), images=len(texts)),
+        request=build_embedding_request(
+            wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])
+        ),
+        codec=EmbeddingsCodec(query.profile, wire.encoding, _count_characters(texts), images=len(texts)),
         repeatable=True,
         prompt_tokens=tuple([PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)]),
     )
 
 
-def read_ask(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) -> EmbeddingRequest:
+def build_embedding_request(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) -> EmbeddingRequest:
     purpose = "" if wire.input_type in (None, "text") else f"{wire.input_type}: "
     return EmbeddingRequest(inputs=inputs, dimensions=wire.dimensions, instruction=purpose)
 
 
-def check_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> None:
+def validate_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> None:
     """Raise for too many inputs, or a size or encoding that the model lacks.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    deployment, traits = query.deployment, query.habits.traits
-    most = traits.get("max_inputs", MAX_OPENAI_INPUTS if query.habits.openai else MAX_INPUTS)
+    deployment, traits = query.deployment, query.profile.traits
+    most = traits.get("max_inputs", MAX_OPENAI_INPUTS if query.profile.openai else MAX_INPUTS)
     if count > as_number(most):
         raise (
-            _error_count(count, as_number(most)) if query.habits.openai else refusals.not_supported(("input",), count)
+            _error_count(count, as_number(most)) if query.profile.openai else refusals.not_supported(("input",), count)
         )
     dimensions, encoding = wire.dimensions, wire.encoding
     if not _has_size(query, dimensions):
-        if query.habits.openai:
+        if query.profile.openai:
             raise _error_size(query, dimensions)
         raise refusals.not_supported(("dimensions",), dimensions)
     packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8  # signs fill whole bytes
@@ -138,19 +140,19 @@ def _error_size(query: ParsedRequest, dimensions: int | None) -> EmulatedError:
     text = (
         f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {query.deployment.dimensions}."
     )
-    if not query.habits.supports("dimensions"):
+    if not query.profile.supports("dimensions"):
         text = "This model does not support specifying dimensions."
     return refusals.contradicts(text, None)
 
 
-def _check_user(user: JSON, habits: DeploymentProfile) -> None:
-    if habits.openai and user is not None and not isinstance(user, str):
+def _check_user(user: JSON, profile: DeploymentProfile) -> None:
+    if profile.openai and user is not None and not isinstance(user, str):
         raise refusals.breaks_schema([{"type": "string_type", "loc": ("user",), "msg": "", "input": user}])
 
 
 def _has_size(query: ParsedRequest, dimensions: int | None) -> bool:
     most = query.deployment.dimensions
-    return dimensions in (None, most) or (query.habits.supports("dimensions") and (dimensions or 0) < most)
+    return dimensions in (None, most) or (query.profile.supports("dimensions") and (dimensions or 0) < most)
 
 
 def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:
@@ -166,23 +168,23 @@ class EmbeddingsCodec:
         images: number of images in the request; ``None``: the inputs are texts.
     """
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     encoding: str
     characters: int
     images: int | None = None
 
     def render(self, plan: Plan, request: Request) -> Response:
         assert plan.vectors is not None
-        openai = self.habits.openai and self.images is None
+        openai = self.profile.openai and self.images is None
         opening = b'{"object":"embedding","index":%d,' if openai else b'{"index":%d,"object":"embedding",'
         opening += b'"embedding":'
         head = b'{"object":"list"' if openai else b'{"id":"%b","object":"list"' % draw_uuid(plan.key, "embd").encode()
         parts = [head, b',"data":[']
         for number, item in enumerate(DUMPS[self.encoding](plan.vectors)):
             parts += (opening % number, item, b"},")
-        tail = dump_json({"model": self.habits.model, "usage": self._count_usage(plan, openai)})
+        tail = dump_json({"model": self.profile.model, "usage": self._count_usage(plan, openai)})
         parts[-1] = b"}],%b" % tail[1:]
-        headers = (*answer_headers(plan, request, self.habits), *self._count_headers(plan))
+        headers = (*answer_headers(plan, request, self.profile), *self._count_headers(plan))
         return Response(200, b"".join(parts), headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -197,7 +199,7 @@ class EmbeddingsCodec:
 
     def _count_headers(self, plan: Plan) -> Headers:
         """Return a serverless endpoint's count headers and its headers against caching."""
-        if self.habits.profile not in ("maas", "managed"):
+        if self.profile.dialect not in ("maas", "managed"):
             return ()
         return (
             ("num_chars", str(self.characters)),

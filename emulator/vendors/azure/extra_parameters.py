@@ -69,7 +69,9 @@ class StrictCompletionExtras(CompletionExtras):
 NO_EXTRAS = ChatExtras()
 
 
-def check_parameters(fields: Object, habits: DeploymentProfile, places: Mapping[str, str] | None = None) -> list[str]:
+def validate_parameters(
+    fields: Object, profile: DeploymentProfile, places: Mapping[str, str] | None = None
+) -> list[str]:
     """Raise for a parameter that the model does not take.
 
     Args:
@@ -83,7 +85,7 @@ def check_parameters(fields: Object, habits: DeploymentProfile, places: Mapping[
         EmulatedError: ``INVALID_PARAMETER``.
     """
     without_effect: list[str] = []
-    for name, rule in habits.parameters.items():
+    for name, rule in profile.parameters.items():
         value = fields.get(name)
         if value is None or value is False or rule == "taken":
             continue
@@ -94,7 +96,7 @@ def check_parameters(fields: Object, habits: DeploymentProfile, places: Mapping[
         if isinstance(rule, list):
             if value not in rule:
                 raise refusals.unsupported_value(place.split("."), value, rule)
-        elif rule == "unknown" and habits.openai and place == name:
+        elif rule == "unknown" and profile.openai and place == name:
             raise refusals.unrecognized([name])
         else:
             advice = "" if rule in ("unsupported", "unknown") else str(rule)

@@ -31,27 +31,27 @@ def echo_request_id(request: Request) -> Headers:
     return (("x-ms-client-request-id", given),) if given and given.isascii() and given.isprintable() else ()
 
 
-def answer_headers(plan: Plan, request: Request, habits: DeploymentProfile, *, stream: bool = False) -> Headers:
+def answer_headers(plan: Plan, request: Request, profile: DeploymentProfile, *, stream: bool = False) -> Headers:
     """Return the headers of a successful response."""
     kind = STREAM_TYPE if stream else JSON_TYPE
-    profile = habits.profile
-    if profile == "seed":
+    dialect = profile.dialect
+    if dialect == "seed":
         echo = echo_request_id(request)
         only_type = _STREAM_ONLY if stream else _JSON_ONLY
         return (kind, *quota_headers(plan.quota), *echo) if plan.quota or echo else only_type
-    if profile in ("foundry", "aoai"):
+    if dialect in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
-        counts = quota_headers(plan.quota, _count_defaults(plan, habits))
+        counts = quota_headers(plan.quota, _count_defaults(plan, profile))
         own = (*counts, *gateway_headers(request), *unbuffered)
         return (kind, *own, *echo_request_id(request))
-    return (kind, *_serverless_headers(plan, habits, stream), *echo_request_id(request))
+    return (kind, *_serverless_headers(plan, profile, stream), *echo_request_id(request))
 
 
-def _count_defaults(plan: Plan, habits: DeploymentProfile) -> Mapping[str, str]:
+def _count_defaults(plan: Plan, profile: DeploymentProfile) -> Mapping[str, str]:
     """Return what this call alone leaves of the default quotas; the services always report it."""
-    if habits.quota is None:
+    if profile.quota is None:
         return {}
-    requests, tokens = habits.quota
+    requests, tokens = profile.quota
     remaining = tokens - plan.usage.total_tokens
     return {
         "x-ratelimit-limit-requests": str(requests),
@@ -114,8 +114,8 @@ def gateway_headers(request: Request) -> Headers:
     )
 
 
-def _serverless_headers(plan: Plan, habits: DeploymentProfile, stream: bool) -> Headers:
-    group, session, context = habits.identity
+def _serverless_headers(plan: Plan, profile: DeploymentProfile, stream: bool) -> Headers:
+    group, session, context = profile.identity
     counts = () if stream else _count_headers(plan.usage)
     request_id = ("X-Request-ID", format_uuid(_derive_answer(plan.key)))
     return (group, session, *counts, context, request_id, ("x-ms-rai-invoked", "true"))

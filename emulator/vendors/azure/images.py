@@ -28,7 +28,7 @@ from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
+from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
 
 _MAX_SIDE = 4096  # pixels of a side
 _DIMENSIONS = 1  # of the vectors that the plan carries and no response shows
@@ -101,7 +101,7 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
     openai = query.settings.profile == "aoai"
     wire = validate(OpenAIImageRequest if openai else DraftImageRequest, query.body)
     known = type(wire).model_fields
-    if read_extras(query, known, ()) and openai:
+    if parse_extras(query, known, ()) and openai:
         raise refusals.unrecognized([name for name in query.fields if name not in known])
     _validate_fields(wire, query)
     count = wire.n or 1
@@ -111,7 +111,7 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
         is_cpu_heavy=True,
         request=EmbeddingRequest(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
         codec=ImageCodec(
-            habits=query.habits,
+            profile=query.profile,
             wire=wire,
             size=wire.size or (1024, 1024),
             count=count,
@@ -124,7 +124,7 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
 
 def _validate_fields(wire: ImageRequest, query: ParsedRequest) -> None:
     if isinstance(wire, OpenAIImageRequest):
-        is_dalle = query.habits.model.startswith("dall-e")
+        is_dalle = query.profile.model.startswith("dall-e")
         given = next((name for name in _GPT_FIELDS if is_dalle and getattr(wire, name) is not None), None)
         if given is not None:
             raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
@@ -135,7 +135,7 @@ def _validate_fields(wire: ImageRequest, query: ParsedRequest) -> None:
             raise refusals.contradicts("Streaming is only supported with n=1.", "n", "invalid_value")
         if wire.response_format is not None and not is_dalle:
             raise refusals.contradicts("Unknown parameter: 'response_format'.", "response_format", "unknown_parameter")
-        if is_dalle and (wire.n or 1) > 1 and query.habits.model.startswith("dall-e-3"):
+        if is_dalle and (wire.n or 1) > 1 and query.profile.model.startswith("dall-e-3"):
             text = "Invalid value for 'n': you must provide n=1 for this model."
             raise refusals.contradicts(text, "n", "invalid_value")
 
@@ -144,17 +144,17 @@ def _validate_fields(wire: ImageRequest, query: ParsedRequest) -> None:
 class ImageCodec:
     """Codec of images, which are drawn from the key of the plan."""
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     wire: ImageRequest
     size: tuple[int, int]
     count: int
 
     def render(self, plan: Plan, request: Request) -> Response:
         body = self._shape_openai(plan, request) if isinstance(self.wire, OpenAIImageRequest) else self._shape(plan)
-        return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(body), answer_headers(plan, request, self.profile))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        headers = answer_headers(plan, request, self.habits, stream=True)
+        headers = answer_headers(plan, request, self.profile, stream=True)
         return StreamingResponse(self._stream(plan), headers)
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
@@ -185,8 +185,8 @@ class ImageCodec:
     def _shape_openai(self, plan: Plan, request: Request) -> Object:
         wire = self.wire
         assert isinstance(wire, OpenAIImageRequest)
-        filter_results: Object = {**_FILTER_RESULTS} if self.habits.filtered else {}
-        if not self.habits.model.startswith("dall-e"):
+        filter_results: Object = {**_FILTER_RESULTS} if self.profile.filtered else {}
+        if not self.profile.model.startswith("dall-e"):
             data: list[JSON] = [
                 {"b64_json": self._draw(plan, number), **filter_results} for number in range(self.count)
             ]
@@ -225,7 +225,7 @@ class ImageCodec:
         return {
             "id": draw_uuid(plan.key, "image"),
             "created": int(plan.created),
-            "model": self.habits.model,
+            "model": self.profile.model,
             "data": [{"image": self._draw(plan, n), "seed": seeds[n]} for n in range(self.count)],
             "usage": {"image_generations": self.count},
             "object": "image.generation",

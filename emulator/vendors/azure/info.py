@@ -8,7 +8,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.models import build_info
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import check_api_version, check_ready, find_any
+from emulator.vendors.azure.request import find_any, validate_api_version, validate_ready
 from emulator.vendors.azure.url_kind import INFERENCE, classify_url
 
 
@@ -18,8 +18,8 @@ def parse_info(request: Request, service: AzureService) -> Response:
     settings = surface.settings(service.settings)
     if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE):
         raise refusals.no_such_path(request.path)
-    check_api_version(request, surface, settings)
-    deployment = check_ready(find_any(request, service))
+    validate_api_version(request, surface, settings)
+    deployment = validate_ready(find_any(request, service))
     info = build_info(deployment, service.profiles[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
     return Response(200, body, (JSON_TYPE, *echo_request_id(request)))

@@ -100,7 +100,7 @@ def list_deployments(settings: AzureSettings) -> tuple[Deployment, ...]:
     return read_catalogue().deployments
 
 
-def read_traits(deployment: Deployment) -> Mapping[str, JSON]:
+def parse_traits(deployment: Deployment) -> Mapping[str, JSON]:
     """Return a deployment's own traits over those of the family that matches its model's name or its own."""
     families = read_catalogue().families
     family = _find_family(model_name(deployment), families)
@@ -109,7 +109,7 @@ def read_traits(deployment: Deployment) -> Mapping[str, JSON]:
     return {**family, **deployment.traits}
 
 
-def read_parameters(traits: Mapping[str, JSON]) -> Mapping[str, JSON]:
+def parse_parameters(traits: Mapping[str, JSON]) -> Mapping[str, JSON]:
     """Return the rules of fields that the model does not simply take."""
     given = traits.get("parameters")
     if isinstance(given, dict):

@@ -9,7 +9,7 @@ from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.core.rng import derive_key, draw_hex, draw_uuid
 from emulator.core.vendor import Service
-from emulator.vendors.azure.models import is_openai, model_name, read_parameters, read_traits
+from emulator.vendors.azure.models import is_openai, model_name, parse_parameters, parse_traits
 from emulator.vendors.azure.settings import AzureSettings, Profile
 
 # Requests and tokens a minute. Source: learn.microsoft.com, "Foundry Models quotas and limits".
@@ -23,6 +23,7 @@ class DeploymentProfile:
 
     Fields:
         model: the ``model`` of its responses.
+        dialect: the profile of the settings that it is for.
         fingerprint: ``system_fingerprint``; changes with the emulator's version, as the real one does with its backend.
         identity: headers of a serverless endpoint: model group, session, request context.
         default_tokens: maximum of a chat answer to a request without a limit.
@@ -40,7 +41,7 @@ class DeploymentProfile:
 
     model: str
     fingerprint: str
-    profile: Profile
+    dialect: Profile
     identity: Headers
     default_tokens: int | None
     openai: bool
@@ -74,14 +75,14 @@ def profile_deployment(deployment: Deployment, settings: AzureSettings) -> ByPro
 
 
 def _build_profile(deployment: Deployment, settings: AzureSettings) -> DeploymentProfile:
-    traits = read_traits(deployment)
+    traits = parse_traits(deployment)
     openai = is_openai(traits, settings)
     name = model_name(deployment)
     default = deployment.default_max_tokens
     return DeploymentProfile(
         model=name,
         fingerprint=f"fp_{draw_hex(derive_key('fingerprint', __version__, name), digits=10)}",
-        profile=settings.profile,
+        dialect=settings.profile,
         identity=_build_identity(name),
         default_tokens=settings.default_max_tokens if default is None else default,
         openai=openai,
@@ -95,7 +96,7 @@ def _build_profile(deployment: Deployment, settings: AzureSettings) -> Deploymen
         blocking=settings.filtered_output == "error",
         api=str(traits.get("api") or ""),
         traits=traits,
-        parameters=read_parameters(traits),
+        parameters=parse_parameters(traits),
     )
 
 

@@ -46,7 +46,7 @@ class ParsedRequest:
 
     Fields:
         settings: the vendor's, in the dialect of the path.
-        habits: the deployment's profile in the same dialect.
+        profile: the deployment's profile in the same dialect.
         body: any JSON; not validated yet.
     """
 
@@ -55,7 +55,7 @@ class ParsedRequest:
     surface: UrlKind
     settings: AzureSettings
     deployment: Deployment
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     body: JSON
 
     @property
@@ -64,7 +64,7 @@ class ParsedRequest:
         return as_object(self.body)
 
 
-def check_api_version(request: Request, surface: UrlKind, settings: AzureSettings) -> None:
+def validate_api_version(request: Request, surface: UrlKind, settings: AzureSettings) -> None:
     """Raise for a missing, malformed or unknown ``api-version``, as far as the settings require one.
 
     Source: Azure OpenAI v1 API, which has no dated versions: paths under ``/openai/v1/`` need none.
@@ -84,7 +84,7 @@ def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def check_place(
+def validate_place(
     request: Request, service: AzureService, kinds: Collection[Kind] = RESPONSES
 ) -> tuple[UrlKind, AzureSettings]:
     """Return the URL kind of a request and the settings of its dialect.
@@ -96,7 +96,7 @@ def check_place(
     settings = surface.settings(service.settings)
     if not surface.has_route(request, kinds):
         raise refusals.no_such_path(request.path)
-    check_api_version(request, surface, settings)
+    validate_api_version(request, surface, settings)
     return surface, settings
 
 
@@ -117,24 +117,24 @@ def admit(
     Raises:
         EmulatedError: an unknown version or name, a deployment of another task, a body that is not JSON.
     """
-    surface, settings = check_place(request, service, kinds)
+    surface, settings = validate_place(request, service, kinds)
     deployment = _find_addressed(request, surface, service)
     if deployment is not None:
-        habits = service.profiles[deployment.name][settings.profile]
-        _check_route(deployment, habits, task, route)
+        profile = service.profiles[deployment.name][settings.profile]
+        _check_route(deployment, profile, task, route)
         body = read_body(request, settings)
     else:
         body = read_body(request, settings)
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
-        habits = service.profiles[deployment.name][settings.profile]
-        _check_route(deployment, habits, task, route)
+        profile = service.profiles[deployment.name][settings.profile]
+        _check_route(deployment, profile, task, route)
     return ParsedRequest(
         request=request,
         service=service,
         surface=surface,
         settings=settings,
         deployment=deployment,
-        habits=habits,
+        profile=profile,
         body=body,
     )
 
@@ -217,13 +217,13 @@ def look_up(service: AzureService, name: str) -> Deployment | None:
     return next((d for d in service.deployments.values() if d.name.casefold() == folded), None)
 
 
-def _check_route(deployment: Deployment, habits: DeploymentProfile, task: Task, route: str) -> None:
-    if deployment.task != task or (habits.api and habits.api != route):
+def _check_route(deployment: Deployment, profile: DeploymentProfile, task: Task, route: str) -> None:
+    if deployment.task != task or (profile.api and profile.api != route):
         raise refusals.wrong_route(route or task, deployment.task, deployment.name)
-    check_ready(deployment)
+    validate_ready(deployment)
 
 
-def check_ready(deployment: Deployment) -> Deployment:
+def validate_ready(deployment: Deployment) -> Deployment:
     """Return the deployment if it is ready.
 
     Raises:
@@ -236,7 +236,7 @@ def check_ready(deployment: Deployment) -> Deployment:
     return deployment
 
 
-def read_extras(query: ParsedRequest, known: Collection[str], native: Collection[str]) -> Object:
+def parse_extras(query: ParsedRequest, known: Collection[str], native: Collection[str]) -> Object:
     """Return the parameters outside the API that pass to the model, as ``extra-parameters`` decides.
 
     Args:
@@ -247,7 +247,7 @@ def read_extras(query: ParsedRequest, known: Collection[str], native: Collection
         EmulatedError: 400 for an unknown header value or a parameter that is not allowed; then the model's own
             error.
     """
-    settings, openai = query.settings, query.habits.openai
+    settings, openai = query.settings, query.profile.openai
     action = _read_option(query.request.headers.get("extra-parameters"), settings)
     extras = {name: value for name, value in query.fields.items() if name not in known}
     if not extras:
@@ -260,7 +260,7 @@ def read_extras(query: ParsedRequest, known: Collection[str], native: Collection
             raise refusals.extra_not_allowed(refused, by_default=settings.extra_parameters_default == "error")
     if openai and (unknown := [name for name in extras if name not in native]):
         raise refusals.unrecognized(unknown)
-    policy = query.habits.traits.get("extras", "accept")
+    policy = query.profile.traits.get("extras", "accept")
     if policy in ("refuse", "refuse_bare"):
         raise refusals.extra_forbidden(extras, bare=policy == "refuse_bare")
     return extras

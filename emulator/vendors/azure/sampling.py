@@ -51,13 +51,13 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
     ]
 
 
-def check_penalties(wire: SamplingFields, habits: DeploymentProfile) -> None:
+def validate_penalties(wire: SamplingFields, profile: DeploymentProfile) -> None:
     """Raise for penalties if the model has none.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    if habits.supports("penalties"):
+    if profile.supports("penalties"):
         return
     for name, value in (
         ("frequency_penalty", wire.frequency_penalty),
@@ -67,7 +67,7 @@ def check_penalties(wire: SamplingFields, habits: DeploymentProfile) -> None:
             raise refusals.not_supported((name,), value)
 
 
-def check_output(requested: int | None, deployment: Deployment, habits: DeploymentProfile) -> None:
+def validate_output(requested: int | None, deployment: Deployment, profile: DeploymentProfile) -> None:
     """Raise if more tokens are requested than an OpenAI model can output; other models lower the limit.
 
     Source: charmbracelet/catwalk issue 41.
@@ -80,7 +80,7 @@ def check_output(requested: int | None, deployment: Deployment, habits: Deployme
         requested is not None
         and max_output is not None
         and requested > max_output
-        and habits.traits.get("provider") == "OpenAI"
+        and profile.traits.get("provider") == "OpenAI"
     ):
         text = (
             f"max_tokens is too large: {requested}. This model supports at most {max_output} completion tokens, whereas"
@@ -112,7 +112,7 @@ def limit_tokens(
     return max_output if limit is None or (max_output is not None and max_output < limit) else limit
 
 
-def read_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
+def parse_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
     """Return the sampling of a request; a field at its default equals an absent one."""
     knobs: list[tuple[str, JSON]] = []
     temperature = wire.temperature

@@ -4,8 +4,8 @@ import pytest
 
 from emulator.core.json import JSON, as_object
 from emulator.core.requests import Deployment
-from emulator.vendors.azure.extra_parameters import check_parameters
-from emulator.vendors.azure.models import build_info, list_deployments, read_catalogue, read_parameters, read_traits
+from emulator.vendors.azure.extra_parameters import validate_parameters
+from emulator.vendors.azure.models import build_info, list_deployments, parse_parameters, parse_traits, read_catalogue
 from emulator.vendors.azure.settings import PROFILES, AzureSettings
 from tests.vendors.azure.service import serve
 
@@ -21,7 +21,7 @@ def test_the_families_that_users_call_by_name_are_there(start: str) -> None:
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment.name)
 def test_a_model_is_known(deployment: Deployment) -> None:
-    assert read_traits(deployment)["provider"] != "Custom"
+    assert parse_traits(deployment)["provider"] != "Custom"
     assert deployment.context
     assert deployment.task != "chat" or deployment.max_output
 
@@ -48,9 +48,9 @@ def test_a_model_is_known(deployment: Deployment) -> None:
 )
 def test_a_model_has_what_its_family_has(name: str, traits: dict[str, JSON], effort: str | None) -> None:
     (deployment,) = (each for each in DEPLOYMENTS if each.name == name)
-    found = read_traits(deployment)
+    found = parse_traits(deployment)
     assert {key: found.get(key) for key in traits} == traits
-    efforts = read_parameters(found).get("reasoning_effort")
+    efforts = parse_parameters(found).get("reasoning_effort")
     assert (efforts[-1] if isinstance(efforts, list) else None) == effort
 
 
@@ -85,20 +85,20 @@ def test_every_rule_about_a_parameter_is_known() -> None:
 def test_nobody_is_without_a_name(name: str, model: str, provider: str, profile: str) -> None:
     deployment = Deployment(vendor="azure", name=name, model=model)
     settings = AzureSettings.model_validate({"profile": profile})
-    info = as_object(build_info(deployment, read_traits(deployment), settings))
+    info = as_object(build_info(deployment, parse_traits(deployment), settings))
     assert info["model_provider_name"] == provider
     assert all(info.values())
 
 
 def test_a_deployment_says_more_of_itself_than_its_family() -> None:
     deployment = Deployment(vendor="azure", name="gpt-4o-blind", traits={"vision": False, "provider": "Me"})
-    traits = read_traits(deployment)
+    traits = parse_traits(deployment)
     assert (traits["vision"], traits["provider"]) == (False, "Me")
-    assert read_parameters(traits)["reasoning_effort"] == "unknown"
+    assert parse_parameters(traits)["reasoning_effort"] == "unknown"
 
 
 def test_every_deployment_has_habits_in_every_dialect() -> None:
     service = serve()
     for name in service.deployments:
         assert {"seed", "foundry", "aoai"} <= set(service.profiles[name])
-        assert check_parameters({}, service.profiles[name]["aoai"]) == []
+        assert validate_parameters({}, service.profiles[name]["aoai"]) == []

@@ -20,7 +20,7 @@ _MP3_FRAME = b"\xff\xfb\x90\xc4" + bytes(413)  # 128 kbit/s, 44.1 kHz: twenty-si
 _WAV_HEAD = struct.Struct("<4sI4s4sIHHIIHH4sI")  # header of a WAV file
 
 
-def read_format(wanted: AudioFormat, *, stream: bool) -> AudioFormat:
+def parse_format(wanted: AudioFormat, *, stream: bool) -> AudioFormat:
     """Return the audio format.
 
     Raises:

@@ -116,7 +116,7 @@ class CalledCustomTool(WireModel):
 AnyCall = CalledTool | CalledCustomTool
 
 
-def read_call(value: JSON) -> AnyCall:
+def parse_call(value: JSON) -> AnyCall:
     """Parse an item of an assistant message's ``tool_calls``."""
     if isinstance(value, Mapping) and value.get("type") == "custom":
         return CalledCustomTool.model_validate(value)

@@ -10,7 +10,7 @@ from emulator.core.vendor import Codec, InferenceCall
 from emulator.protocols.openai.fast_parse import FIELDS, ROLES, SAMPLINGS, read_body, read_limit, read_texts
 from emulator.vendors.azure.chat.render import ChatCodec
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import INFERENCE
 
@@ -30,28 +30,28 @@ def fast_parse(request: Request, service: AzureService) -> InferenceCall | None:
     if max_tokens is None or type(stream) is not bool:
         return None
     try:
-        surface, settings = check_place(request, service, INFERENCE)
+        surface, settings = validate_place(request, service, INFERENCE)
         name = surface.deployment or body.get("model")
         deployment = service.deployments.get(name) if type(name) is str else None
         if deployment is None or deployment.state != "ready":
             return None
-        habits = service.profiles[deployment.name][settings.profile]
-        codec = _find_codec(habits, deployment.task)
-        if codec is None or (habits.openai and max_tokens > (deployment.max_output or max_tokens)):
+        profile = service.profiles[deployment.name][settings.profile]
+        codec = _find_codec(profile, deployment.task)
+        if codec is None or (profile.openai and max_tokens > (deployment.max_output or max_tokens)):
             return None
         count, language = service.count_texts(messages, deployment)
-        limit = limit_tokens(max_tokens or None, habits.default_tokens, deployment, count, settings)
+        limit = limit_tokens(max_tokens or None, profile.default_tokens, deployment, count, settings)
     except EmulatedError:
         return None
-    chat_request = ChatRequest(messages, SAMPLINGS[limit], parallel=habits.openai, language=language)
+    chat_request = ChatRequest(messages, SAMPLINGS[limit], parallel=profile.openai, language=language)
     return InferenceCall(deployment, chat_request, codec, stream, (count,), True)
 
 
 @scenario_lru
-def _find_codec(habits: DeploymentProfile, task: str) -> Codec | None:
+def _find_codec(profile: DeploymentProfile, task: str) -> Codec | None:
     """Return the codec of a deployment's common chat requests; ``None`` if it needs the full parser."""
-    roles = habits.traits.get("roles")
+    roles = profile.traits.get("roles")
     has_roles = not isinstance(roles, list) or all(role in roles for role in ROLES)
-    if task != "chat" or habits.api or habits.reasoning or not has_roles or not FIELDS.isdisjoint(habits.parameters):
+    if task != "chat" or profile.api or profile.reasoning or not has_roles or not FIELDS.isdisjoint(profile.parameters):
         return None
-    return ChatCodec(habits=habits, usage=not habits.openai, named_tool=False)
+    return ChatCodec(profile=profile, usage=not profile.openai, named_tool=False)

@@ -33,7 +33,7 @@ def _build_missing(position: int, field: str, message: ChatMessage) -> ErrorDeta
     return {"type": "missing", "loc": ("messages", position, field), "msg": "Field required", "input": value}
 
 
-def check_media(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> None:
+def validate_media(messages: Sequence[ChatMessage], profile: DeploymentProfile) -> None:
     """Raise for images or audio that the model does not take.
 
     Raises:
@@ -42,8 +42,8 @@ def check_media(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> N
     for number, message in enumerate(messages):
         if isinstance(message.content, list):
             for position, part in enumerate(message.content):
-                _validate_part(part, habits)
-                check_data(_list_data(part), ("messages", number, "content", position), habits)
+                _validate_part(part, profile)
+                validate_data(_list_data(part), ("messages", number, "content", position), profile)
 
 
 def _list_data(part: Part) -> Mapping[str, str]:
@@ -58,7 +58,7 @@ def _list_data(part: Part) -> Mapping[str, str]:
     return {place: data for place, data in found.items() if data is not None}
 
 
-def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: DeploymentProfile) -> None:
+def validate_data(data: Mapping[str, str], place: tuple[str | int, ...], profile: DeploymentProfile) -> None:
     """Raise for invalid base64 in texts, given by their path below ``place``; plain URLs are accepted.
 
     Raises:
@@ -74,7 +74,7 @@ def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: De
             b64decode(encoded, validate=True)
         except ValueError:
             where = (*place, *name.split("."))
-            if habits.openai:
+            if profile.openai:
                 kind = name.partition(".")[0]
                 raise refusals.contradicts(f"Invalid base64 {kind}.", None, "invalid_base64") from None
             raise refusals.breaks_schema(
@@ -82,26 +82,26 @@ def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: De
             ) from None
 
 
-def check_roles(messages: Sequence[ChatMessage], habits: DeploymentProfile) -> None:
+def validate_roles(messages: Sequence[ChatMessage], profile: DeploymentProfile) -> None:
     """Raise for a role that the model does not take.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    roles = habits.traits.get("roles")
+    roles = profile.traits.get("roles")
     for position, message in enumerate(messages) if isinstance(roles, list) else ():
         if message.role not in as_array(roles):
             raise refusals.unsupported_value(("messages", position, "role"), message.role, as_array(roles))
 
 
-def _validate_part(part: Part, habits: DeploymentProfile) -> None:
+def _validate_part(part: Part, profile: DeploymentProfile) -> None:
     kind = part.type.value
     feature = _FEATURES.get(kind)
-    if feature is not None and not habits.supports(feature):
+    if feature is not None and not profile.supports(feature):
         raise refusals.not_supported(("messages",), kind)
 
 
-def read_message(message: ChatMessage) -> Message:
+def parse_message(message: ChatMessage) -> Message:
     """Return a message; the text of a text part is under ``text`` or ``content``."""
     content = message.content
     calls = message.tool_calls

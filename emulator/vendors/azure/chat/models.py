@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _FORMATS: Mapping[str, Format] = {"text": "text", "json_object": "json_object", "json_schema": "json_schema"}
 
 
-def check_name(name: str) -> str:
+def validate_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, "
@@ -41,7 +41,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def check_messages(messages: list[JSON]) -> list[JSON]:
+def validate_messages(messages: list[JSON]) -> list[JSON]:
     if not messages:
         raise ValueError("messages can not be an empty list")
     return messages
@@ -142,10 +142,10 @@ Content = str | Sequence[Part] | None
 
 
 def _parse_content(value: JSON) -> Content:
-    return read_content(value, _PARTS)
+    return parse_content(value, _PARTS)
 
 
-def read_content(value: JSON, parts: TypeAdapter[list[P]]) -> str | list[P] | None:
+def parse_content(value: JSON, parts: TypeAdapter[list[P]]) -> str | list[P] | None:
     """Return a text or validated parts; raise the violations of both types for any other value."""
     if value is None or isinstance(value, str):
         return value
@@ -171,7 +171,7 @@ class ChatMessage(WireModel):
 class FunctionObject(WireModel):
     bare: ClassVar[bool] = False
 
-    name: Annotated[str, AfterValidator(check_name)]
+    name: Annotated[str, AfterValidator(validate_name)]
     description: str | None = None
     parameters: dict[str, JSON] | None = None
 
@@ -249,7 +249,7 @@ class ResponseFormat(WireModel):
 class Conversation(WireModel):
     """Base of chat bodies; pydantic lists the violations of ``messages`` first."""
 
-    messages: Annotated[list[ChatMessage], AfterValidator(check_messages)]
+    messages: Annotated[list[ChatMessage], AfterValidator(validate_messages)]
 
 
 class ChatBody(SamplingFields, Conversation):

@@ -22,7 +22,7 @@ from emulator.vendors.azure.chat.custom_tools import (
     AnyTool,
     StrictFunction,
     name_function,
-    read_call,
+    parse_call,
     read_tool,
 )
 from emulator.vendors.azure.chat.models import (
@@ -39,8 +39,8 @@ from emulator.vendors.azure.chat.models import (
     StrictChatRequest,
     ToolChoice,
     ToolMode,
-    check_messages,
-    read_content,
+    parse_content,
+    validate_messages,
 )
 from emulator.vendors.azure.decoder import Integer, WireModel
 from emulator.vendors.azure.errors import refusals
@@ -82,13 +82,13 @@ _PARTS = TypeAdapter(Annotated[list[OpenAIPart], Field(min_length=1)])
 
 
 def _parse_content(value: JSON) -> Content:
-    return read_content(value, _PARTS)
+    return parse_content(value, _PARTS)
 
 
 class OpenAIMessage(ChatMessage):
     role: Annotated[str, _RoleSchema]
     name: Annotated[str, Field(pattern=r"^[^\s<|\\/>]+$")] | None = None
-    tool_calls: list[Annotated[AnyCall, PlainValidator(read_call)]] | None = None  # type: ignore[assignment]
+    tool_calls: list[Annotated[AnyCall, PlainValidator(parse_call)]] | None = None  # type: ignore[assignment]
     content: Annotated[Content, PlainValidator(_parse_content)] = None
     function_call: CalledFunction | None = None
     refusal: str | None = None
@@ -122,7 +122,7 @@ class OpenAIChatBody(StrictChatRequest):
 
     max_tokens: Annotated[Integer, Field(ge=1)] | None = None
     tools: _Tools | None = None  # type: ignore[assignment]
-    messages: Annotated[list[OpenAIMessage], AfterValidator(check_messages)]  # type: ignore[assignment]
+    messages: Annotated[list[OpenAIMessage], AfterValidator(validate_messages)]  # type: ignore[assignment]
     tool_choice: Annotated[ToolChoice, PlainValidator(_parse_choice)] = None
 
 
@@ -172,7 +172,7 @@ NATIVE = frozenset(OpenAIChatExtras.model_fields) - OF_ENGINES - {"best_of"}
 """Fields beyond Model Inference that Azure OpenAI accepts."""
 
 
-def check_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
+def validate_combinations(wire: ChatBody, extras: OpenAIChatExtras) -> None:
     """Raise for contradicting fields.
 
     Raises:
@@ -265,7 +265,7 @@ def _validate_answered(waiting: Sequence[str], position: int) -> None:
         raise refusals.contradicts(text, f"messages.[{position}].role")
 
 
-def check_schemas(wire: ChatBody) -> None:
+def validate_schemas(wire: ChatBody) -> None:
     """Raise for a schema that the service does not support.
 
     Raises:
@@ -275,14 +275,14 @@ def check_schemas(wire: ChatBody) -> None:
         function = tool.function
         if isinstance(function, StrictFunction):
             where = f"tools[{position}].function.parameters"
-            check_parameters(function.name, function.parameters, where, strict=function.strict is True)
+            validate_parameters(function.name, function.parameters, where, strict=function.strict is True)
     wanted = wire.response_format
     if wanted is not None and wanted.json_schema is not None and wanted.json_schema.strict:
         form = wanted.json_schema
-        check_structure(form.name, form.schema_, "response_format")
+        validate_structure(form.name, form.schema_, "response_format")
 
 
-def check_parameters(name: str, parameters: Mapping[str, JSON] | None, where: str, *, strict: bool) -> None:
+def validate_parameters(name: str, parameters: Mapping[str, JSON] | None, where: str, *, strict: bool) -> None:
     """Raise for an invalid schema of a function."""
     problem = find_problem(parameters, strict=strict) if parameters else None
     if problem is not None:
@@ -290,7 +290,7 @@ def check_parameters(name: str, parameters: Mapping[str, JSON] | None, where: st
         raise refusals.contradicts(text, where, "invalid_function_parameters")
 
 
-def check_structure(name: str, schema: Mapping[str, JSON], where: str, code: str | None = None) -> None:
+def validate_structure(name: str, schema: Mapping[str, JSON], where: str, code: str | None = None) -> None:
     """Raise for an invalid strict schema of a structured answer."""
     problem = find_problem(schema, strict=True)
     if problem is not None:

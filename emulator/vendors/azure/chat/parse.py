@@ -5,27 +5,27 @@ from dataclasses import replace
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.azure.chat.audio import AudioFormat, read_format
-from emulator.vendors.azure.chat.features import check_features, check_rules
-from emulator.vendors.azure.chat.messages import read_message
+from emulator.vendors.azure.chat.audio import AudioFormat, parse_format
+from emulator.vendors.azure.chat.features import validate_features, validate_rules
+from emulator.vendors.azure.chat.messages import parse_message
 from emulator.vendors.azure.chat.models import ChatBody, StrictChatRequest
 from emulator.vendors.azure.chat.openai_models import (
     NATIVE,
     NO_OPENAI_EXTRAS,
     OpenAIChatBody,
     OpenAIChatExtras,
-    check_combinations,
-    check_schemas,
+    validate_combinations,
+    validate_schemas,
 )
 from emulator.vendors.azure.chat.render import ChatCodec
 from emulator.vendors.azure.chat.stored import keep_completion
 from emulator.vendors.azure.chat.tools import list_customs, read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, check_parameters
+from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, read_extras
-from emulator.vendors.azure.sampling import check_output, limit_tokens, read_sampling
+from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
 _MODEL_FIELDS = frozenset(ChatExtras.model_fields)
@@ -35,27 +35,27 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "f
 def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     """Validate in the order of the real service: route, body, extra parameters, then the model's features."""
     query = admit(request, service, "chat")
-    deployment, habits = query.deployment, query.habits
-    wire, extras = (_parse_openai if habits.openai else _parse_inference)(query)
-    if habits.parameters:
-        _drop_ineffective(wire, extras, check_parameters(query.fields, habits))
-    check_features(wire, habits)
+    deployment, profile = query.deployment, query.profile
+    wire, extras = (_parse_openai if profile.openai else _parse_inference)(query)
+    if profile.parameters:
+        _drop_ineffective(wire, extras, validate_parameters(query.fields, profile))
+    validate_features(wire, profile)
     if isinstance(extras, OpenAIChatExtras):
-        check_combinations(wire, extras)
-        check_schemas(wire)
-    messages = tuple([read_message(message) for message in wire.messages])
+        validate_combinations(wire, extras)
+        validate_schemas(wire)
+    messages = tuple([parse_message(message) for message in wire.messages])
     tools = read_tools(wire) or _parse_functions(extras)
     count = service.count_chat(messages, tools, deployment)
     limit = _limit(wire, extras, query, count)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
-    sampling = read_sampling(wire, extras, limit, logprobs)
-    if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
-        chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=habits.openai)
+    sampling = parse_sampling(wire, extras, limit, logprobs)
+    if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not profile.reasoning:
+        chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=profile.openai)
     else:
-        chat_request = _build_request(wire, extras, messages, tools, sampling, habits)
+        chat_request = _build_request(wire, extras, messages, tools, sampling, profile)
     codec = ChatCodec(
-        habits=habits,
-        usage=not habits.openai or extras.include_usage,
+        profile=profile,
+        usage=not profile.openai or extras.include_usage,
         named_tool=chat_request.tool_name is not None,
         functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
         customs=list_customs(tools),
@@ -76,21 +76,21 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
 
 def _limit(wire: ChatBody, extras: ChatExtras, query: ParsedRequest, prompt_tokens: int) -> int | None:
     """Return the maximum of completion tokens, under either name."""
-    deployment, habits = query.deployment, query.habits
+    deployment, profile = query.deployment, query.profile
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
-    if habits.openai:
-        check_output(requested, deployment, habits)
-    return limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens, query.settings)
+    if profile.openai:
+        validate_output(requested, deployment, profile)
+    return limit_tokens(requested, profile.default_tokens, deployment, prompt_tokens, query.settings)
 
 
 def _parse_inference(query: ParsedRequest) -> tuple[ChatBody, ChatExtras]:
     """Validate a body of Model Inference."""
     settings = query.settings
     wire = validate(StrictChatRequest if settings.strict_types else ChatBody, query.body)
-    check_rules(wire, settings)
+    validate_rules(wire, settings)
     if "extra-parameters" not in query.request.headers and _KNOWN.issuperset(query.fields):
         return wire, NO_EXTRAS
-    extra_fields = read_extras(query, _KNOWN, _MODEL_FIELDS)
+    extra_fields = parse_extras(query, _KNOWN, _MODEL_FIELDS)
     if not extra_fields:
         return wire, NO_EXTRAS
     return wire, validate(StrictChatExtras if settings.strict_types else ChatExtras, extra_fields)
@@ -99,10 +99,10 @@ def _parse_inference(query: ParsedRequest) -> tuple[ChatBody, ChatExtras]:
 def _parse_openai(query: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtras]:
     """Validate a body of Azure OpenAI."""
     wire = validate(OpenAIChatBody, query.body)
-    check_rules(wire, query.settings)
+    validate_rules(wire, query.settings)
     extras = NO_OPENAI_EXTRAS
     if "extra-parameters" in query.request.headers or not _KNOWN.issuperset(query.fields):
-        extra_fields = read_extras(query, _KNOWN, NATIVE)
+        extra_fields = parse_extras(query, _KNOWN, NATIVE)
         extras = validate(OpenAIChatExtras, extra_fields) if extra_fields else extras
     return wire, extras
 
@@ -116,7 +116,7 @@ def _parse_audio(wire: ChatBody, extras: ChatExtras) -> AudioFormat | None:
     if extras.audio is None:
         text = "Missing required parameter: 'audio'."
         raise refusals.contradicts(text, "audio", "missing_required_parameter")
-    return read_format(extras.audio.format, stream=wire.stream is True)
+    return parse_format(extras.audio.format, stream=wire.stream is True)
 
 
 def _drop_ineffective(wire: ChatBody, extras: ChatExtras, without_effect: list[str]) -> None:
@@ -139,7 +139,7 @@ def _build_request(
     messages: tuple[Message, ...],
     tools: tuple[Tool, ...],
     sampling: Sampling,
-    habits: DeploymentProfile,
+    profile: DeploymentProfile,
 ) -> ChatRequest:
     """Return the vendor-neutral chat request."""
     choice, name = read_choice(wire, tools)
@@ -151,10 +151,10 @@ def _build_request(
         tools=tools,
         tool_choice=choice,
         tool_name=name,
-        parallel=habits.openai if parallel is None else parallel,
+        parallel=profile.openai if parallel is None else parallel,
         format="text" if wanted is None else wanted.kind,
         schema=None if wanted is None else wanted.wanted_schema,
-        reasoning=_parse_reasoning(extras, habits),
+        reasoning=_parse_reasoning(extras, profile),
     )
     return (
         _choose_function(chat_request, extras)
@@ -171,8 +171,8 @@ def _choose_function(chat_request: ChatRequest, extras: OpenAIChatExtras) -> Cha
     return replace(chat_request, parallel=False, tool_choice="required", tool_name=choice.name)
 
 
-def _parse_reasoning(extras: ChatExtras, habits: DeploymentProfile) -> str | None:
-    if not habits.reasoning:
+def _parse_reasoning(extras: ChatExtras, profile: DeploymentProfile) -> str | None:
+    if not profile.reasoning:
         return None
     effort = extras.reasoning_effort or "medium"
     return None if effort == "none" else effort

@@ -14,13 +14,13 @@ from emulator.protocols.openai.messages import count_blocks
 from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
 from emulator.vendors.azure.chat.shapes import (
     THINK,
+    build_harms,
     draw_answer_id,
-    dump_detailed_usage,
-    dump_logprobs,
-    dump_sorted_usage,
+    encode_detailed_usage,
+    encode_logprobs,
+    encode_sorted_usage,
     finish_reason,
     identify_calls,
-    shape_harms,
 )
 from emulator.vendors.azure.chat.stream import stream_chat
 from emulator.vendors.azure.chat.template import PROMPT_RESULTS, fill
@@ -40,7 +40,7 @@ class ChatCodec:
         audio: format of an audio answer; ``None`` for text.
     """
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     usage: bool
     named_tool: bool
     functions: bool = False
@@ -48,109 +48,109 @@ class ChatCodec:
     audio: AudioFormat | None = None
 
     def render(self, plan: Plan, request: Request) -> Response:
-        habits = self.habits
-        if habits.caches:
+        profile = self.profile
+        if profile.caches:
             plan = count_blocks(plan, request.attempt)
-        headers = answer_headers(plan, request, habits)
+        headers = answer_headers(plan, request, profile)
         if self.audio is None and is_plain_text(plan):
-            return Response(200, fill(plan, habits), headers)
-        if habits.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
+            return Response(200, fill(plan, profile), headers)
+        if profile.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
             return Response(400, dump_json(_build_blocked(plan)), headers)
         return Response(200, render_whole(plan, self), headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        if self.habits.caches:
+        if self.profile.caches:
             plan = count_blocks(plan, request.attempt)
         events = stream_chat(
             plan,
-            self.habits,
+            self.profile,
             usage=self.usage,
             named_tool=self.named_tool,
             functions=self.functions,
             customs=self.customs,
             audio=self.audio,
         )
-        return StreamingResponse(events, answer_headers(plan, request, self.habits, stream=True))
+        return StreamingResponse(events, answer_headers(plan, request, self.profile, stream=True))
 
 
 def render_whole(plan: Plan, codec: ChatCodec) -> bytes:
     """Encode a response from its parts, without a template."""
-    if codec.habits.openai:
+    if codec.profile.openai:
         return _render_openai(plan, codec)
-    return _render_seed(plan, codec) if codec.habits.profile == "seed" else _render_serverless(plan, codec)
+    return _render_seed(plan, codec) if codec.profile.dialect == "seed" else _render_serverless(plan, codec)
 
 
 def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
     """Encode keys in the order of the documented sample; further keys follow."""
-    usage, habits = plan.usage, codec.habits
+    usage, profile = plan.usage, codec.profile
     return (
         b'{"id":"%b","model":%b,"choices":[%b],"created":%d,"object":"chat.completion","usage":{"prompt_tokens":%d,'
         b'"completion_tokens":%d,"total_tokens":%d},"system_fingerprint":"%b"}'
     ) % (
         draw_answer_id(plan, openai=False).encode(),
-        quote(habits.model),
+        quote(profile.model),
         b",".join([_encode_seed_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         usage.prompt_tokens,
         usage.completion_tokens,
         usage.total_tokens,
-        habits.fingerprint.encode(),
+        profile.fingerprint.encode(),
     )
 
 
 def _encode_seed_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     message = collect_message(choice)
-    habits = codec.habits
-    more = _encode_reasoning(message, habits) + _encode_audio(choice, plan, index, codec)
+    profile = codec.profile
+    more = _encode_reasoning(message, profile) + _encode_audio(choice, plan, index, codec)
     if message.calls:
         calls: list[Object] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in identify_calls(message.calls, plan, index, habits)
+            for call in identify_calls(message.calls, plan, index, profile)
         ]
         more += b',"tool_calls":%b' % dump_json(calls)
     return b'{"index":%d,"finish_reason":%b,"message":{"role":"assistant","content":%b%b}%b}' % (
         index,
         quote(choice.finish_reason),
-        dump_json("" if codec.audio else _format_content(choice, message, habits)),
+        dump_json("" if codec.audio else _format_content(choice, message, profile)),
         more,
-        b"" if choice.logprobs is None else b',"logprobs":%b' % dump_logprobs(choice),
+        b"" if choice.logprobs is None else b',"logprobs":%b' % encode_logprobs(choice),
     )
 
 
 def _render_serverless(plan: Plan, codec: ChatCodec) -> bytes:
-    habits = codec.habits
+    profile = codec.profile
     return b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion","usage":%b}' % (
         b",".join([_encode_serverless_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         draw_answer_id(plan, openai=False).encode(),
-        quote(habits.model),
-        dump_sorted_usage(plan),
+        quote(profile.model),
+        encode_sorted_usage(plan),
     )
 
 
 def _encode_serverless_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     message = collect_message(choice)
-    habits = codec.habits
+    profile = codec.profile
     calls: list[Object] = [
         {
             "function": {"arguments": call.arguments, "call_id": None, "name": call.name},
             "id": call.id,
             "type": "function",
         }
-        for call in identify_calls(message.calls, plan, index, habits)
+        for call in identify_calls(message.calls, plan, index, profile)
     ]
     return b'{"finish_reason":%b,"index":%d,%b"message":{"content":%b%b,"role":"assistant","tool_calls":%b}}' % (
         quote(choice.finish_reason),
         index,
-        b"" if choice.logprobs is None else b'"logprobs":%b,' % dump_logprobs(choice),
-        dump_json("" if codec.audio else _format_content(choice, message, habits)),
-        _encode_reasoning(message, habits) + _encode_audio(choice, plan, index, codec),
+        b"" if choice.logprobs is None else b'"logprobs":%b,' % encode_logprobs(choice),
+        dump_json("" if codec.audio else _format_content(choice, message, profile)),
+        _encode_reasoning(message, profile) + _encode_audio(choice, plan, index, codec),
         dump_json(calls) if calls else b"null",
     )
 
 
 def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
-    habits = codec.habits
+    profile = codec.profile
     choices = [_encode_openai_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]
     return (
         b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion",%b'
@@ -159,28 +159,28 @@ def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
         b",".join(choices),
         int(plan.created),
         draw_answer_id(plan, openai=True).encode(),
-        quote(habits.model),
-        PROMPT_RESULTS if habits.filtered else b"",
-        habits.fingerprint.encode(),
-        dump_detailed_usage(plan),
+        quote(profile.model),
+        PROMPT_RESULTS if profile.filtered else b"",
+        profile.fingerprint.encode(),
+        encode_detailed_usage(plan),
     )
 
 
 def _encode_openai_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     message = collect_message(choice)
-    habits = codec.habits
+    profile = codec.profile
     calls = _encode_calls(message, plan, index, codec)
-    text = _format_content(choice, message, habits)
+    text = _format_content(choice, message, profile)
     silent = codec.audio or (not text and (calls or message.refusal))
     return (
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
-        b'"content_filter_results":%b,' % dump_json(shape_harms(choice)) if habits.filtered else b"",
-        quote(finish_reason(choice, habits, named_tool=codec.named_tool, functions=codec.functions)),
+        b'"content_filter_results":%b,' % dump_json(build_harms(choice)) if profile.filtered else b"",
+        quote(finish_reason(choice, profile, named_tool=codec.named_tool, functions=codec.functions)),
         index,
-        dump_logprobs(choice),
+        encode_logprobs(choice),
         b"null" if silent else dump_json(text),
-        _encode_reasoning(message, habits),
+        _encode_reasoning(message, profile),
         dump_json(message.refusal) if message.refusal else b"null",
         _encode_audio(choice, plan, index, codec) + calls,
     )
@@ -200,7 +200,7 @@ def _encode_calls(message: MessageContent, plan: Plan, index: int, codec: ChatCo
         return b""
     if codec.functions:
         return b',"function_call":%b' % dump_json(functions[0])
-    named = zip(functions, identify_calls(message.calls, plan, index, codec.habits), strict=True)
+    named = zip(functions, identify_calls(message.calls, plan, index, codec.profile), strict=True)
     calls: list[Object] = [
         {"custom": {"input": call.arguments, "name": call.name}, "id": call.id, "type": "custom"}
         if call.name in codec.customs
@@ -210,19 +210,19 @@ def _encode_calls(message: MessageContent, plan: Plan, index: int, codec: ChatCo
     return b',"tool_calls":%b' % dump_json(calls)
 
 
-def _format_content(choice: Choice, message: MessageContent, habits: DeploymentProfile) -> str:
+def _format_content(choice: Choice, message: MessageContent, profile: DeploymentProfile) -> str:
     """Return the content of a message; empty if filtered."""
     if choice.finish_reason == "content_filter":
         return ""
-    text = message.text if habits.openai else message.text + message.refusal
-    return f"{THINK[0]}{message.reasoning}{THINK[1]}{text}" if habits.inline and message.reasoning else text
+    text = message.text if profile.openai else message.text + message.refusal
+    return f"{THINK[0]}{message.reasoning}{THINK[1]}{text}" if profile.inline and message.reasoning else text
 
 
-def _encode_reasoning(message: MessageContent, habits: DeploymentProfile) -> bytes:
+def _encode_reasoning(message: MessageContent, profile: DeploymentProfile) -> bytes:
     """Encode the member ``reasoning_content`` with a comma before it; empty without visible reasoning."""
     return (
         b""
-        if habits.inline or habits.hidden or not message.reasoning
+        if profile.inline or profile.hidden or not message.reasoning
         else b',"reasoning_content":%b' % dump_json(message.reasoning)
     )
 

@@ -33,12 +33,12 @@ PROMPT_SEEN = frame(
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
-def shape_prompt_results(count: int) -> JSON:
+def build_prompt_results(count: int) -> JSON:
     """Return the content filter's results for ``count`` prompts."""
     return [{"prompt_index": index, "content_filter_results": PROMPT_HARMS} for index in range(count)]
 
 
-def shape_harms(choice: Choice) -> Object:
+def build_harms(choice: Choice) -> Object:
     """Return the content filter's results for an answer."""
     return FOUND_HARMS if choice.finish_reason == "content_filter" else ANSWER_HARMS
 
@@ -47,9 +47,9 @@ def draw_answer_id(plan: Plan, *, openai: bool) -> str:
     return f"chatcmpl-{draw_alphanumeric(plan.key, 29, 'chat')}" if openai else _derive_id(plan.key).hex()
 
 
-def finish_reason(choice: Choice, habits: DeploymentProfile, *, named_tool: bool, functions: bool = False) -> str:
+def finish_reason(choice: Choice, profile: DeploymentProfile, *, named_tool: bool, functions: bool = False) -> str:
     """Return the finish reason; ``stop`` for a forced tool. Source: Azure/azure-sdk-assets, recorded answers."""
-    if choice.finish_reason != "tool_calls" or not habits.openai:
+    if choice.finish_reason != "tool_calls" or not profile.openai:
         return choice.finish_reason
     if named_tool:
         return "stop"
@@ -57,35 +57,35 @@ def finish_reason(choice: Choice, habits: DeploymentProfile, *, named_tool: bool
 
 
 def identify_calls(
-    calls: Sequence[MessageToolCall], plan: Plan, index: int, habits: DeploymentProfile
+    calls: Sequence[MessageToolCall], plan: Plan, index: int, profile: DeploymentProfile
 ) -> list[MessageToolCall]:
     """Return the tool calls of a choice with their ids."""
     return [
         MessageToolCall(
-            call.number, call.name, call.id or draw_call_id(plan, index, call.number, habits), call.arguments
+            call.number, call.name, call.id or draw_call_id(plan, index, call.number, profile), call.arguments
         )
         for call in calls
     ]
 
 
-def draw_call_id(plan: Plan, index: int, number: int, habits: DeploymentProfile) -> str:
+def draw_call_id(plan: Plan, index: int, number: int, profile: DeploymentProfile) -> str:
     """Return a call id: nine characters for Mistral, ``call_`` and 24 for all others."""
-    if habits.mistral:
+    if profile.mistral:
         return draw_alphanumeric(plan.key, 9, "call", index, number)
     return f"call_{draw_alphanumeric(plan.key, 24, 'call', index, number)}"
 
 
-def shape_logprobs(entries: Sequence[Logprob]) -> JSON:
+def build_logprobs(entries: Sequence[Logprob]) -> JSON:
     return {"content": [shape_logprob(entry) for entry in entries]}
 
 
-def dump_logprobs(choice: Choice) -> bytes:
+def encode_logprobs(choice: Choice) -> bytes:
     """Encode ``logprobs`` of the visible tokens; ``null`` where the request has none."""
     logprobs = choice.logprobs
     if logprobs is None:
         return b"null"
     runs = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
-    return dump_json(shape_logprobs([entry for run in runs for entry in logprobs[run.start : run.end]]))
+    return dump_json(build_logprobs([entry for run in runs for entry in logprobs[run.start : run.end]]))
 
 
 def count_usage(plan: Plan) -> JSON:
@@ -98,7 +98,7 @@ def count_usage(plan: Plan) -> JSON:
     }
 
 
-def dump_sorted_usage(plan: Plan) -> bytes:
+def encode_sorted_usage(plan: Plan) -> bytes:
     """Encode ``usage`` of a serverless endpoint: keys in alphabetical order."""
     usage = plan.usage
     return b'{"completion_tokens":%d,"prompt_tokens":%d,"total_tokens":%d}' % (
@@ -108,7 +108,7 @@ def dump_sorted_usage(plan: Plan) -> bytes:
     )
 
 
-def dump_detailed_usage(plan: Plan) -> bytes:
+def encode_detailed_usage(plan: Plan) -> bytes:
     """Encode ``usage`` of Azure OpenAI."""
     usage = plan.usage
     return (

@@ -17,7 +17,7 @@ from emulator.vendors.azure.decoder import WireModel, read_body, validate
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.url_kind import RESPONSES, classify_url
 
 Keep = Callable[[Plan, Request], tuple[str, JSON]]
@@ -125,7 +125,7 @@ def _validate_place(request: Request, service: AzureService) -> None:
     """Raise on a deployment's own path and on Model Inference, which accept only POST."""
     if classify_url(request).kind not in RESPONSES and "completion" not in request.params:
         raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
-    check_place(request, service)
+    validate_place(request, service)
 
 
 def _list_documents(request: Request) -> Iterator[Object]:

@@ -37,13 +37,13 @@ from emulator.vendors.azure.chat.shapes import (
     FOUND_HARMS,
     PROMPT_SEEN,
     THINK,
+    build_logprobs,
     draw_answer_id,
     draw_call_id,
-    dump_detailed_usage,
-    dump_sorted_usage,
+    encode_detailed_usage,
+    encode_sorted_usage,
     finish_reason,
     identify_calls,
-    shape_logprobs,
 )
 from emulator.vendors.azure.profile import DeploymentProfile
 
@@ -56,7 +56,7 @@ _NOT_FILTERED, _FILTERED = _FILTER_RESULTS % b"{}", _FILTER_RESULTS % dump_json(
 
 def stream_chat(
     plan: Plan,
-    habits: DeploymentProfile,
+    profile: DeploymentProfile,
     *,
     usage: bool,
     named_tool: bool,
@@ -65,23 +65,23 @@ def stream_chat(
     audio: AudioFormat | None = None,
 ) -> Iterable[Event]:
     """Yield all events of a response; the choices of ``n`` above 1 are interleaved."""
-    tail = _encode_tail(plan, habits)
-    head = b'data: {"choices":[{%b"delta":{' % (_NOT_FILTERED + b"," if habits.filtered else b"")
+    tail = _encode_tail(plan, profile)
+    head = b'data: {"choices":[{%b"delta":{' % (_NOT_FILTERED + b"," if profile.filtered else b"")
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
-    opening: list[Event] = [(begins(plan), PROMPT_SEEN, 0, PLAIN)] if habits.filtered else []
+    opening: list[Event] = [(begins(plan), PROMPT_SEEN, 0, PLAIN)] if profile.filtered else []
     ending: list[Event] = [(end, sse.DONE, 0, DONE)]
-    if habits.openai and usage:
-        counts = b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_detailed_usage(plan))
+    if profile.openai and usage:
+        counts = b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, encode_detailed_usage(plan))
         ending.insert(0, (end, counts, 0, USAGE))
     choices = [
         _ChoiceChunks(
             plan=plan,
             choice=choice,
             index=index,
-            habits=habits,
+            profile=profile,
             head=head,
             tail=tail,
-            finish=quote(finish_reason(choice, habits, named_tool=named_tool, functions=functions)),
+            finish=quote(finish_reason(choice, profile, named_tool=named_tool, functions=functions)),
             usage=usage and index == last,
             functions=functions,
             customs=customs,
@@ -91,19 +91,19 @@ def stream_chat(
     ]
     if len(choices) == 1 and choices[0].is_plain:
         return _stream_plain(choices[0], opening, ending)
-    stream = _stream_openai if habits.openai else _stream_serverless
+    stream = _stream_openai if profile.openai else _stream_serverless
     return chain(opening, interleave([stream(chunks) for chunks in choices]), ending)
 
 
-def _encode_tail(plan: Plan, habits: DeploymentProfile) -> bytes:
+def _encode_tail(plan: Plan, profile: DeploymentProfile) -> bytes:
     tail: Object = {
         "created": int(plan.created),
-        "id": draw_answer_id(plan, openai=habits.openai),
-        "model": habits.model,
+        "id": draw_answer_id(plan, openai=profile.openai),
+        "model": profile.model,
         "object": "chat.completion.chunk",
     }
-    if habits.openai:
-        tail["system_fingerprint"] = habits.fingerprint
+    if profile.openai:
+        tail["system_fingerprint"] = profile.fingerprint
     return dump_json(tail)[1:-1]
 
 
@@ -122,7 +122,7 @@ class _ChoiceChunks:
     plan: Plan
     choice: Choice
     index: int
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     head: bytes
     tail: bytes
     finish: bytes
@@ -145,7 +145,7 @@ class _ChoiceChunks:
 
 def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Sequence[Event]) -> TemplateStream:
     """Return the events of a plain text as a template stream."""
-    choice, openai = chunks.choice, chunks.habits.openai
+    choice, openai = chunks.choice, chunks.profile.openai
     closed = ChoiceFinished(last_due(choice, chunks.plan.due), choice.count)
     first = _open_openai(chunks) if openai else chunks.chunk(_ROLE_DELTA)
     before, after = chunks.chunk(b'"content":\0').split(b"\0")
@@ -183,12 +183,12 @@ def _close_serverless(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
             "index": call.number,
             "type": "function",
         }
-        for call in identify_calls(message_calls, plan, chunks.index, chunks.habits)
+        for call in identify_calls(message_calls, plan, chunks.index, chunks.profile)
     ]
     delta = b'"tool_calls":%b' % dump_json(calls) if calls else b'"content":""'
     if not chunks.usage:
         return closed.due, chunks.chunk(delta, chunks.finish), closed.tokens, FINISH
-    usage = b',"usage":%b' % dump_sorted_usage(plan)
+    usage = b',"usage":%b' % encode_sorted_usage(plan)
     return closed.due, chunks.chunk(delta, chunks.finish, usage=usage), closed.tokens, _FINISH_WITH_USAGE
 
 
@@ -254,7 +254,7 @@ def _open_call(chunks: _ChoiceChunks, call: ToolCallStarted) -> bytes:
     """Return the first chunk of a tool call; its arguments follow token by token."""
     if chunks.functions:
         return chunks.chunk(b'"function_call":%b' % dump_json({"name": call.name, "arguments": ""}))
-    name = call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.habits)
+    name = call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.profile)
     kind, argument = ("custom", "input") if call.name in chunks.customs else ("function", "arguments")
     head: Object = {"index": call.number, "id": name, "type": kind, kind: {"name": call.name, argument: ""}}
     return chunks.chunk(b'"tool_calls":[%b]' % dump_json(head))
@@ -282,16 +282,16 @@ def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Itera
     for position in range(run.start, run.end):
         token = choice.tokens[position]
         if token:
-            logprobs = dump_json(shape_logprobs(entries[start : position + 1]))
+            logprobs = dump_json(build_logprobs(entries[start : position + 1]))
             start = position + 1
             yield choice.due[position], chunks.chunk(field + quote(token), logprobs=logprobs), start, PLAIN
 
 
 def _stream_reasoning(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
     """Yield reasoning in a field of its own or, inline, between tags in the content."""
-    if chunks.habits.hidden:
+    if chunks.profile.hidden:
         return
-    if not chunks.habits.inline:
+    if not chunks.profile.inline:
         yield from _stream_tokens(chunks, run, b'"reasoning_content":')
     elif run.start < run.end:
         yield chunks.choice.due[run.start], chunks.chunk(b'"content":' + quote(THINK[0])), run.start, PLAIN

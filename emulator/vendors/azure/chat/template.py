@@ -6,11 +6,11 @@ from emulator.core.cache import scenario_lru
 from emulator.core.json import dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.encoding.sse import quote
-from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, draw_answer_id, shape_prompt_results
+from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, build_prompt_results, draw_answer_id
 from emulator.vendors.azure.profile import DeploymentProfile
 
 _ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
-PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(shape_prompt_results(1))
+PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(build_prompt_results(1))
 _SEED = (
     b'{"id":"%%b","model":%b,"choices":[{"index":0,"finish_reason":"%%b","message":{"role":"assistant","content":%%b}}]'
     b',"created":%%d,"object":"chat.completion","usage":{"prompt_tokens":%%d,"completion_tokens":%%d,"total_tokens":%%d}'
@@ -31,26 +31,26 @@ _OPENAI = (
 )
 
 
-def fill(plan: Plan, habits: DeploymentProfile) -> bytes:
+def fill(plan: Plan, profile: DeploymentProfile) -> bytes:
     """Encode a response in the form of the profile and the model."""
-    template = _build_template(habits)
+    template = _build_template(profile)
     usage = plan.usage
     choice = plan.choices[0]
     text, finish, created = dump_string(choice.tokens_said.text), choice.finish_reason.encode(), int(plan.created)
     prompt, completion, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
-    id = draw_answer_id(plan, openai=habits.openai).encode()
-    if habits.openai:
+    id = draw_answer_id(plan, openai=profile.openai).encode()
+    if profile.openai:
         thought, cached = usage.reasoning_tokens, usage.cached_tokens
         return template % (finish, text, created, id, completion, thought, prompt, cached, total)
-    if habits.profile == "seed":
+    if profile.dialect == "seed":
         return template % (id, finish, text, created, prompt, completion, total)
     return template % (finish, text, created, id, completion, prompt, total)
 
 
 @scenario_lru
-def _build_template(habits: DeploymentProfile) -> bytes:
-    model, fingerprint = quote(habits.model).replace(b"%", b"%%"), habits.fingerprint.encode()
-    if habits.openai:
-        answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if habits.filtered else (b"", b"")
+def _build_template(profile: DeploymentProfile) -> bytes:
+    model, fingerprint = quote(profile.model).replace(b"%", b"%%"), profile.fingerprint.encode()
+    if profile.openai:
+        answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if profile.filtered else (b"", b"")
         return _OPENAI % (answer, model, prompt, fingerprint)
-    return _SEED % (model, fingerprint) if habits.profile == "seed" else _SERVERLESS % model
+    return _SEED % (model, fingerprint) if profile.dialect == "seed" else _SERVERLESS % model

@@ -19,16 +19,16 @@ def find_wrong_choice(wire: ChatBody) -> list[ErrorDetails]:
     return [{"type": "string_type", "loc": ("tool_choice",), "msg": "Input should be a valid string", "input": value}]
 
 
-def check_tools(wire: ChatBody, habits: DeploymentProfile) -> None:
+def validate_tools(wire: ChatBody, profile: DeploymentProfile) -> None:
     """Raise for tools that the model lacks or a choice of a tool that is not offered.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
     choice = wire.tool_choice
-    if wire.tools and not habits.supports("tools"):
+    if wire.tools and not profile.supports("tools"):
         raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
-    if habits.openai:
+    if profile.openai:
         _validate_offered(wire)
         return
     if choice == "required" and not wire.tools:

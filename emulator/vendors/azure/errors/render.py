@@ -48,8 +48,8 @@ def _build_fields(error: EmulatedError, request: Request, service: AzureService)
     named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
     if named is None or settings.profile not in ("foundry", "aoai"):
         return build_fields(error, request)
-    habits = service.profiles[named.name][settings.profile]
-    return build_fields(error, request, openai=settings.profile == "foundry" and habits.openai, quota=habits.quota)
+    profile = service.profiles[named.name][settings.profile]
+    return build_fields(error, request, openai=settings.profile == "foundry" and profile.openai, quota=profile.quota)
 
 
 def _find_format(request: Request, service: AzureService) -> str:

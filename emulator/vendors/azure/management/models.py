@@ -10,7 +10,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import check_place, look_up
+from emulator.vendors.azure.request import look_up, validate_place
 from emulator.vendors.azure.url_kind import UrlKind
 
 _CREATED = 1715367049  # Unix seconds; no source has the release dates
@@ -18,7 +18,7 @@ _CREATED = 1715367049  # Unix seconds; no source has the release dates
 
 def list_models(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models`` and ``GET /openai/models``."""
-    surface, _ = check_place(request, service)
+    surface, _ = validate_place(request, service)
     models = [
         _build_model(found, surface, service) for found in service.deployments.values() if found.state != "retired"
     ]
@@ -27,7 +27,7 @@ def list_models(request: Request, service: AzureService) -> Response:
 
 def retrieve_model(request: Request, service: AzureService) -> Response:
     """``GET /openai/v1/models/{model}`` and ``GET /openai/models/{model}``."""
-    surface, _ = check_place(request, service)
+    surface, _ = validate_place(request, service)
     name = request.params["model"]
     found = look_up(service, name)
     if found is None or found.state == "retired":

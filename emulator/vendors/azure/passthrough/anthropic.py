@@ -37,15 +37,15 @@ _URL_KINDS: frozenset[Kind] = frozenset({"anthropic"})
 class MessagesCodec:
     """Codec of messages."""
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
 
     def render(self, plan: Plan, request: Request) -> Response:
-        body = dump_json(shape_message(plan, self.habits.model))
-        return Response(200, body, answer_headers(plan, request, self.habits))
+        body = dump_json(shape_message(plan, self.profile.model))
+        return Response(200, body, answer_headers(plan, request, self.profile))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        headers = answer_headers(plan, request, self.habits, stream=True)
-        return StreamingResponse(stream_message(plan, self.habits.model), headers)
+        headers = answer_headers(plan, request, self.profile, stream=True)
+        return StreamingResponse(stream_message(plan, self.profile.model), headers)
 
 
 def parse_messages(request: Request, service: AzureService) -> InferenceCall:
@@ -53,7 +53,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     query = _admit(request, service)
     body = query.fields
     check_fields(body)
-    if query.habits.traits.get("fixed_sampling"):
+    if query.profile.traits.get("fixed_sampling"):
         refuse_sampling(body)
     chat_request = _build_request(query)
     counts = service.count_prompt(chat_request, query.deployment)
@@ -67,7 +67,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     return InferenceCall(
         deployment=query.deployment,
         request=replace(chat_request, sampling=sampling),
-        codec=MessagesCodec(query.habits),
+        codec=MessagesCodec(query.profile),
         stream=body.get("stream") is True,
         prompt_tokens=counts,
         repeatable=True,
@@ -86,7 +86,7 @@ def _admit(request: Request, service: AzureService) -> ParsedRequest:
     query = admit(request, service, "chat", _URL_KINDS, "anthropic")
     if not isinstance(query.body, dict):
         raise refusals.not_json("not an object")
-    if query.habits.traits.get("api") != "anthropic":
+    if query.profile.traits.get("api") != "anthropic":
         raise refusals.unknown_deployment(query.deployment.name)
     return query
 

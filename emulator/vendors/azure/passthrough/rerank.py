@@ -47,7 +47,7 @@ def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
     return InferenceCall(
         deployment=query.deployment,
         request=embedding_request,
-        codec=RerankCodec(query.habits, wire, texts),
+        codec=RerankCodec(query.profile, wire, texts),
         prompt_tokens=service.count_prompt(embedding_request, query.deployment),
         repeatable=True,
     )
@@ -64,7 +64,7 @@ def _parse_text(document: str | Object, fields: object) -> str:
 class RerankCodec:
     """Codec of the best documents by falling score. It never streams."""
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     wire: RerankRequest
     texts: tuple[str, ...]
 
@@ -78,7 +78,7 @@ class RerankCodec:
             "results": [self._build_result(index, scores[index]) for index in order[: self.wire.top_n]],
             "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
         }
-        return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(body), answer_headers(plan, request, self.profile))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise AssertionError("an order is never streamed")

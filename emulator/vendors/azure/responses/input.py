@@ -71,7 +71,7 @@ def _identify(item: Object, key: bytes, number: int) -> Object:
     return {"id": name, **state, **{field: value for field, value in item.items() if value is not None}}
 
 
-def read_items(items: Sequence[Object]) -> list[Message]:
+def parse_items(items: Sequence[Object]) -> list[Message]:
     """Return the conversation.
 
     Raises:
@@ -80,7 +80,7 @@ def read_items(items: Sequence[Object]) -> list[Message]:
     return [message for position, item in enumerate(items) for message in _parse_item(item, ("input", position))]
 
 
-def check_calls(items: Sequence[Object]) -> None:
+def validate_calls(items: Sequence[Object]) -> None:
     """Raise for a call without output or an output without a call; with references, nothing is validated.
 
     Source: openai/openai-python issue threads.

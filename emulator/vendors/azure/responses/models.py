@@ -6,7 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, PrivateA
 
 from emulator.core.json import JSON, Object
 from emulator.vendors.azure.chat.custom_tools import find_schema
-from emulator.vendors.azure.chat.models import check_name
+from emulator.vendors.azure.chat.models import validate_name
 from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import Fraction, Integer, WireModel
 from emulator.vendors.azure.extra_parameters import Effort, Verbosity
@@ -69,7 +69,7 @@ class OfferedFunction(WireModel):
     model_config = _STRICT
 
     type: Literal["function"]
-    name: Annotated[str, AfterValidator(check_name)]
+    name: Annotated[str, AfterValidator(validate_name)]
     description: str | None = None
     parameters: dict[str, JSON] | None = None
     strict: bool | None = None
@@ -97,7 +97,7 @@ class OfferedCustom(WireModel):
     model_config = _STRICT
 
     type: Literal["custom"]
-    name: Annotated[str, AfterValidator(check_name)]
+    name: Annotated[str, AfterValidator(validate_name)]
     description: str | None = None
     format: CustomFormat | None = None
     _schema: dict[str, JSON] = PrivateAttr({"type": "string"})

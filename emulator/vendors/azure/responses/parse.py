@@ -12,19 +12,19 @@ from emulator.core.rng import draw_hex
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
 from emulator.protocols.openai.responses import ResponseOptions
-from emulator.vendors.azure.chat.openai_models import check_structure
+from emulator.vendors.azure.chat.openai_models import validate_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extra_parameters import check_parameters
+from emulator.vendors.azure.extra_parameters import validate_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import ParsedRequest, admit
-from emulator.vendors.azure.responses.input import check_calls, list_items, read_items
+from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.render import ResponsesCodec
-from emulator.vendors.azure.responses.stored import find_kept
-from emulator.vendors.azure.responses.tools import Offer, read_offer
+from emulator.vendors.azure.responses.stored import find_stored
+from emulator.vendors.azure.responses.tools import Offer, parse_offer
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import RESPONSES
 
@@ -41,17 +41,17 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     query = admit(request, service, "chat", RESPONSES, "responses")
     wire = validate(ResponseRequest, query.body)
     _validate_fields(wire, query)
-    without_effect = check_parameters(_name_as_chat(wire), query.habits, _PLACES)
+    without_effect = validate_parameters(_name_as_chat(wire), query.profile, _PLACES)
     before = _load_previous(wire, request)
     items = list_items(wire.input)
-    offered = read_offer(wire, query.habits)
+    offered = parse_offer(wire, query.profile)
     chat_request = _build_request(wire, query, [*before, *items], offered)
-    check_calls([*before, *items])
+    validate_calls([*before, *items])
     _validate_json_mode(wire, chat_request)
     prompt_tokens = service.count_prompt(chat_request, query.deployment)
     limit = _limit(wire, query, prompt_tokens[0])
     codec = ResponsesCodec(
-        habits=query.habits,
+        profile=query.profile,
         options=_build_options(wire, query, offered),
         items=tuple(items),
         before=tuple(before),
@@ -78,7 +78,7 @@ def count_input(request: Request, service: AzureService) -> Response:
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(query.body, dict) else query.body)
     before = _load_previous(wire, request)
     items = list_items(wire.input) if wire.input else []
-    chat_request = _build_request(wire, query, [*before, *items], read_offer(wire, query.habits))
+    chat_request = _build_request(wire, query, [*before, *items], parse_offer(wire, query.profile))
     (count,) = service.count_prompt(chat_request, query.deployment)
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
@@ -88,7 +88,7 @@ def count_input(request: Request, service: AzureService) -> Response:
 def _build_request(wire: ResponseRequest, query: ParsedRequest, items: list[Object], offered: Offer) -> ChatRequest:
     """Return the vendor-neutral chat request."""
     instructions = [Message(role="system", text=wire.instructions)] if wire.instructions else []
-    messages = (*instructions, *read_items(items))
+    messages = (*instructions, *parse_items(items))
     kind, schema = _parse_format(wire, query)
     return ChatRequest(
         messages=messages,
@@ -139,7 +139,7 @@ def _load_previous(wire: ResponseRequest, request: Request) -> list[Object]:
     name = wire.previous_response_id
     if name is None:
         return []
-    document = find_kept(request.documents, name, request)
+    document = find_stored(request.documents, name, request)
     if document is None:
         text = f"Previous response with id '{name}' not found."
         raise refusals.contradicts(text, "previous_response_id", "previous_response_not_found")
@@ -152,7 +152,7 @@ def _parse_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, 
     if wanted is None:
         return "text", None
     feature = "json" if wanted.type == "json_object" else wanted.type
-    if not query.habits.supports(feature):
+    if not query.profile.supports(feature):
         raise refusals.not_supported(("text", "format"), wanted.type)
     if wanted.type != "json_schema":
         return wanted.type, None
@@ -161,12 +161,12 @@ def _parse_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, 
             path = f"text.format.{name}"
             raise refusals.contradicts(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
     if wanted.strict:
-        check_structure(str(wanted.name), as_object(wanted.schema_), "text.format.schema", "invalid_json_schema")
+        validate_structure(str(wanted.name), as_object(wanted.schema_), "text.format.schema", "invalid_json_schema")
     return "json_schema", wanted.schema_
 
 
 def _parse_effort(wire: ResponseRequest, query: ParsedRequest) -> str | None:
-    if not query.habits.reasoning:
+    if not query.profile.reasoning:
         return None
     effort = (wire.reasoning.effort if wire.reasoning else None) or "medium"
     return None if effort == "none" else effort
@@ -177,8 +177,8 @@ def _limit(wire: ResponseRequest, query: ParsedRequest, prompt_tokens: int) -> i
     context = query.deployment.context
     if wire.truncation == "auto" and context is not None:
         prompt_tokens = min(prompt_tokens, context - (wire.max_output_tokens or 1))
-    default, most, wanted = query.habits.default_tokens, query.deployment.max_output, wire.max_output_tokens
-    if query.habits.traits.get("provider") == "OpenAI" and most is not None and (wanted or 0) > most:
+    default, most, wanted = query.profile.default_tokens, query.deployment.max_output, wire.max_output_tokens
+    if query.profile.traits.get("provider") == "OpenAI" and most is not None and (wanted or 0) > most:
         text = f"Expected a value <= {most}, but got {wanted} instead."
         text = f"Invalid 'max_output_tokens': integer above maximum value. {text}"
         raise refusals.contradicts(text, "max_output_tokens", "integer_above_max_value")
@@ -198,7 +198,7 @@ def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: li
 def _build_options(wire: ResponseRequest, query: ParsedRequest, offered: Offer) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
-        model=query.habits.model,
+        model=query.profile.model,
         draw_id=_draw_id,
         echo=_build_echo(wire, query),
         chat_usage=False,
@@ -208,8 +208,8 @@ def _build_options(wire: ResponseRequest, query: ParsedRequest, offered: Offer) 
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
         queued=wire.background is True,
-        findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if query.habits.filtered else {},
-        filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if query.habits.filtered else {},
+        findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if query.profile.filtered else {},
+        filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if query.profile.filtered else {},
         customs=frozenset([tool.name for tool in offered.tools if tool.bare]),
     )
 

@@ -29,7 +29,7 @@ class ResponsesCodec:
         background: the response is generated after the request has been answered; ``streamed``: it can be replayed.
     """
 
-    habits: DeploymentProfile
+    profile: DeploymentProfile
     options: ResponseOptions
     items: tuple[Object, ...]
     before: tuple[Object, ...]
@@ -38,14 +38,14 @@ class ResponsesCodec:
 
     def render(self, plan: Plan, request: Request) -> Response:
         body = self.queue(plan) if self.background else self.shape(self._count(plan, request))
-        return Response(200, dump_json(body), answer_headers(plan, request, self.habits))
+        return Response(200, dump_json(body), answer_headers(plan, request, self.profile))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         events = stream_response(self._count(plan, request), self.options)
-        return StreamingResponse(events, answer_headers(plan, request, self.habits, stream=True))
+        return StreamingResponse(events, answer_headers(plan, request, self.profile, stream=True))
 
     def _count(self, plan: Plan, request: Request) -> Plan:
-        return count_blocks(plan, request.attempt) if self.habits.caches else plan
+        return count_blocks(plan, request.attempt) if self.profile.caches else plan
 
     def shape(self, plan: Plan) -> Object:
         """The whole response."""

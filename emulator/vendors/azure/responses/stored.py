@@ -14,7 +14,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import JSON_TYPE, STREAM_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.request import validate_place
 from emulator.vendors.azure.responses.replay import replay_stream
 
 _TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time
@@ -30,7 +30,7 @@ def error_not_found(name: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
 
 
-def find_kept(documents: Mapping[str, JSON], name: str, request: Request) -> Object | None:
+def find_stored(documents: Mapping[str, JSON], name: str, request: Request) -> Object | None:
     """Return the document of a response of the same principal."""
     found = documents.get(name)
     document = as_object(found) if found is not None else None
@@ -41,7 +41,7 @@ def find_kept(documents: Mapping[str, JSON], name: str, request: Request) -> Obj
 
 def retrieve(request: Request, service: AzureService) -> Response | StreamingResponse:
     """``GET /responses/{response}``: its current state, or its events."""
-    check_place(request, service)
+    validate_place(request, service)
     document = _find(request.documents, request)
     now = service.clock.now()
     if request.query.get("stream") != "true":
@@ -62,7 +62,7 @@ def build_state(document: Object, now: float) -> Object:
 
 def delete(request: Request, service: AzureService) -> Change:
     """``DELETE /responses/{response}``."""
-    check_place(request, service)
+    validate_place(request, service)
 
     def make(documents: Mapping[str, JSON]) -> Write:
         _find(documents, request)
@@ -77,7 +77,7 @@ def cancel(request: Request, service: AzureService) -> Change:
 
     Source: the package azure-ai-agentserver-responses.
     """
-    check_place(request, service)
+    validate_place(request, service)
 
     def make(documents: Mapping[str, JSON]) -> Write:
         document = _find(documents, request)
@@ -95,7 +95,7 @@ def cancel(request: Request, service: AzureService) -> Change:
 
 def list_input(request: Request, service: AzureService) -> Response:
     """``GET /responses/{response}/input_items``: a page of items, the newest first."""
-    check_place(request, service)
+    validate_place(request, service)
     document = _find(request.documents, request)
     items = [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]))]
     return _answer(list_page(items, request.query, newest_first=True), request)
@@ -103,7 +103,7 @@ def list_input(request: Request, service: AzureService) -> Response:
 
 def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     name = request.params["response"]
-    document = find_kept(documents, name, request)
+    document = find_stored(documents, name, request)
     if document is None:
         raise error_not_found(name)
     return document

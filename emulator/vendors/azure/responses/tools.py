@@ -9,7 +9,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import Object, as_object
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import ToolChoice, read_tool
-from emulator.vendors.azure.chat.openai_models import check_parameters
+from emulator.vendors.azure.chat.openai_models import validate_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import DeploymentProfile
@@ -34,7 +34,7 @@ class Offer:
     name: str | None
 
 
-def read_offer(wire: ResponseRequest, habits: DeploymentProfile) -> Offer:
+def parse_offer(wire: ResponseRequest, profile: DeploymentProfile) -> Offer:
     """Return the tools of a request.
 
     Raises:
@@ -42,7 +42,7 @@ def read_offer(wire: ResponseRequest, habits: DeploymentProfile) -> Offer:
     """
     found = [_parse_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
     tools = tuple([tool for tool in found if tool is not None])
-    if tools and not habits.supports("tools"):
+    if tools and not profile.supports("tools"):
         raise refusals.not_supported(("tools",), [tool for tool in wire.tools or () if tool.get("type") in _NAMED])
     given = wire.tool_choice
     if isinstance(given, str):
@@ -85,7 +85,7 @@ def _parse_tool(tool: Object, position: int) -> Tool | None:
     if kind == "function":
         function = validate(OfferedFunction, tool, ("tools", position))
         where = f"tools[{position}].parameters"
-        check_parameters(function.name, function.parameters, where, strict=function.strict is True)
+        validate_parameters(function.name, function.parameters, where, strict=function.strict is True)
         return read_tool(tool)
     if kind == "custom":
         custom = validate(OfferedCustom, tool, ("tools", position))

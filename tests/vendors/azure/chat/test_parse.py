@@ -56,4 +56,4 @@ def test_parallel_calls_and_effort_take_effect() -> None:
 def test_an_openai_resource_has_no_mistral_ids(profile: str, mistral: bool) -> None:
     codec = accept(chat(model=FIRST), CHAT, f"profile={profile}").codec
     assert isinstance(codec, ChatCodec)
-    assert codec.habits.mistral is mistral
+    assert codec.profile.mistral is mistral
