@@ -18,7 +18,7 @@ from emulator.protocols.choice_events import PLAIN, interleave, last_due
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
 from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
-from emulator.vendors.mindie.options import read_options
+from emulator.vendors.mindie.options import parse_options
 from emulator.vendors.mindie.postprocess import (
     ENDED,
     clean,
@@ -28,33 +28,39 @@ from emulator.vendors.mindie.postprocess import (
     quote_token,
     time_tokens,
 )
-from emulator.vendors.mindie.request import MAX_PROMPT_TOKENS, check_headers, check_ids, measure_lengths, read_body
-from emulator.vendors.mindie.request_ids import read_id
-from emulator.vendors.mindie.sampling import (
-    read_model,
+from emulator.vendors.mindie.request import (
+    MAX_PROMPT_TOKENS,
+    measure_lengths,
+    parse_body,
+    validate_headers,
+    validate_ids,
 )
-from emulator.vendors.mindie.server_state import check_serving, list_served
+from emulator.vendors.mindie.request_ids import parse_id
+from emulator.vendors.mindie.sampling import (
+    parse_model,
+)
+from emulator.vendors.mindie.server_state import list_served, validate_serving
 from emulator.vendors.mindie.settings import MindieService
 
 _UNKNOWN = "Not found given model, please check modelName in config file."
 
 
 def parse_completions(request: Request, service: MindieService) -> InferenceCall:
-    check_headers(request, service)
+    validate_headers(request, service)
     settings = service.settings
-    fields = read_body(request, settings)
+    fields = parse_body(request, settings)
     served = list_served(request, service)
-    model = read_model(fields, served, _UNKNOWN)
-    deployment = check_serving(request, served[model])
+    model = parse_model(fields, served, _UNKNOWN)
+    deployment = validate_serving(request, served[model])
     tokenizer = service.tokenizer(deployment)
-    prompt = _read_prompt(fields.get("prompt"), settings.max_input_chars)
+    prompt = _parse_prompt(fields.get("prompt"), settings.max_input_chars)
     if not isinstance(prompt, str):
-        check_ids(prompt, tokenizer, "prompt")
+        validate_ids(prompt, tokenizer, "prompt")
     (count,) = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
-    options = read_options(fields, service, deployment, chat=False)
+    options = parse_options(fields, service, deployment, chat=False)
     sampling = options.sampling
     lengths = measure_lengths(service, deployment, count, options.asked)
-    request_id = read_id(request)
+    request_id = parse_id(request)
     codec = CompletionsCodec(
         id=request_id,
         model=model,
@@ -70,7 +76,7 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
         deployment=deployment,
         request=CompletionRequest(
             prompts=(prompt,),
-            sampling=sampling.make_sampling(lengths.answer, options.logprobs),
+            sampling=sampling.build_sampling(lengths.answer, options.logprobs),
             schema=ANY_OBJECT if options.form == "json_object" else options.schema,
         ),
         codec=codec,
@@ -81,12 +87,12 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
     )
 
 
-def _read_prompt(value: JSON, limit: int) -> str | tuple[int, ...]:
+def _parse_prompt(value: JSON, limit: int) -> str | tuple[int, ...]:
     """Parse ``prompt``: a text, or a list of token ids."""
     if value is None:
         raise refusal("Contains not prompt or prompt null", "prompt")
     if isinstance(value, str):
-        _check_length(count_units(value), limit, "Prompt text")
+        _validate_length(count_units(value), limit, "Prompt text")
         return value
     if not isinstance(value, list):
         raise refusal("The type of prompt is abnormal,prompt must be str or integer list.", "prompt")
@@ -94,11 +100,11 @@ def _read_prompt(value: JSON, limit: int) -> str | tuple[int, ...]:
         raise refusal("Prompt array cannot be empty.", "prompt")
     if any(not isinstance(token, int) or isinstance(token, bool) for token in value):
         raise refusal("All elements of the prompt array must be integers.", "prompt")
-    _check_length(len(value), MAX_PROMPT_TOKENS, "Prompt token")
+    _validate_length(len(value), MAX_PROMPT_TOKENS, "Prompt token")
     return tuple(value)
 
 
-def _check_length(length: int, limit: int, name: str) -> None:
+def _validate_length(length: int, limit: int, name: str) -> None:
     if not 0 < length <= limit:
         text = f"Length of {name} should be greater than 0 and less than or equal to {limit}, but got {length}"
         raise refusal(text, "prompt")
@@ -119,9 +125,9 @@ class CompletionsCodec(OpenAIAnswer):
 
 
 def _encode_body(answer: OpenAIAnswer, plan: Plan) -> bytes:
-    choices = answer.read_all(plan)
+    choices = answer.parse_all(plan)
     rows = [
-        _ROW % (index, quote_clean(choice.text()), _encode_logprobs(choice), quote(answer.name_finish(choice)))
+        _ROW % (index, quote_clean(choice.text()), _encode_logprobs(choice), quote(answer.find_finish_reason(choice)))
         for index, choice in enumerate(choices)
     ]
     head, usage = _encode_head(answer, plan), _encode_usage(answer, plan, choices)
@@ -146,7 +152,7 @@ def _encode_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
 
 
 def _encode_usage(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> bytes:
-    return b'"usage":%b' % dump_json(answer.shape_usage(plan, choices))
+    return b'"usage":%b' % dump_json(answer.build_usage(plan, choices))
 
 
 def _encode_logprobs(choice: Choice) -> bytes:
@@ -204,7 +210,7 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int)
     rows = zip(islice(times, last), texts, logprobs, count(1), strict=False)
     for due, text, logprob, position in rows:
         yield due, b"".join((before, text, between, logprob, after)), position, PLAIN
-    ending = quote(answer.name_finish(choice)), _encode_usage(answer, plan, [choice])
+    ending = quote(answer.find_finish_reason(choice)), _encode_usage(answer, plan, [choice])
     after = b',"stop_reason":null,"finish_reason":%b}],%b}\n\n' % ending
     data = b"".join((before, next(texts), between, next(logprobs), after))
     yield times[last], data, len(choice.tokens), ENDED

@@ -26,7 +26,7 @@ def refusal(message: str, param: str | None = None, status: int = 422) -> Emulat
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=message, param=param, status=status)
 
 
-def show(value: JSON) -> str:
+def format_value(value: JSON) -> str:
     """Format a value as the server's compact JSON encoder does."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value <= MAX_UINT64:
         value = _to_float(value)
@@ -39,16 +39,16 @@ def show(value: JSON) -> str:
 _ESCAPED = {char: len(json.dumps(char)) - 3 for char in map(chr, (*range(32), ord('"'), ord("\\")))}
 
 
-def count_shown(value: JSON) -> int:
-    """Return the length of :func:`show` in UTF-16 code units, without building the text, which may be long."""
+def count_formatted(value: JSON) -> int:
+    """Return the length of :func:`format_value` in UTF-16 code units, without building the text, which may be long."""
     if isinstance(value, str):
         return 2 + count_units(value) + sum(value.count(char) * more for char, more in _ESCAPED.items())
     if isinstance(value, dict):
-        inner = sum(count_shown(key) + 1 + count_shown(child) for key, child in value.items())
+        inner = sum(count_formatted(key) + 1 + count_formatted(child) for key, child in value.items())
     elif isinstance(value, list):
-        inner = sum(map(count_shown, value))
+        inner = sum(map(count_formatted, value))
     else:
-        return len(show(value))
+        return len(format_value(value))
     return inner + max(2, len(value) + 1)
 
 
@@ -68,7 +68,7 @@ def _is_integer(value: JSON) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
 
 
-def read_float(fields: Fields, key: str) -> float | None:
+def parse_float(fields: Fields, key: str) -> float | None:
     """Parse a JSON number; one beyond the range of doubles invalidates the whole body."""
     value = fields.get(key)
     if value is None:
@@ -81,7 +81,7 @@ def read_float(fields: Fields, key: str) -> float | None:
     return number
 
 
-def read_integer(fields: Fields, key: str) -> int | None:
+def parse_integer(fields: Fields, key: str) -> int | None:
     """Parse a 64-bit JSON number without fraction or exponent."""
     value = fields.get(key)
     if value is None:
@@ -91,7 +91,7 @@ def read_integer(fields: Fields, key: str) -> int | None:
     return value
 
 
-def read_unsigned(fields: Fields, key: str) -> int | None:
+def parse_unsigned(fields: Fields, key: str) -> int | None:
     """Parse an integer from 0 to 2**64 - 1."""
     value = fields.get(key)
     if value is None:
@@ -101,21 +101,21 @@ def read_unsigned(fields: Fields, key: str) -> int | None:
     return value
 
 
-def read_boolean(fields: Fields, key: str) -> bool | None:
+def parse_boolean(fields: Fields, key: str) -> bool | None:
     value = fields.get(key)
     if value is not None and not isinstance(value, bool):
         raise refusal(f"{key} must be boolean type.", key)
     return value
 
 
-def read_string(fields: Fields, key: str) -> str | None:
+def parse_string(fields: Fields, key: str) -> str | None:
     value = fields.get(key)
     if value is not None and not isinstance(value, str):
         raise refusal(f"{key} must be string type.", key)
     return value
 
 
-def read_object(fields: Fields, key: str) -> Fields:
+def parse_object(fields: Fields, key: str) -> Fields:
     """Parse an object; empty if absent."""
     value = fields.get(key)
     if value is not None and not isinstance(value, dict):

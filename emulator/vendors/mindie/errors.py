@@ -15,7 +15,7 @@ from emulator.core.http import DROPPED, Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.core.text import reason_phrase
 from emulator.protocols.tgi import ERROR_TYPES
-from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers, relayed
+from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers, relay_response
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 CLASSES: Mapping[int, str] = MappingProxyType(
@@ -100,7 +100,7 @@ def render_error(error: EmulatedError, request: Request, service: MindieService)
         return _render_overload(error, request, settings)
     status, text = _find_words(error, settings)
     answer = _respond(error, request, status, *_encode_body(error, status, text, settings))
-    return relayed(answer) if settings.coordinator and request.method == "POST" else answer
+    return relay_response(answer) if settings.coordinator and request.method == "POST" else answer
 
 
 def _is_probe(error: EmulatedError, request: Request) -> bool:
@@ -122,7 +122,8 @@ def _render_health(error: EmulatedError, request: Request) -> Response:
 def _render_overload(error: EmulatedError, request: Request, settings: MindieSettings) -> Response:
     """Drop the connection; the shape ``tgi`` answers 429 instead."""
     if settings.error_shape == "tgi":
-        return _respond(error, request, 429, wrap(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings), JSON_TYPE)
+        body = encode_envelope(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings)
+        return _respond(error, request, 429, body, JSON_TYPE)
     return Response(DROPPED, b"", (), close=True)
 
 
@@ -201,10 +202,10 @@ def _encode_body(error: EmulatedError, status: int, text: str, settings: MindieS
             return f"{text}\r\n".encode(), "text/plain"
         if error.kind is ErrorKind.INTERNAL and error.message is None:
             return text.encode(), JSON_TYPE  # the text itself under a JSON content type
-    return wrap(text, status, settings), JSON_TYPE
+    return encode_envelope(text, status, settings), JSON_TYPE
 
 
-def wrap(text: str, status: int, settings: MindieSettings) -> bytes:
+def encode_envelope(text: str, status: int, settings: MindieSettings) -> bytes:
     """Encode a message in the envelope of the release."""
     name = CLASSES.get(status) or reason_phrase(status)
     envelopes: dict[str, JSON] = {

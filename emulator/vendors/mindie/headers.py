@@ -33,7 +33,7 @@ def coordinator_headers(content_type: str = "") -> Headers:
     return (("Server", "MindIE-MS"), ("Content-Type", f"{content_type}; charset=utf-8"))
 
 
-def relayed(answer: Response) -> Response:
+def relay_response(answer: Response) -> Response:
     """Return a node's response as the Coordinator relays it: with its own headers on a kept-alive connection.
 
     Source: MindIE-Motor, ``request_repeater/single_repeater/SingleRequestRepeater.cpp``.
@@ -54,7 +54,7 @@ class RelayedCodec:
     codec: Codec
 
     def render(self, plan: Plan, request: Request) -> Response:
-        return relayed(self.codec.render(plan, request))
+        return relay_response(self.codec.render(plan, request))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         answer = self.codec.stream(plan, request)

@@ -17,31 +17,31 @@ from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie.decoder import (
     MAX_INT32,
     Fields,
-    read_boolean,
-    read_float,
-    read_object,
-    read_unsigned,
+    format_value,
+    parse_boolean,
+    parse_float,
+    parse_object,
+    parse_unsigned,
     refusal,
-    show,
 )
 from emulator.vendors.mindie.generate.fields import (
     Parameters,
-    read_max_new_tokens,
-    read_repetition_penalty,
-    read_seed,
-    read_temperature,
-    read_top_k,
-    read_top_p,
-    read_typical_p,
-    shape_sampling,
+    build_sampling,
+    parse_max_new_tokens,
+    parse_repetition_penalty,
+    parse_seed,
+    parse_temperature,
+    parse_top_k,
+    parse_top_p,
+    parse_typical_p,
 )
-from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
-from emulator.vendors.mindie.generate.shapes import name_finish, show_seed
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
+from emulator.vendors.mindie.generate.shapes import find_finish_reason, find_seed
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import ENDED, clean, quote_so_far
-from emulator.vendors.mindie.request import check_headers, check_ids, check_tokens, measure_lengths, read_body
-from emulator.vendors.mindie.request_ids import read_id
-from emulator.vendors.mindie.server_state import check_serving, find_bounds
+from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers, validate_ids, validate_tokens
+from emulator.vendors.mindie.request_ids import parse_id
+from emulator.vendors.mindie.server_state import find_bounds, validate_serving
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MAX_PRIORITY = 5
@@ -51,21 +51,21 @@ MAX_ID = 1024 * 1024
 
 def parse_infer(request: Request, service: MindieService) -> InferenceCall:
     """Parse a request with either ``inputs``, a text or a list, or ``input_id``, token ids."""
-    check_headers(request, service)
+    validate_headers(request, service)
     settings = service.settings
-    fields = read_body(request, settings)
-    deployment = check_serving(request, find_served(service))
+    fields = parse_body(request, settings)
+    deployment = validate_serving(request, find_served(service))
     tokenizer = service.tokenizer(deployment)
-    prompt, media = _read_prompt(fields, settings)
+    prompt, media = _parse_prompt(fields, settings)
     if not isinstance(prompt, str):
-        check_ids(prompt, tokenizer, "input_id")
+        validate_ids(prompt, tokenizer, "input_id")
     (count,) = service.count_prompt(CompletionRequest(prompts=(prompt,), media=media), deployment)
-    check_tokens(count)
-    parameters = read_native_parameters(read_object(fields, "parameters"))
-    stream = read_boolean(fields, "stream") or False
+    validate_tokens(count)
+    parameters = parse_native_parameters(parse_object(fields, "parameters"))
+    stream = parse_boolean(fields, "stream") or False
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
-    sampling = shape_sampling(parameters, lengths.answer, tokenizer)
+    sampling = build_sampling(parameters, lengths.answer, tokenizer)
     return InferenceCall(
         deployment=deployment,
         request=CompletionRequest(prompts=(prompt,), media=media, sampling=sampling),
@@ -73,25 +73,25 @@ def parse_infer(request: Request, service: MindieService) -> InferenceCall:
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        cancel_ids=read_id(request).names,
+        cancel_ids=parse_id(request).names,
     )
 
 
-def _read_prompt(fields: Fields, settings: MindieSettings) -> tuple[str | tuple[int, ...], int]:
+def _parse_prompt(fields: Fields, settings: MindieSettings) -> tuple[str | tuple[int, ...], int]:
     if "inputs" in fields and "input_id" in fields:
         raise refusal("Input conflict.", "inputs")
     if "input_id" in fields:
-        return _read_ids(fields["input_id"]), 0
+        return _parse_ids(fields["input_id"]), 0
     if "inputs" not in fields:
         raise refusal("Not found inputs.", "inputs")
     value = fields["inputs"]
     if value is None:
         raise refusal("Inputs must not be null", "inputs")
-    inputs = read_inputs(value, settings.max_input_chars, "Inputs" + TOO_LONG)
+    inputs = parse_inputs(value, settings.max_input_chars, "Inputs" + TOO_LONG)
     return inputs.prompt, inputs.media
 
 
-def _read_ids(value: JSON) -> tuple[int, ...]:
+def _parse_ids(value: JSON) -> tuple[int, ...]:
     if value is None:
         raise refusal("Input_id should not be empty", "input_id")
     if not isinstance(value, list):
@@ -122,19 +122,19 @@ class Form:
 _NATIVE = Form(triton=False, last=("timeout", "details"))
 
 
-def read_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
+def parse_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
     """Parse and validate ``parameters`` of the native and Triton forms."""
-    temperature = read_temperature(fields)
-    top_k = read_top_k(fields, zero=form.triton)
-    top_p = read_top_p(fields, one=form.triton)
+    temperature = parse_temperature(fields)
+    top_k = parse_top_k(fields, zero=form.triton)
+    top_p = parse_top_p(fields, one=form.triton)
     if form.typical:
-        read_typical_p(fields)
-    do_sample = read_boolean(fields, "do_sample")
-    seed = read_seed(fields)
-    repetition_penalty = read_repetition_penalty(fields)
-    read_boolean(fields, "watermark")
-    _check_range(fields, "priority", MAX_PRIORITY, "Parameter priority must be in [1,5], got {}.")
-    max_new_tokens = read_max_new_tokens(fields)
+        parse_typical_p(fields)
+    do_sample = parse_boolean(fields, "do_sample")
+    seed = parse_seed(fields)
+    repetition_penalty = parse_repetition_penalty(fields)
+    parse_boolean(fields, "watermark")
+    _validate_range(fields, "priority", MAX_PRIORITY, "Parameter priority must be in [1,5], got {}.")
+    max_new_tokens = parse_max_new_tokens(fields)
     for key in form.last:
         _CHECKS[key](fields)
     return Parameters(
@@ -149,30 +149,30 @@ def read_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
     )
 
 
-def _check_timeout(fields: Fields) -> None:
+def _validate_timeout(fields: Fields) -> None:
     template = "Parameter timeout must be strictly positive and small than 65535 seconds, got {}."
-    _check_range(fields, "timeout", MAX_TIMEOUT, template)
+    _validate_range(fields, "timeout", MAX_TIMEOUT, template)
 
 
-def _check_details(fields: Fields) -> None:
-    read_boolean(fields, "details")
+def _validate_details(fields: Fields) -> None:
+    parse_boolean(fields, "details")
 
 
-def _check_batch_size(fields: Fields) -> None:
+def _validate_batch_size(fields: Fields) -> None:
     """Raise if ``batch_size`` is invalid; the value has no effect."""
-    value = read_float(fields, "batch_size")
+    value = parse_float(fields, "batch_size")
     if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
-        text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {show(fields['batch_size'])}."
+        text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {format_value(fields['batch_size'])}."
         raise refusal(text, "batch_size")
 
 
-_CHECKS = {"timeout": _check_timeout, "details": _check_details, "batch_size": _check_batch_size}
+_CHECKS = {"timeout": _validate_timeout, "details": _validate_details, "batch_size": _validate_batch_size}
 
 
-def _check_range(fields: Fields, key: str, limit: int, template: str) -> None:
-    value = read_unsigned(fields, key)
+def _validate_range(fields: Fields, key: str, limit: int, template: str) -> None:
+    value = parse_unsigned(fields, key)
     if value is not None and not 1 <= value <= limit:
-        raise refusal(template.format(show(value)), key)
+        raise refusal(template.format(format_value(value)), key)
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,14 +202,14 @@ class NativeCodec:
 
 def _build_details(codec: NativeCodec, plan: Plan, choice: Choice, ids: Object) -> JSON:
     return {
-        "finish_reason": name_finish(choice, codec.limit, codec.settings),
+        "finish_reason": find_finish_reason(choice, codec.limit, codec.settings),
         "generated_tokens": choice.count,
         **ids,
-        "seed": show_seed(plan.key, codec.seed),
+        "seed": find_seed(plan.key, codec.seed),
     }
 
 
-def show_times(due: float, before: float | None) -> bytes:
+def encode_times(due: float, before: float | None) -> bytes:
     """Encode ``prefill_time`` of the first token or ``decode_time`` of a later one, in milliseconds."""
     if before is None:
         return b'"prefill_time":%d,"decode_time":null' % round(due * 1000)
@@ -223,7 +223,7 @@ def _stream(codec: NativeCodec, plan: Plan) -> Iterator[Event]:
     texts = quote_so_far(choice.tokens) if codec.settings.full_text else map(quote, choice.tokens)
     before: float | None = None
     for position, (due, token, text) in enumerate(zip(choice.due, choice.ids, texts, strict=True), 1):
-        times = show_times(due, before)
+        times = encode_times(due, before)
         before = due
         if position < count:
             yield due, b'data: {%b,"token":{"id":[%d],"text":%b}}\n\n' % (times, token, text), position, PLAIN

@@ -14,15 +14,15 @@ from emulator.core.requests import Deployment
 from emulator.protocols.tgi import check_ready, count_running, count_waiting, find_served, spell
 from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
-from emulator.vendors.mindie.request import NO_JSON, find_model, read_body
+from emulator.vendors.mindie.request import NO_JSON, find_model, parse_body
 from emulator.vendors.mindie.server_state import (
     NORMAL,
     STOPPED,
-    check_serving,
     list_served,
-    read_adapters,
-    read_engine,
-    read_role,
+    parse_adapters,
+    parse_engine,
+    parse_role,
+    validate_serving,
 )
 from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieService, MindieSettings
 
@@ -46,36 +46,36 @@ def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
     )
 
 
-def answer(request: Request, value: JSON) -> Response:
+def respond(request: Request, value: JSON) -> Response:
     return Response(200, dump_json(value), closing_headers(request.key), close=True)
 
 
-def answer_nothing(request: Request, service: MindieService) -> Response:
+def respond_empty(request: Request, service: MindieService) -> Response:
     """Return 200 without a body."""
     return Response(200, b"", closing_headers(request.key, ""), close=True)
 
 
-def answer_health(request: Request, service: MindieService) -> Response:
-    check_serving(request, find_served(service))
-    return answer_nothing(request, service)
+def handle_health(request: Request, service: MindieService) -> Response:
+    validate_serving(request, find_served(service))
+    return respond_empty(request, service)
 
 
-def answer_triton_health(request: Request, service: MindieService) -> Response:
+def handle_triton_health(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2/health/live`` and ``/ready``; raise if the engine is busy or handles faults."""
-    check_serving(request, find_served(service))
-    if read_engine(request.documents) != NORMAL:
+    validate_serving(request, find_served(service))
+    if parse_engine(request.documents) != NORMAL:
         raise EmulatedError(ErrorKind.INTERNAL)
     if count_running(service) >= service.settings.max_batch_size:
         raise EmulatedError(ErrorKind.OVERLOADED)
-    return answer_nothing(request, service)
+    return respond_empty(request, service)
 
 
-def answer_ready(request: Request, service: MindieService) -> Response:
-    check_serving(request, find_model(request, service))
-    return answer_nothing(request, service)
+def handle_ready(request: Request, service: MindieService) -> Response:
+    validate_serving(request, find_model(request, service))
+    return respond_empty(request, service)
 
 
-def answer_probe(request: Request, service: MindieService) -> Response:
+def handle_probe(request: Request, service: MindieService) -> Response:
     """Handle a Coordinator's ``/v1/startup``, ``/v1/health`` and ``/v1/readiness``; only the last needs a model.
 
     Source: MindIE-Motor, ``controller_listener/ControllerListener.cpp``.
@@ -86,17 +86,17 @@ def answer_probe(request: Request, service: MindieService) -> Response:
     return Response(503 if lacking else 200, b"", coordinator_headers())
 
 
-def answer_timed_health(request: Request, service: MindieService) -> Response:
+def handle_timed_health(request: Request, service: MindieService) -> Response:
     """Handle ``/health/timed`` and ``/health/timed-{seconds}``, 1 to 600 s; a stopped server reports healthy."""
     if STOPPED in request.documents or find_served(service).state == "stopped":
-        return answer(request, {"status": "healthy"})
+        return respond(request, {"status": "healthy"})
     seconds = request.params.get("seconds", "10")
     if len(seconds) > 3:
         raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
     if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
         raise _absence_refusal(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
     check_ready(find_served(service))
-    return answer(request, {"status": "healthy"})
+    return respond(request, {"status": "healthy"})
 
 
 def _absence_refusal(text: str) -> EmulatedError:
@@ -106,7 +106,7 @@ def _absence_refusal(text: str) -> EmulatedError:
 def list_models(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v1/models``: keys sorted, indented; ``parent`` of a base model is the string ``null``."""
     base = check_ready(find_served(service)).name
-    loaded = read_adapters(request.documents)
+    loaded = parse_adapters(request.documents)
     rows = [
         {
             "id": d.name,
@@ -121,20 +121,20 @@ def list_models(request: Request, service: MindieService) -> Response:
     return Response(200, text.encode(), closing_headers(request.key), close=True)
 
 
-def show_model(request: Request, service: MindieService) -> Response:
+def handle_model(request: Request, service: MindieService) -> Response:
     deployment = check_ready(find_model(request, service, adapters=True))
     parent = _parent(deployment, find_served(service).name)
     body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
-    return answer(request, {**body, "parent": parent} if parent else body)
+    return respond(request, {**body, "parent": parent} if parent else body)
 
 
 def _parent(deployment: Deployment, base: str) -> str | None:
     return base if deployment.kind == "lora" else None
 
 
-def show_info(request: Request, service: MindieService) -> Response:
+def handle_info(request: Request, service: MindieService) -> Response:
     settings = service.settings
-    deployment = check_serving(request, find_served(service))
+    deployment = validate_serving(request, find_served(service))
     model = {
         "model_device_type": "npu",
         "model_dtype": "float16",
@@ -157,10 +157,10 @@ def show_info(request: Request, service: MindieService) -> Response:
         "models": [model],
         "max_input_length": settings.max_input_token_len,
     }
-    return answer(request, body)
+    return respond(request, body)
 
 
-def show_server(request: Request, service: MindieService) -> Response:
+def handle_server(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2``."""
     settings = service.settings
     extensions = {
@@ -170,10 +170,10 @@ def show_server(request: Request, service: MindieService) -> Response:
         "max_prefill_batch_size": settings.max_prefill_batch_size,
         "max_prefill_tokens": settings.max_prefill_tokens,
     }
-    return answer(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
+    return respond(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
 
 
-def show_metadata(request: Request, service: MindieService) -> Response:
+def handle_metadata(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2/models/{model}``."""
     deployment = check_ready(find_model(request, service))
     body: Object = {
@@ -182,14 +182,14 @@ def show_metadata(request: Request, service: MindieService) -> Response:
         "inputs": [_build_tensor("input0")],
         "outputs": [_build_tensor("output0")],
     }
-    return answer(request, body)
+    return respond(request, body)
 
 
 def _build_tensor(name: str) -> Object:
     return {"name": name, "shape": [-1], "datatype": "UINT32"}
 
 
-def show_model_config(request: Request, service: MindieService) -> Response:
+def handle_model_config(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
     deployment = check_ready(find_model(request, service))
     body: Object = {
@@ -203,19 +203,19 @@ def show_model_config(request: Request, service: MindieService) -> Response:
         "model_weight_path": deployment.name,
         "model_instance_type": "Standard",
     }
-    return answer(request, body)
+    return respond(request, body)
 
 
 def count_slots(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2/models/{model}/getSlotCount``."""
-    check_serving(request, find_model(request, service))
+    validate_serving(request, find_model(request, service))
     total = service.settings.max_batch_size
     free = max(0, total - count_running(service))
     tokens = CACHE_BLOCKS * BLOCK_SIZE
-    return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
+    return respond(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
 
 
-def show_config(request: Request, service: MindieService) -> Response:
+def handle_config(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v1/config``."""
     deployment = check_ready(find_served(service))
     bounds = service.profiles[deployment.name]
@@ -228,12 +228,12 @@ def show_config(request: Request, service: MindieService) -> Response:
         "maxOutputLen": bounds.answer,
         "cacheBlockSize": BLOCK_SIZE,
     }
-    return answer(request, body)
+    return respond(request, body)
 
 
-def show_status(request: Request, service: MindieService) -> Response:
+def handle_status(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v1/status`` and ``/v2/status``; the latter reports more block counts."""
-    check_serving(request, find_served(service))
+    validate_serving(request, find_served(service))
     running = count_running(service)
     slots = max(0, service.settings.max_batch_size - running)
     resource: Mapping[str, JSON] = {
@@ -247,27 +247,27 @@ def show_status(request: Request, service: MindieService) -> Response:
         "totalNpuBlockNums": CACHE_BLOCKS,
         "totalCpuBlockNums": 0,
     }
-    role, share = read_role(request.documents, service)
+    role, share = parse_role(request.documents, service)
     state: Object = {"roleStatus": "RoleReady", "currentRole": role}
     if request.path.startswith("/v2/"):
         more = {"totalAvailNpuSlotsNum": slots, "totalAvailNpuBlockNum": CACHE_BLOCKS}
         resource = {**resource, **more, "dpInstMap": [[0, CACHE_BLOCKS]], "maxAvailNpuBlockNum": CACHE_BLOCKS}
     elif role == "flex":
         state["p_percentage"] = share
-    return answer(request, {"service": state, "resource": resource, "linkStatus": {"peers": []}})
+    return respond(request, {"service": state, "resource": resource, "linkStatus": {"peers": []}})
 
 
-def show_running_status(request: Request, service: MindieService) -> Response:
+def handle_running_status(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 2 abnormal, 3 pause, 4 init, 5 busy."""
-    status = 4 if find_served(service).state == "loading" else read_engine(request.documents)
+    status = 4 if find_served(service).state == "loading" else parse_engine(request.documents)
     if status == NORMAL and count_running(service) >= service.settings.max_batch_size:
         status = 5
-    return answer(request, {"status": status, "errors": []})
+    return respond(request, {"status": status, "errors": []})
 
 
 def count_tokens(request: Request, service: MindieService) -> Response:
     """Handle ``POST /v1/tokenizer``: count and return the tokens of a text."""
-    fields = read_body(request, service.settings, NO_JSON)
+    fields = parse_body(request, service.settings, NO_JSON)
     text = fields.get("inputs")
     if not isinstance(text, str):
         raise refusal("Inputs in request body is invalid.", "inputs")
@@ -277,4 +277,4 @@ def count_tokens(request: Request, service: MindieService) -> Response:
     tokenizer = service.tokenizer(check_ready(find_served(service)))
     special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])
     tokens = [] if fields.get("do_decode") is False else [*special, *tokenizer.pieces(text)]
-    return answer(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": tokens})
+    return respond(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": tokens})

@@ -26,9 +26,9 @@ from emulator.vendors.mindie.server_state import (
     STOPPED,
     Documents,
     adapter_key,
-    read_adapters,
-    read_engine,
-    read_role,
+    parse_adapters,
+    parse_engine,
+    parse_role,
 )
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
@@ -79,7 +79,7 @@ def stop_service(request: Request, service: MindieService) -> Change:
 
 def load_adapter(request: Request, service: MindieService) -> Change | Response:
     """Handle ``POST /v1/load_lora_adapter``; most errors have status 200, too."""
-    adapter = _read_adapter(request)
+    adapter = _parse_adapter(request)
     if isinstance(adapter, Response):
         return adapter
     name, path, parent = adapter
@@ -117,7 +117,7 @@ def _find_problem(name: str, path: str, documents: Documents, service: MindieSer
 
 def unload_adapter(request: Request, service: MindieService) -> Change | Response:
     """Handle ``POST /v1/unload_lora_adapter``."""
-    adapter = _read_adapter(request)
+    adapter = _parse_adapter(request)
     if isinstance(adapter, Response):
         return adapter
     name = adapter[0]
@@ -133,7 +133,7 @@ def unload_adapter(request: Request, service: MindieService) -> Change | Respons
     return Change(make)
 
 
-def _read_adapter(request: Request) -> tuple[str, str, str] | Response:
+def _parse_adapter(request: Request) -> tuple[str, str, str] | Response:
     """Parse name, path and model of an adapter, or return the response to an invalid request."""
     try:
         body = request.json()
@@ -150,7 +150,7 @@ def _read_adapter(request: Request) -> tuple[str, str, str] | Response:
 
 def _list_adapters(documents: Documents, service: MindieService) -> set[str]:
     configured = {name: name for name, found in service.deployments.items() if found.kind == "lora"}
-    return {name for name, parent in {**configured, **read_adapters(documents)}.items() if parent}
+    return {name for name, parent in {**configured, **parse_adapters(documents)}.items() if parent}
 
 
 def handle_fault(request: Request, service: MindieService) -> Change:
@@ -159,10 +159,10 @@ def handle_fault(request: Request, service: MindieService) -> Change:
     An engine that pauses aborts running requests, as ``stopInfer`` does.
     Source: MindIE-LLM, ``src/engine/llm_engine.cpp``.
     """
-    command = _read_command(request)
+    command = _parse_command(request)
 
     def make(documents: Documents) -> Write:
-        after = _COMMANDS.get((command, read_engine(documents)))
+        after = _COMMANDS.get((command, parse_engine(documents)))
         if after is None:
             text = "Command is not consistent with current status."
             raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
@@ -177,7 +177,7 @@ def handle_fault(request: Request, service: MindieService) -> Change:
     return Change(make, then=abort)
 
 
-def _read_command(request: Request) -> int:
+def _parse_command(request: Request) -> int:
     try:
         body = request.json()
     except ValueError:
@@ -254,9 +254,9 @@ def _is_address(value: JSON) -> bool:
         return False
 
 
-def show_results(request: Request, service: MindieService) -> Response:
+def handle_results(request: Request, service: MindieService) -> Response:
     """Handle ``GET /dresult``, where a Coordinator reads a decode node's results; there are only heartbeats."""
-    role, _ = read_role(request.documents, service)
+    role, _ = parse_role(request.documents, service)
     if service.settings.infer_mode != "dmi":
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message="Non DMI does not support dresult request", status=400)
     if role not in ("decode", "flex"):

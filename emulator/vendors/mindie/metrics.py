@@ -12,8 +12,8 @@ from emulator.core.json import JSON
 from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.headers import closing_headers
-from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, answer
-from emulator.vendors.mindie.server_state import check_serving
+from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, respond
+from emulator.vendors.mindie.server_state import validate_serving
 from emulator.vendors.mindie.settings import MindieService
 
 _TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
@@ -38,7 +38,7 @@ _IDLE = (
 )
 
 
-def show_metrics(request: Request, service: MindieService) -> Response:
+def handle_metrics(request: Request, service: MindieService) -> Response:
     """Return Prometheus text if ``service_monitor`` is set.
 
     Raises:
@@ -84,9 +84,9 @@ def _format_series(service: MindieService, labels: Mapping[str, str]) -> Iterato
         yield from write_histogram(name, bounds, metrics.samples(samples), labels)
 
 
-def show_metrics_json(request: Request, service: MindieService) -> Response:
+def handle_metrics_json(request: Request, service: MindieService) -> Response:
     """Return a selection of the metrics as one vector."""
-    check_serving(request, find_served(service))
+    validate_serving(request, find_served(service))
     metrics = service.metrics
     ttft, itl = metrics.samples("ttft"), metrics.samples("itl")
     values = {
@@ -100,4 +100,4 @@ def show_metrics_json(request: Request, service: MindieService) -> Response:
         {"metric": [{"__name__": name, "job": "node", "instance": NODE}], "value": str(value)}
         for name, value in values.items()
     ]
-    return answer(request, {"resultType": "vector", "result": rows})
+    return respond(request, {"resultType": "vector", "result": rows})

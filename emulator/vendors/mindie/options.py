@@ -7,15 +7,15 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.protocols.openai.messages import Format
-from emulator.vendors.mindie.chat.fields import read_logprobs, read_response_format
-from emulator.vendors.mindie.decoder import Fields, read_boolean, read_unsigned, refusal
+from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
+from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
 from emulator.vendors.mindie.sampling import (
     SamplingFields,
-    check_choices,
-    check_completion_choices,
-    check_features,
-    read_max_tokens,
-    read_sampling,
+    parse_max_tokens,
+    parse_sampling,
+    validate_choices,
+    validate_completion_choices,
+    validate_features,
 )
 from emulator.vendors.mindie.server_state import find_bounds
 from emulator.vendors.mindie.settings import MindieService
@@ -40,24 +40,24 @@ class Options:
     schema: JSON
 
 
-def read_options(fields: Fields, service: MindieService, deployment: Deployment, *, chat: bool) -> Options:
+def parse_options(fields: Fields, service: MindieService, deployment: Deployment, *, chat: bool) -> Options:
     """Parse everything but the prompt; ``chat``: by the rules of the chat route."""
     settings = service.settings
-    sampling = read_sampling(fields, settings, chat=chat)
-    logprobs = read_logprobs(fields) if chat else _read_logprobs(fields)
-    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
-    stream = read_boolean(fields, "stream") or False
-    form, schema = read_response_format(fields)
+    sampling = parse_sampling(fields, settings, chat=chat)
+    logprobs = parse_logprobs(fields) if chat else _parse_logprobs(fields)
+    asked = parse_max_tokens(fields) or find_bounds(service, deployment).answer
+    stream = parse_boolean(fields, "stream") or False
+    form, schema = parse_response_format(fields)
     if chat:
-        check_choices(sampling, stream=stream)
+        validate_choices(sampling, stream=stream)
     else:
-        check_completion_choices(sampling, stream=stream)
-    check_features(sampling, settings, asked, logprobs)
+        validate_completion_choices(sampling, stream=stream)
+    validate_features(sampling, settings, asked, logprobs)
     return Options(sampling=sampling, logprobs=logprobs, asked=asked, stream=stream, form=form, schema=schema)
 
 
-def _read_logprobs(fields: Fields) -> int | None:
-    top = read_unsigned(fields, "logprobs")
+def _parse_logprobs(fields: Fields) -> int | None:
+    top = parse_unsigned(fields, "logprobs")
     if top is not None and top > MAX_LOGPROBS:
         raise refusal(f"logprobs should be in range [0, {MAX_LOGPROBS}], got {top}.", "logprobs")
     return top

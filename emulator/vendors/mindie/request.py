@@ -13,7 +13,7 @@ from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Tokenizer
 from emulator.vendors.mindie.decoder import Fields, refusal
-from emulator.vendors.mindie.server_state import find_bounds, read_role
+from emulator.vendors.mindie.server_state import find_bounds, parse_role
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MAX_PROMPT_TOKENS = 1048576
@@ -26,11 +26,11 @@ _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
 _MODEL = re.compile(r"[\w\-.]+", re.ASCII)
 
 
-def check_headers(request: Request, service: MindieService) -> None:
+def validate_headers(request: Request, service: MindieService) -> None:
     """Raise unless a node of a disaggregated service gets the headers that a Coordinator sends."""
     if service.settings.infer_mode != "dmi":
         return
-    role, share = read_role(request.documents, service)
+    role, share = parse_role(request.documents, service)
     if role != "prefill" and not share:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=_NO_PREFILL, status=400)
     headers = request.headers
@@ -44,7 +44,7 @@ def check_headers(request: Request, service: MindieService) -> None:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
 
 
-def read_body(request: Request, settings: MindieSettings, broken: str = BROKEN_REQUEST) -> Fields:
+def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_REQUEST) -> Fields:
     """Parse the JSON object of the body under any content type; other JSON counts as an empty object.
 
     Args:
@@ -79,7 +79,7 @@ def _is_deeper(value: JSON, limit: int) -> bool:
     return bool(level)
 
 
-def check_relayed(request: Request) -> None:
+def validate_relayed(request: Request) -> None:
     """Validate a request as the Coordinator does before it picks a node.
 
     Source: MindIE-Motor, ``coordinator/request_listener/RequestListener.cpp``.
@@ -145,7 +145,7 @@ def find_model(request: Request, service: MindieService, *, adapters: bool = Fal
     return deployment
 
 
-def check_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
+def validate_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
     """Raise if a token id is outside the model's vocabulary."""
     size = tokenizer.vocabulary_size
     if any(not 0 <= token < size for token in ids):
@@ -160,7 +160,7 @@ class Lengths:
     answer: int
 
 
-def check_tokens(count: int, name: str = "inputs") -> None:
+def validate_tokens(count: int, name: str = "inputs") -> None:
     """Raise unless a prompt, the field ``name``, has 1 to 1048576 tokens."""
     if not 0 < count <= MAX_PROMPT_TOKENS:
         label = "Inputs" if name == "inputs" else name

@@ -12,9 +12,9 @@ from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json, dump_string
 from emulator.core.rng import prepare_key
 from emulator.core.vendor import Change
-from emulator.vendors.mindie.decoder import Fields, read_string, refusal
+from emulator.vendors.mindie.decoder import Fields, parse_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
-from emulator.vendors.mindie.request import find_model, read_body
+from emulator.vendors.mindie.request import find_model, parse_body
 from emulator.vendors.mindie.settings import MindieService
 
 HEADER = "req-id"
@@ -51,10 +51,10 @@ class RequestId:
         return (_count(key),) if self.own is None else (_count(key), self.own)
 
 
-def read_id(request: Request, fields: Fields | None = None) -> RequestId:
+def parse_id(request: Request, fields: Fields | None = None) -> RequestId:
     """Parse the id of a request; ``fields``: a body that may have an ``id``."""
     given = request.headers.get(HEADER, "")
-    own = None if fields is None else read_string(fields, "id")
+    own = None if fields is None else parse_string(fields, "id")
     if own is not None and not _ID.fullmatch(own):
         raise refusal(_BAD_ID, "id")
     return RequestId(given, own)
@@ -68,8 +68,8 @@ def _count(key: bytes) -> str:
 def stop_infer(request: Request, service: MindieService) -> Change:
     """Handle ``POST /v2/models/{model}/stopInfer``: end a running request, which keeps the text sent so far."""
     find_model(request, service)
-    fields = read_body(request, service.settings, _BROKEN)
-    name = _read_target(fields)
+    fields = parse_body(request, service.settings, _BROKEN)
+    name = _parse_target(fields)
 
     def stop(documents: Mapping[str, JSON]) -> Response:
         if not service.running.stop(request.session, name):
@@ -79,10 +79,10 @@ def stop_infer(request: Request, service: MindieService) -> Change:
     return Change(stop)
 
 
-def _read_target(fields: Fields) -> str:
+def _parse_target(fields: Fields) -> str:
     if "id" not in fields:
         raise refusal("Not found id.", "id")
-    name = read_string(fields, "id")
+    name = parse_string(fields, "id")
     if name is None:
         raise refusal("id must not be null.", "id")
     if not _ID.fullmatch(name):

@@ -19,36 +19,36 @@ from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_
 from emulator.vendors.mindie.headers import RelayedCodec
 from emulator.vendors.mindie.infer import parse_infer
 from emulator.vendors.mindie.info import (
-    answer_health,
-    answer_probe,
-    answer_ready,
-    answer_timed_health,
-    answer_triton_health,
     count_slots,
     count_tokens,
+    handle_config,
+    handle_health,
+    handle_info,
+    handle_metadata,
+    handle_model,
+    handle_model_config,
+    handle_probe,
+    handle_ready,
+    handle_running_status,
+    handle_server,
+    handle_status,
+    handle_timed_health,
+    handle_triton_health,
     list_deployments,
     list_models,
-    show_config,
-    show_info,
-    show_metadata,
-    show_model,
-    show_model_config,
-    show_running_status,
-    show_server,
-    show_status,
 )
 from emulator.vendors.mindie.management import (
     handle_fault,
+    handle_results,
     load_adapter,
-    show_results,
     stop_service,
     switch_role,
     unload_adapter,
 )
-from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
-from emulator.vendors.mindie.request import check_relayed
+from emulator.vendors.mindie.metrics import handle_metrics, handle_metrics_json
+from emulator.vendors.mindie.request import validate_relayed
 from emulator.vendors.mindie.request_ids import stop_infer
-from emulator.vendors.mindie.server_state import check_serving, is_idle, is_killed
+from emulator.vendors.mindie.server_state import is_idle, is_killed, validate_serving
 from emulator.vendors.mindie.settings import DeploymentProfile, MindieService, MindieSettings, profile_deployment
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
@@ -97,30 +97,30 @@ _POSTS: Mapping[str, Parse] = {
 }
 _QUICK = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # paths without inference
 _GETS: Mapping[str, Parse] = {
-    "/dresult": show_results,
-    "/health": answer_health,
-    "/health/timed": answer_timed_health,
-    "/health/timed-{seconds}": answer_timed_health,
-    "/info": show_info,
-    "/metrics": show_metrics,
-    "/metrics-json": show_metrics_json,
-    "/v1/config": show_config,
-    "/v1/health": answer_probe,
-    "/v1/readiness": answer_probe,
-    "/v1/startup": answer_probe,
-    "/v1/engine-server/running-status": show_running_status,
+    "/dresult": handle_results,
+    "/health": handle_health,
+    "/health/timed": handle_timed_health,
+    "/health/timed-{seconds}": handle_timed_health,
+    "/info": handle_info,
+    "/metrics": handle_metrics,
+    "/metrics-json": handle_metrics_json,
+    "/v1/config": handle_config,
+    "/v1/health": handle_probe,
+    "/v1/readiness": handle_probe,
+    "/v1/startup": handle_probe,
+    "/v1/engine-server/running-status": handle_running_status,
     "/v1/models": list_models,
-    "/v1/models/{model}": show_model,
+    "/v1/models/{model}": handle_model,
     "/stopService": stop_service,
-    "/v1/status": show_status,
-    "/v2": show_server,
-    "/v2/health/live": answer_triton_health,
-    "/v2/health/ready": answer_triton_health,
-    "/v2/status": show_status,
-    _MODEL: show_metadata,
-    f"{_MODEL}/config": show_model_config,
+    "/v1/status": handle_status,
+    "/v2": handle_server,
+    "/v2/health/live": handle_triton_health,
+    "/v2/health/ready": handle_triton_health,
+    "/v2/status": handle_status,
+    _MODEL: handle_metadata,
+    f"{_MODEL}/config": handle_model_config,
     f"{_MODEL}/getSlotCount": count_slots,
-    f"{_MODEL}/ready": answer_ready,
+    f"{_MODEL}/ready": handle_ready,
 }
 
 
@@ -141,8 +141,8 @@ def _manage(parse: Parse) -> Parse:
         if request.documents and is_killed(request.documents, service.clock.now()):
             return Response(DROPPED, b"")
         if service.settings.coordinator and _INFERENCE.fullmatch(request.path) and request.method == "POST":
-            check_serving(request, tgi.find_served(service))
-            check_relayed(request)
+            validate_serving(request, tgi.find_served(service))
+            validate_relayed(request)
         parsed = parse(request, service)
         if not isinstance(parsed, InferenceCall):
             return parsed

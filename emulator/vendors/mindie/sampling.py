@@ -10,20 +10,20 @@ from emulator.core.requests import Sampling
 from emulator.vendors.mindie.decoder import (
     MAX_INT32,
     Fields,
-    read_boolean,
-    read_float,
-    read_integer,
-    read_unsigned,
+    format_value,
+    parse_boolean,
+    parse_float,
+    parse_integer,
+    parse_unsigned,
     refusal,
-    show,
 )
 from emulator.vendors.mindie.generate.fields import (
-    read_repetition_penalty,
-    read_seed,
-    read_stop,
-    read_temperature,
-    read_top_k,
-    read_top_p,
+    parse_repetition_penalty,
+    parse_seed,
+    parse_stop,
+    parse_temperature,
+    parse_top_k,
+    parse_top_p,
 )
 from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.settings import MindieSettings
@@ -71,7 +71,7 @@ class SamplingFields:
         temperature, top_k, top_p = self.temperature, self.top_k, self.top_p
         return temperature == 0 or top_k == 1 or (temperature is None and top_k is None and top_p is None)
 
-    def make_sampling(self, max_tokens: int, logprobs: int | None = None) -> Sampling:
+    def build_sampling(self, max_tokens: int, logprobs: int | None = None) -> Sampling:
         """Build the sampling; greedy at temperature 0 or if temperature, ``top_k`` and ``top_p`` are all absent."""
         temperature, top_k, top_p = self.temperature, self.top_k, self.top_p
         return Sampling(
@@ -95,7 +95,7 @@ class SamplingFields:
         )
 
 
-def read_sampling(
+def parse_sampling(
     fields: Fields, settings: MindieSettings, *, chat: bool = False, beams: bool = True
 ) -> SamplingFields:
     """Parse everything up to ``use_beam_search``; ``chat``: include the fields of the chat route.
@@ -104,42 +104,42 @@ def read_sampling(
         beams: the route supports beam search.
     """
     return SamplingFields(  # in the server's order of checking
-        ignore_eos=read_boolean(fields, "ignore_eos") or False,
-        stops=_read_stops(fields),
-        temperature=read_temperature(fields, zero=True),
-        top_k=read_top_k(fields, unlimited=True),
-        top_p=read_top_p(fields),
-        seed=read_seed(fields),
-        thinking=chat and _read_thinking(fields),
-        repetition_penalty=read_repetition_penalty(fields, limit=MAX_REPETITION),
-        frequency_penalty=_read_frequency(fields),
-        presence_penalty=_read_presence(fields),
-        skip_special_tokens=read_boolean(fields, "skip_special_tokens"),
-        best_of=_read_best_of(fields, settings),
-        n=_read_n(fields, settings),
-        beams=beams and _read_beams(fields, settings),
+        ignore_eos=parse_boolean(fields, "ignore_eos") or False,
+        stops=_parse_stops(fields),
+        temperature=parse_temperature(fields, zero=True),
+        top_k=parse_top_k(fields, unlimited=True),
+        top_p=parse_top_p(fields),
+        seed=parse_seed(fields),
+        thinking=chat and _parse_thinking(fields),
+        repetition_penalty=parse_repetition_penalty(fields, limit=MAX_REPETITION),
+        frequency_penalty=_parse_frequency(fields),
+        presence_penalty=_parse_presence(fields),
+        skip_special_tokens=parse_boolean(fields, "skip_special_tokens"),
+        best_of=_parse_best_of(fields, settings),
+        n=_parse_n(fields, settings),
+        beams=beams and _parse_beams(fields, settings),
     )
 
 
-def _read_stops(fields: Fields) -> Stops:
-    return Stops(texts=read_stop(fields, max_items=None), ids=_read_stop_ids(fields), keep=_parse_keep_stop(fields))
+def _parse_stops(fields: Fields) -> Stops:
+    return Stops(texts=parse_stop(fields, max_items=None), ids=_parse_stop_ids(fields), keep=_parse_keep_stop(fields))
 
 
 def _parse_keep_stop(fields: Fields) -> bool:
     """Parse ``include_stop_str_in_output``, which is ignored without a stop field."""
     if "stop" not in fields and "stop_token_ids" not in fields:
         return False
-    return read_boolean(fields, "include_stop_str_in_output") or False
+    return parse_boolean(fields, "include_stop_str_in_output") or False
 
 
-def _read_penalty(fields: Fields, key: str, message: str) -> float:
-    value = read_float(fields, key)
+def _parse_penalty(fields: Fields, key: str, message: str) -> float:
+    value = parse_float(fields, key)
     if value is not None and not -MAX_PENALTY <= value <= MAX_PENALTY:
-        raise refusal(f"{message} {show(fields[key])}.", key)
+        raise refusal(f"{message} {format_value(fields[key])}.", key)
     return float(value or 0.0)
 
 
-def _read_stop_ids(fields: Fields) -> frozenset[int]:
+def _parse_stop_ids(fields: Fields) -> frozenset[int]:
     """Parse ``stop_token_ids``; integers outside 0 to 2**31 - 1 are skipped."""
     value = fields.get("stop_token_ids")
     if value is None:
@@ -151,30 +151,30 @@ def _read_stop_ids(fields: Fields) -> frozenset[int]:
     return frozenset(item for item in value if 0 <= item <= MAX_INT32)
 
 
-def _read_frequency(fields: Fields) -> float:
-    return _read_penalty(fields, "frequency_penalty", "Parameter frequency_penalty should be in [-2.0, 2.0], got")
+def _parse_frequency(fields: Fields) -> float:
+    return _parse_penalty(fields, "frequency_penalty", "Parameter frequency_penalty should be in [-2.0, 2.0], got")
 
 
-def _read_presence(fields: Fields) -> float:
-    return _read_penalty(fields, "presence_penalty", "Parameter presence_penalty not in [-2.0, 2.0], but got")
+def _parse_presence(fields: Fields) -> float:
+    return _parse_penalty(fields, "presence_penalty", "Parameter presence_penalty not in [-2.0, 2.0], but got")
 
 
-def _read_thinking(fields: Fields) -> bool:
+def _parse_thinking(fields: Fields) -> bool:
     """Parse ``chat_template_kwargs``."""
     options = fields.get("chat_template_kwargs")
     if options is None:
         return False
-    assert isinstance(options, dict)  # by check_template
-    thinking = read_boolean(options, "enable_thinking") or False
-    budget = read_integer(options, "thinking_budget")
+    assert isinstance(options, dict)  # by validate_template
+    thinking = parse_boolean(options, "enable_thinking") or False
+    budget = parse_integer(options, "thinking_budget")
     if budget is not None and not 1 <= budget <= MAX_INT32:
-        text = f"Parameter thinking_budget must be in [1,{MAX_INT32}], got {show(budget)}"
+        text = f"Parameter thinking_budget must be in [1,{MAX_INT32}], got {format_value(budget)}"
         raise refusal(text, "thinking_budget")
     return thinking
 
 
-def _read_best_of(fields: Fields, settings: MindieSettings) -> int | None:
-    value = read_unsigned(fields, "best_of")
+def _parse_best_of(fields: Fields, settings: MindieSettings) -> int | None:
+    value = parse_unsigned(fields, "best_of")
     if value is not None and settings.disaggregated and value != 1:
         text = f"Paramter [best_of] can only be set to 1 in pd disaggregation mode, got {value}."
         raise refusal(text, "best_of")
@@ -183,34 +183,34 @@ def _read_best_of(fields: Fields, settings: MindieSettings) -> int | None:
     return value
 
 
-def _read_n(fields: Fields, settings: MindieSettings) -> int | None:
-    value = read_unsigned(fields, "n")
+def _parse_n(fields: Fields, settings: MindieSettings) -> int | None:
+    value = parse_unsigned(fields, "n")
     if value is None:
         return None
     if settings.disaggregated and value != 1:
         raise refusal(f"Parameter [n] can only be set to 1 in pd disaggregation mode, got {value}.", "n")
     if not 1 <= value <= MAX_CHOICES:
         raise refusal(f"Parameter [n] should be in [1, {MAX_CHOICES}], got {value}. ", "n")
-    _check_bound(value, "max_batch_size", settings.max_batch_size, " ")
-    _check_bound(value, "maxPrefillBatchSize", settings.max_prefill_batch_size)
-    _check_bound(value, "maxN", settings.max_n)
+    _validate_bound(value, "max_batch_size", settings.max_batch_size, " ")
+    _validate_bound(value, "maxPrefillBatchSize", settings.max_prefill_batch_size)
+    _validate_bound(value, "maxN", settings.max_n)
     return value
 
 
-def _check_bound(value: int, name: str, limit: int, after: str = "") -> None:
+def _validate_bound(value: int, name: str, limit: int, after: str = "") -> None:
     if value > limit:
         text = f"The n parameter ({value}) exceeds '{name}' ({limit}). Please reduce n or increase '{name}' "
         raise refusal(f"{text}in config.json of mindie-service.{after}", "n")
 
 
-def _read_beams(fields: Fields, settings: MindieSettings) -> bool:
-    beams = read_boolean(fields, "use_beam_search") or False
+def _parse_beams(fields: Fields, settings: MindieSettings) -> bool:
+    beams = parse_boolean(fields, "use_beam_search") or False
     if beams and settings.disaggregated:
         raise refusal("Request param use_beam_search can not be true in pd disaggregation mode.", "use_beam_search")
     return beams
 
 
-def check_choices(sampling: SamplingFields, *, stream: bool) -> None:
+def validate_choices(sampling: SamplingFields, *, stream: bool) -> None:
     """Raise if several choices of a chat lack sampling or beams, or a stream generates more than it sends."""
     best_of, n = sampling.best_of, sampling.n
     if sampling.beams:
@@ -225,8 +225,8 @@ def check_choices(sampling: SamplingFields, *, stream: bool) -> None:
         raise refusal(text + got, "best_of")
 
 
-def check_completion_choices(sampling: SamplingFields, *, stream: bool) -> None:
-    """Raise as :func:`check_choices` does, with the texts of the completions route."""
+def validate_completion_choices(sampling: SamplingFields, *, stream: bool) -> None:
+    """Raise as :func:`validate_choices` does, with the texts of the completions route."""
     best_of, n = sampling.best_of, sampling.n
     if sampling.beams:
         return
@@ -247,7 +247,7 @@ def _format(value: int | None) -> str:
     return "null" if value is None else str(value)
 
 
-def check_features(sampling: SamplingFields, settings: MindieSettings, asked: int, logprobs: int | None) -> None:
+def validate_features(sampling: SamplingFields, settings: MindieSettings, asked: int, logprobs: int | None) -> None:
     """Raise if fields conflict: beams with long responses, log-probabilities with a disaggregated service."""
     if settings.disaggregated and logprobs is not None:
         raise refusal("logprobs is not supported in dmi mode", "logprobs")
@@ -256,18 +256,18 @@ def check_features(sampling: SamplingFields, settings: MindieSettings, asked: in
         raise refusal(text, "max_tokens")
 
 
-def read_max_tokens(fields: Fields) -> int | None:
+def parse_max_tokens(fields: Fields) -> int | None:
     value = fields.get("max_tokens")
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):
         raise refusal("Parameter max_tokens not number_integer", "max_tokens")
     if not 1 <= value <= MAX_INT32:
-        raise refusal(f"Parameter max_tokens must be (0,{MAX_INT32}], got {show(value)}", "max_tokens")
+        raise refusal(f"Parameter max_tokens must be (0,{MAX_INT32}], got {format_value(value)}", "max_tokens")
     return value
 
 
-def read_model(fields: Fields, models: Mapping[str, object], unknown: str) -> str:
+def parse_model(fields: Fields, models: Mapping[str, object], unknown: str) -> str:
     """Parse ``model``, the name of a model or an adapter; ``unknown``: error text for any other name."""
     value = fields.get("model")
     if value is None:

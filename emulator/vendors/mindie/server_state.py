@@ -19,14 +19,14 @@ READY, NORMAL, PAUSED = 0, 1, 3  # engine status, as in running-status
 _ADAPTER = "lora:"
 
 
-def read_engine(documents: Documents) -> int:
+def parse_engine(documents: Documents) -> int:
     """Return the status of the engine; fault handling changes it."""
     return int(as_number(documents.get(ENGINE, NORMAL)))
 
 
 def is_idle(documents: Documents) -> bool:
     """Return whether the engine is paused or reinitialised; each request then ends before its first token."""
-    return read_engine(documents) in (PAUSED, READY)
+    return parse_engine(documents) in (PAUSED, READY)
 
 
 def is_killed(documents: Documents, now: float) -> bool:
@@ -35,7 +35,7 @@ def is_killed(documents: Documents, now: float) -> bool:
     return isinstance(killed, float) and killed <= now
 
 
-def read_role(documents: Documents, service: MindieService) -> tuple[str, int]:
+def parse_role(documents: Documents, service: MindieService) -> tuple[str, int]:
     """Return the role of a node and the prefill percentage of a flex node.
 
     ``none`` if the service is not disaggregated.
@@ -53,7 +53,7 @@ def adapter_key(name: str) -> str:
 
 def list_served(request: Request, service: MindieService) -> Mapping[str, Deployment]:
     """Return models and adapters by name, including changes since the start."""
-    found = read_adapters(request.documents)
+    found = parse_adapters(request.documents)
     if not found:
         return service.deployments
     base = find_served(service)
@@ -61,13 +61,13 @@ def list_served(request: Request, service: MindieService) -> Mapping[str, Deploy
     return {**kept, **{name: replace(base, name=name, kind="lora") for name, parent in found.items() if parent}}
 
 
-def read_adapters(documents: Documents) -> Mapping[str, str]:
+def parse_adapters(documents: Documents) -> Mapping[str, str]:
     """Return the model of each adapter that was loaded; empty if it was unloaded."""
     rows = {key.removeprefix(_ADAPTER): value for key, value in documents.items() if key.startswith(_ADAPTER)}
     return {name: value if isinstance(value, str) else "" for name, value in rows.items()}
 
 
-def check_serving(request: Request, deployment: Deployment) -> Deployment:
+def validate_serving(request: Request, deployment: Deployment) -> Deployment:
     """Return ``deployment`` if it is ready and the service is not stopped.
 
     Raises:

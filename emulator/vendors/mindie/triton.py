@@ -18,25 +18,25 @@ from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import PLAIN
-from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, refusal
-from emulator.vendors.mindie.generate.fields import shape_sampling
-from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
-from emulator.vendors.mindie.generate.shapes import name_finish
+from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_object, refusal
+from emulator.vendors.mindie.generate.fields import build_sampling
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
+from emulator.vendors.mindie.generate.shapes import find_finish_reason
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
-from emulator.vendors.mindie.infer import Form, read_native_parameters, show_times
+from emulator.vendors.mindie.infer import Form, encode_times, parse_native_parameters
 from emulator.vendors.mindie.postprocess import ENDED, quote_so_far
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
     Lengths,
-    check_headers,
-    check_ids,
-    check_tokens,
     find_model,
     measure_lengths,
-    read_body,
+    parse_body,
+    validate_headers,
+    validate_ids,
+    validate_tokens,
 )
-from emulator.vendors.mindie.request_ids import RequestId, read_id
-from emulator.vendors.mindie.server_state import check_serving, find_bounds
+from emulator.vendors.mindie.request_ids import RequestId, parse_id
+from emulator.vendors.mindie.server_state import find_bounds, validate_serving
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MAX_NAME = 256
@@ -46,10 +46,10 @@ _TENSOR = Form(typical=False, last=("timeout", "details", "batch_size"))
 
 def parse_text(request: Request, service: MindieService, *, stream: bool) -> InferenceCall:
     """Parse ``/generate`` and ``/generate_stream``: text in, text out."""
-    check_headers(request, service)
-    deployment = check_serving(request, find_model(request, service))
-    fields = read_body(request, service.settings)
-    request_id = read_id(request, fields)
+    validate_headers(request, service)
+    deployment = validate_serving(request, find_model(request, service))
+    fields = parse_body(request, service.settings)
+    request_id = parse_id(request, fields)
     value = fields.get("text_input")
     if value is None:
         raise refusal("The text_input not found", "text_input")
@@ -58,16 +58,16 @@ def parse_text(request: Request, service: MindieService, *, stream: bool) -> Inf
         raise refusal(f"The type of text_input is abnormal. The requestId is {name}", "text_input")
     if value == []:
         raise refusal("Parameter text_input arr is empty", "text_input")
-    inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
+    inputs = parse_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
     prompt = CompletionRequest(prompts=(inputs.prompt,), media=inputs.media)
-    parameters = read_object(fields, "parameters")
-    completion, details, lengths = _read_parameters(service, deployment, prompt, parameters, _TEXT)
+    parameters = parse_object(fields, "parameters")
+    completion, details, lengths = _parse_parameters(service, deployment, prompt, parameters, _TEXT)
     codec = TextCodec(
         id=request_id,
         model=deployment.name,
         limit=lengths.answer,
         details=details,
-        statistics=read_boolean(parameters, "perf_stat") or False,
+        statistics=parse_boolean(parameters, "perf_stat") or False,
         settings=service.settings,
     )
     return InferenceCall(
@@ -87,22 +87,22 @@ PARSE_STREAM = partial(parse_text, stream=True)
 
 def parse_token(request: Request, service: MindieService) -> InferenceCall:
     """Parse ``/infer``: one tensor of token ids in, one out."""
-    check_headers(request, service)
-    deployment = check_serving(request, find_model(request, service))
-    fields = read_body(request, service.settings)
+    validate_headers(request, service)
+    deployment = validate_serving(request, find_model(request, service))
+    fields = parse_body(request, service.settings)
     inputs = fields.get("inputs")
     if not isinstance(inputs, list):
         raise refusal("Req should contain 'inputs' and the type should be array.", "inputs")
     if len(inputs) != 1:
         raise refusal("Inputs count must be 1.", "inputs")
     tensor: Fields = inputs[0] if isinstance(inputs[0], dict) else {}
-    ids = _read_tensor(tensor)
-    request_id = read_id(request, fields)
-    codec = TensorCodec(id=request_id, output=_read_output(fields.get("outputs")))
-    check_ids(ids, service.tokenizer(deployment), "inputs")
-    parameters = read_object(tensor, "parameters") or read_object(fields, "parameters")
+    ids = _parse_tensor(tensor)
+    request_id = parse_id(request, fields)
+    codec = TensorCodec(id=request_id, output=_parse_output(fields.get("outputs")))
+    validate_ids(ids, service.tokenizer(deployment), "inputs")
+    parameters = parse_object(tensor, "parameters") or parse_object(fields, "parameters")
     prompt = CompletionRequest(prompts=(ids,))
-    completion, _, lengths = _read_parameters(service, deployment, prompt, parameters, _TENSOR)
+    completion, _, lengths = _parse_parameters(service, deployment, prompt, parameters, _TENSOR)
     return InferenceCall(
         deployment=deployment,
         request=completion,
@@ -113,35 +113,35 @@ def parse_token(request: Request, service: MindieService) -> InferenceCall:
     )
 
 
-def _read_parameters(
+def _parse_parameters(
     service: MindieService, deployment: Deployment, request: CompletionRequest, fields: Fields, form: Form
 ) -> tuple[CompletionRequest, bool, Lengths]:
     """Return the request with its sampling, whether details are requested, and the token limits."""
     (count,) = service.count_prompt(request, deployment)
-    check_tokens(count, "text_input" if form is _TEXT else "inputs")
-    parameters = read_native_parameters(fields, form)
+    validate_tokens(count, "text_input" if form is _TEXT else "inputs")
+    parameters = parse_native_parameters(fields, form)
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
-    sampling = shape_sampling(parameters, lengths.answer, service.tokenizer(deployment))
+    sampling = build_sampling(parameters, lengths.answer, service.tokenizer(deployment))
     return replace(request, sampling=sampling), parameters.details, lengths
 
 
-def _read_tensor(tensor: Fields) -> tuple[int, ...]:
+def _parse_tensor(tensor: Fields) -> tuple[int, ...]:
     name = tensor.get("name")
     if not isinstance(name, str):
         raise refusal("Cannot find name in inputs or its type is not string", "inputs")
     if len(name.encode()) > MAX_NAME:
         raise refusal("The length of name set in inputs exceeds 256.", "inputs")
-    width = _read_shape(tensor.get("shape"))
+    width = _parse_shape(tensor.get("shape"))
     kind = tensor.get("datatype")
     if not isinstance(kind, str):
         raise refusal("Cannot find datatype in inputs or its type is not string", "inputs")
     if kind != "UINT32":
         raise refusal(f"Unsupported datatype, got {kind}.", "inputs")
-    return _read_data(tensor.get("data"), width)
+    return _parse_data(tensor.get("data"), width)
 
 
-def _read_shape(shape: JSON) -> int:
+def _parse_shape(shape: JSON) -> int:
     if not isinstance(shape, list):
         raise refusal("Cannot find shape in inputs or its type is not array", "inputs")
     if any(not isinstance(size, int) or isinstance(size, bool) or size < 0 for size in shape):
@@ -153,7 +153,7 @@ def _read_shape(shape: JSON) -> int:
     return int(shape[-1])
 
 
-def _read_data(data: JSON, width: int) -> tuple[int, ...]:
+def _parse_data(data: JSON, width: int) -> tuple[int, ...]:
     if not isinstance(data, list):
         raise refusal("Cannot find data in inputs or its type is not array", "inputs")
     if len(data) > MAX_PROMPT_TOKENS:
@@ -166,7 +166,7 @@ def _read_data(data: JSON, width: int) -> tuple[int, ...]:
     return tuple(data)
 
 
-def _read_output(outputs: JSON) -> str:
+def _parse_output(outputs: JSON) -> str:
     if not isinstance(outputs, list):
         raise refusal("Req should contain 'outputs' and the type should be array.", "outputs")
     if len(outputs) != 1:
@@ -245,7 +245,7 @@ class TextCodec:
                 finish = _FINISH % self._encode_finish(plan) if last else b""
                 after = b"%b,%b" % (
                     _DETAILS % (finish, position, self._encode_statistics(choice, position), _NO_WAIT),
-                    show_times(due, earlier),
+                    encode_times(due, earlier),
                 )
                 mark = ENDED if last else PLAIN
             earlier = due
@@ -263,7 +263,7 @@ class TextCodec:
         return _HEAD % (self.id.quote(plan.key), quote(self.model))
 
     def _encode_finish(self, plan: Plan) -> bytes:
-        return quote(name_finish(plan.choices[0], self.limit, self.settings))
+        return quote(find_finish_reason(plan.choices[0], self.limit, self.settings))
 
 
 _HEAD = b'{"id":%b,"model_name":%b,"model_version":null,"text_output":'

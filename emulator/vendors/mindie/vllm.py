@@ -15,15 +15,15 @@ from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall, Tokenizer
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import serves
-from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, refusal
-from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
+from emulator.vendors.mindie.decoder import Fields, count_units, parse_boolean, refusal
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
 from emulator.vendors.mindie.generate.parse import parse_tgi
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import Stops, clean, cut_at_id, time_tokens
-from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
-from emulator.vendors.mindie.request_ids import read_id
-from emulator.vendors.mindie.sampling import SamplingFields, read_max_tokens, read_sampling
-from emulator.vendors.mindie.server_state import check_serving, find_bounds, list_served
+from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers
+from emulator.vendors.mindie.request_ids import parse_id
+from emulator.vendors.mindie.sampling import SamplingFields, parse_max_tokens, parse_sampling
+from emulator.vendors.mindie.server_state import find_bounds, list_served, validate_serving
 from emulator.vendors.mindie.settings import MindieService
 
 MAX_MODEL_LENGTH = 256
@@ -35,8 +35,8 @@ NEITHER_FORM = (
 
 def parse_generate(request: Request, service: MindieService) -> InferenceCall:
     """Parse vLLM's form if there is a ``prompt``, else TGI's, which never streams on this route."""
-    check_headers(request, service)
-    fields = read_body(request, service.settings, NEITHER_FORM)
+    validate_headers(request, service)
+    fields = parse_body(request, service.settings, NEITHER_FORM)
     if fields.get("prompt") is not None:
         return _parse_vllm(request, service, fields)
     if fields.get("inputs") is not None:
@@ -47,42 +47,42 @@ def parse_generate(request: Request, service: MindieService) -> InferenceCall:
 def _parse_vllm(request: Request, service: MindieService, fields: Fields) -> InferenceCall:
     settings = service.settings
     deployments = tuple(list_served(request, service).values())
-    check_serving(request, serves(deployments))
-    inputs = read_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
+    validate_serving(request, serves(deployments))
+    inputs = parse_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
     (count,) = service.count_prompt(
         CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), serves(deployments)
     )
     if not count:
         text = "Messages token length must be in (0, 1048576], but got 0"
         raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
-    sampling = read_sampling(fields, settings, beams=False)
-    deployment = serves(deployments, _read_model(fields))
-    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
-    stream = read_boolean(fields, "stream") or False
-    _check_choices(sampling)
+    sampling = parse_sampling(fields, settings, beams=False)
+    deployment = serves(deployments, _parse_model(fields))
+    asked = parse_max_tokens(fields) or find_bounds(service, deployment).answer
+    stream = parse_boolean(fields, "stream") or False
+    _validate_choices(sampling)
     if settings.disaggregated:
-        _check_no_stops(sampling.stops)
+        _validate_no_stops(sampling.stops)
     lengths = measure_lengths(service, deployment, count, asked)
     return InferenceCall(
         deployment=deployment,
         request=CompletionRequest(
-            prompts=(inputs.prompt,), sampling=sampling.make_sampling(lengths.answer), media=inputs.media
+            prompts=(inputs.prompt,), sampling=sampling.build_sampling(lengths.answer), media=inputs.media
         ),
         codec=VllmCodec(prompt=inputs.first_text, stops=sampling.stops, tokenizer=service.tokenizer(deployment)),
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
-        cancel_ids=read_id(request).names,
+        cancel_ids=parse_id(request).names,
     )
 
 
-def _check_no_stops(stops: Stops) -> None:
+def _validate_no_stops(stops: Stops) -> None:
     if stops.texts or stops.ids:
         field = "stop" if stops.texts else "stop_token_ids"
         raise refusal(f"{field} is not supported in dmi mode", field)
 
 
-def _check_choices(sampling: SamplingFields) -> None:
+def _validate_choices(sampling: SamplingFields) -> None:
     """Raise if several choices lack sampling, or more are requested than generated."""
     best_of, n = sampling.best_of, sampling.n
     if best_of is not None and n is not None and best_of < n:
@@ -93,7 +93,7 @@ def _check_choices(sampling: SamplingFields) -> None:
         raise refusal(f"{text}best_of is {best_of}, n is {n}.", "best_of")
 
 
-def _read_model(fields: Fields) -> str:
+def _parse_model(fields: Fields) -> str:
     """Parse ``model``, the name of an adapter; empty if absent."""
     value = fields.get("model")
     if value is None:

@@ -12,12 +12,12 @@ from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Choice, Logprob, Plan, PromptTokens
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.openvino.chat.fields import begin_fields, read_fields, read_first_fields
+from emulator.vendors.openvino.chat.fields import begin_fields, parse_fields, parse_first_fields
 from emulator.vendors.openvino.chat.shapes import finish_reason, format_logprob, put_in_text, render_body
-from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, takes_a_second_step
+from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, has_second_step
 from emulator.vendors.openvino.decoder import is_int32, quote, quote_long
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.sampling import build_sampling
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -54,7 +54,7 @@ class CompletionsCodec:
         """Return ``text_completion.chunk`` events; the name is the server's own."""
         release = self.settings.release
         choice = put_in_text(plan.choices[0])
-        handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
+        handshake = release.handshake and not self.stateful and has_second_step(choice)
         template = ChunkTemplate.make(
             plan,
             choice,
@@ -96,7 +96,7 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
     """
     if accepted.servable.kind == "vision" and accepted.release.since(2026, 3):
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
-    read, prompt = _read_all(accepted)
+    read, prompt = _parse_all(accepted)
     deployment = accepted.deployment
     service = accepted.service
     if read.echo:
@@ -122,34 +122,34 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
     )
 
 
-def _read_all(accepted: ParsedRequest) -> tuple[Fields, str]:
+def _parse_all(accepted: ParsedRequest) -> tuple[Fields, str]:
     """Parse the fields and the prompt; only 2024.2 parses the prompt first, and fewer fields."""
     if not accepted.release.since(2025, 0):
         read = begin_fields(accepted)
-        prompt = _read_prompt(read)
-        read_first_fields(read)
+        prompt = _parse_prompt(read)
+        parse_first_fields(read)
         if not prompt:
             raise refusal("Prompt is missing")
         return read, prompt
-    read = read_fields(accepted)
-    prompt = _read_prompt(read)
+    read = parse_fields(accepted)
+    prompt = _parse_prompt(read)
     if not prompt:
         raise refusal("prompt is missing")
-    _read_logprobs(read)
-    read.echo = read_flag(read, "echo")
+    _parse_logprobs(read)
+    read.echo = parse_flag(read, "echo")
     if read.max_tokens == 0 and not read.echo:
         raise refusal("max_tokens value should be greater than 0 unless echo is set")
     return read, prompt
 
 
-def _read_prompt(read: Fields) -> str:
+def _parse_prompt(read: Fields) -> str:
     prompt = read.body.get("prompt", "")
     if not isinstance(prompt, str):
         raise refusal("prompt is not a string")
     return prompt
 
 
-def _read_logprobs(read: Fields) -> None:
+def _parse_logprobs(read: Fields) -> None:
     value = read.body.get("logprobs")
     if value is None:
         return

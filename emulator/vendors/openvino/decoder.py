@@ -12,7 +12,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, TooMuch, dump_json, dump_string
 from emulator.protocols.openai.fast_parse import has_each_key_once
-from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, read_json
+from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, parse_json
 from emulator.vendors.openvino.release import Release
 
 _MAX_SLOW_BYTES = 8 * 1024**2  # bytes; longer bodies skip the slow reader, which needs several times their size
@@ -50,7 +50,7 @@ def load_body(request: Request, limit: int = 0) -> JSON:
     if not slow and not (limit and text.count(b"{") + text.count(b"[") > limit):
         return body
     try:
-        return read_json(text, limit)
+        return parse_json(text, limit)
     except TooDeepError:
         raise body_refusal("JSON body exceeds maximum nesting depth" if limit else "Cannot parse JSON body") from None
     except ValueError:
@@ -106,7 +106,7 @@ def is_number(value: JSON) -> TypeGuard[float]:
     return type(value) is int and (-_INT32 <= value < _INT32 or not -_INT64 <= value < _UINT64)
 
 
-def read_double(value: float) -> float:
+def parse_double(value: float) -> float:
     """Convert a number to a C++ double.
 
     Raises:

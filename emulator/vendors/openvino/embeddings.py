@@ -16,7 +16,7 @@ from emulator.encoding.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
-from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
+from emulator.vendors.openvino.tokenize import handle_tokenize, is_tokenize_request
 
 _MAX_TOKENS = 1024  # tokens of one input; default of models without a context length
 Inputs = tuple[str | tuple[int, ...], ...]
@@ -49,10 +49,10 @@ def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    if tokenizes(accepted):
-        return answer_tokenize(accepted)
-    inputs = _read_inputs(accepted)
-    base64 = _read_encoding(accepted.body)
+    if is_tokenize_request(accepted):
+        return handle_tokenize(accepted)
+    inputs = _parse_inputs(accepted)
+    base64 = _parse_encoding(accepted.body)
     deployment = accepted.deployment
     vocabulary = accepted.service.tokenizer(deployment).vocabulary_size
     if any(not isinstance(i, str) and not all(0 <= token < vocabulary for token in i) for i in inputs):
@@ -80,7 +80,7 @@ def _inference_refusal() -> EmulatedError:
     return refusal("Exception during embeddings model inference", word="INTERNAL")
 
 
-def _read_inputs(accepted: ParsedRequest) -> Inputs:
+def _parse_inputs(accepted: ParsedRequest) -> Inputs:
     body = accepted.body
     if "input" not in body:
         raise refusal("input field is required")
@@ -124,7 +124,7 @@ def _find_kind(element: JSON) -> str:
     raise refusal("every element in input array should be either string or int")
 
 
-def _read_encoding(body: Object) -> bool:
+def _parse_encoding(body: Object) -> bool:
     encoding = body.get("encoding_format", "float")
     if not isinstance(encoding, str):
         raise refusal("encoding_format should be string")

@@ -73,7 +73,7 @@ def refusal(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> E
     return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
 
 
-def name_asked(error: EmulatedError, deployment: Deployment, method: str, node: str = "") -> EmulatedError:
+def add_call_details(error: EmulatedError, deployment: Deployment, method: str, node: str = "") -> EmulatedError:
     """Return ``error`` with deployment, method and node in its details, for metrics and rendering."""
     node = str(error.details.get("node") or node)
     error.details = {**error.details, "deployment": deployment.name, "served": method, "node": node}

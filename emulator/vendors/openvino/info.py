@@ -79,19 +79,19 @@ def _find(request: Request, service: OvmsService) -> Deployment:
     return deployment
 
 
-def show_server(request: Request, service: OvmsService) -> Response:
+def handle_server(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v2``."""
     release = service.settings.release.name
     version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
     return _respond(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
 
 
-def show_live(request: Request, service: OvmsService) -> Response:
+def handle_live(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v2/health/live``: an empty body."""
     return _respond(service)
 
 
-def show_ready(request: Request, service: OvmsService) -> Response:
+def handle_ready(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v2/health/ready``: an empty body once all servables are loaded.
 
     Raises:
@@ -102,7 +102,7 @@ def show_ready(request: Request, service: OvmsService) -> Response:
     return _respond(service)
 
 
-def show_model(request: Request, service: OvmsService) -> Response:
+def handle_model(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v2/models/{name}``; a graph always has version 1 and untyped tensors."""
     deployment = _find(request, service)
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
@@ -117,7 +117,7 @@ def _build_tensors(deployment: Deployment, service: OvmsService, name: str) -> J
     return [{"name": info.name, "datatype": info.datatype, "shape": list(info.shape)} for info in tensors]
 
 
-def show_model_ready(request: Request, service: OvmsService) -> Response:
+def handle_model_ready(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v2/models/{name}/ready``: an empty body.
 
     Raises:
@@ -138,7 +138,7 @@ def _format_status(deployment: Deployment) -> str:
     return _STATUS % (state, code, code)
 
 
-def show_config(request: Request, service: OvmsService) -> Response:
+def handle_config(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v1/config``: the status of every servable, sorted by name."""
     return _respond(service, _encode_config(service))
 
@@ -165,7 +165,7 @@ def reload_config(request: Request, service: OvmsService) -> Response:
     return _respond(service, _encode_config(service), 201 if outcome == "reloaded" else 200)
 
 
-def show_status(request: Request, service: OvmsService) -> Response:
+def handle_status(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
 
     Raises:
@@ -219,7 +219,7 @@ def list_models(request: Request, service: OvmsService) -> Response:
     return _respond(service, dump_json({"data": data, "object": "list"}))
 
 
-def show_listed(request: Request, service: OvmsService) -> Response:
+def handle_listed(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
 
     Raises:

@@ -34,7 +34,7 @@ Rows = Sequence[tuple[Mapping[str, str], int]]
 Series = Sequence[tuple[Mapping[str, str], str, str]]
 
 
-def show_metrics(request: Request, service: OvmsService) -> Response:
+def handle_metrics(request: Request, service: OvmsService) -> Response:
     """Return the metrics of all servables if ``metrics_enable`` is set.
 
     Raises:

@@ -70,18 +70,18 @@ def profile_deployment(deployment: Deployment, settings: OpenVinoSettings) -> De
     return DeploymentProfile(
         kind=kind,
         node=node if isinstance(node, str) else find_node(kind, settings),
-        max_tokens_limit=_read_bound(traits.get("max_tokens_limit"), settings.release.max_tokens_limit),
-        max_prompt_len=_read_bound(traits.get("max_prompt_len")),
-        max_num_batched_tokens=_read_bound(traits.get("max_num_batched_tokens")),
-        best_of_limit=_read_bound(traits.get("best_of_limit"), settings.best_of_limit),
-        max_allowed_chunks=_read_bound(traits.get("max_allowed_chunks"), settings.max_allowed_chunks),
+        max_tokens_limit=_parse_bound(traits.get("max_tokens_limit"), settings.release.max_tokens_limit),
+        max_prompt_len=_parse_bound(traits.get("max_prompt_len")),
+        max_num_batched_tokens=_parse_bound(traits.get("max_num_batched_tokens")),
+        best_of_limit=_parse_bound(traits.get("best_of_limit"), settings.best_of_limit),
+        max_allowed_chunks=_parse_bound(traits.get("max_allowed_chunks"), settings.max_allowed_chunks),
         stock_template=traits.get("chat_template") == "stock",
         thinks=bool(traits.get("reasoning")),
         stateful=bool(traits.get("stateful")),
         tool_parser=_has_parser(traits, "tool_parser"),
         reasoning_parser=_has_parser(traits, "reasoning_parser"),
         markup=_find_markup(deployment),
-        nireq=_read_bound(traits.get("nireq"), 1),
+        nireq=_parse_bound(traits.get("nireq"), 1),
     )
 
 
@@ -115,5 +115,5 @@ def find_node(kind: str, settings: OpenVinoSettings) -> str:
     return _EXECUTORS.get(kind, "LLMExecutor")
 
 
-def _read_bound(value: JSON, default: int = 0) -> int:
+def _parse_bound(value: JSON, default: int = 0) -> int:
     return value if is_uint32(value) else default

@@ -48,7 +48,7 @@ def has_big_numbers(text: bytes) -> bool:
     return b"e000" in digits or _MANY in digits
 
 
-def read_json(body: bytes, limit: int = 0) -> JSON:
+def parse_json(body: bytes, limit: int = 0) -> JSON:
     """Parse one document; ``limit``: maximum nesting, 0 for :data:`DEEPEST`.
 
     Raises:
@@ -181,7 +181,7 @@ def _skip_blanks(text: str, position: int) -> int:
 def _parse_scalar(kind: str, found: str) -> JSON:
     if kind == "text":
         return _parse_text(found)
-    return read_number(found) if kind == "number" else _WORDS[found]
+    return parse_number(found) if kind == "number" else _WORDS[found]
 
 
 def _parse_text(found: str) -> str:
@@ -200,7 +200,7 @@ def _parse_text(found: str) -> str:
     return text
 
 
-def read_number(found: str) -> int | float:
+def parse_number(found: str) -> int | float:
     """Parse a number literal; without fraction or exponent it is an integer.
 
     Raises:

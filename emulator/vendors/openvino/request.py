@@ -13,8 +13,8 @@ from emulator.core.http import Request
 from emulator.core.json import Object, as_text
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
-from emulator.vendors.openvino.errors import name_asked, path_refusal, refusal
-from emulator.vendors.openvino.media.multipart import Form, read_form
+from emulator.vendors.openvino.errors import add_call_details, path_refusal, refusal
+from emulator.vendors.openvino.media.multipart import Form, parse_form
 from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OvmsService
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -103,10 +103,10 @@ def accept(request: Request, service: OvmsService) -> ParsedRequest:
     body: Object | None = None
     form: Form | None = None
     if release.content_type_routing and "application/json" not in (kind := request.headers.get("Content-Type", "")):
-        form = read_form(kind, request.body) if "multipart/form-data" in kind else None
+        form = parse_form(kind, request.body) if "multipart/form-data" in kind else None
         name = (form.text("model") if form is not None else "") or _find_name(path)
     else:
-        body = _read_body(request, release, streams)
+        body = _parse_body(request, release, streams)
         name = as_text(body["model"]).partition("\0")[0]  # the server uses it as a C string
         if not name and release.since(2025, 2):
             name = _find_name(path)
@@ -115,7 +115,7 @@ def accept(request: Request, service: OvmsService) -> ParsedRequest:
         raise EmulatedError(ErrorKind.NOT_FOUND)
     servable = service.profiles[name]
     if deployment.state != "ready" or servable.kind in _CHECKED_KINDS:
-        _check_graph(deployment, servable.kind, release)
+        _validate_graph(deployment, servable.kind, release)
     stream = streams and body is not None and body.get("stream") is True
     if body is None and servable.kind not in _MEDIA_SINCE:
         calculator = _CALCULATORS.get(servable.kind, "text generation")
@@ -137,7 +137,7 @@ def _find_name(path: str) -> str:
     return path[len("/v3/") :]
 
 
-def _read_body(request: Request, release: Release, streams: bool) -> Object:
+def _parse_body(request: Request, release: Release, streams: bool) -> Object:
     body = load_body(request, release.nesting_limit)
     if not isinstance(body, dict):
         raise body_refusal("JSON body must be an object")
@@ -154,7 +154,7 @@ def _format_field(name: str, release: Release) -> str:
     return name if release.since(2025, 0) else f'"{name}"'
 
 
-def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
+def _validate_graph(deployment: Deployment, kind: str, release: Release) -> None:
     """Raise unless the servable is a generative graph that is ready.
 
     Raises:
@@ -170,10 +170,10 @@ def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
     if kind == "other":
         status = 412 if release.since(2025, 0) else 500
         error = EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status)
-        raise name_asked(error, deployment, f"Unary {REJECTED}")
+        raise add_call_details(error, deployment, f"Unary {REJECTED}")
 
 
-def read_flag(read: Fields, name: str) -> bool:
+def parse_flag(read: Fields, name: str) -> bool:
     """Parse a boolean; false if absent."""
     value = read.body.get(name, False)
     if not isinstance(value, bool):

@@ -63,12 +63,12 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
     query = body["query"]
     if not isinstance(query, str):
         raise refusal("query is not a string")
-    documents, are_maps = _read_documents(body)
+    documents, are_maps = _parse_documents(body)
     top = body.get("top_n")
     if top is not None and not is_int32(top):
         raise refusal("top_n accepts integer values")
-    _check_fields(body)
-    with_documents = _read_flag(body)
+    _validate_fields(body)
+    with_documents = _parse_flag(body)
     if not is_int32(body.get("max_chunks_per_doc", 1)):
         raise refusal("max_chunks_per_doc accepts integer values")
     if are_maps and with_documents:
@@ -78,7 +78,7 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
         raise refusal("Number of documents exceeds max_allowed_chunks", word="INTERNAL")
     embedding = EmbeddingRequest(inputs=(*documents, query), dimensions=DIMENSIONS)
     counted = accepted.service.count_prompt(embedding, accepted.deployment)
-    _check_chunks(accepted, counted, limit)
+    _validate_chunks(accepted, counted, limit)
     top_n = len(documents) if top is None else max(0, top)
     return InferenceCall(
         deployment=accepted.deployment,
@@ -90,7 +90,7 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
     )
 
 
-def _check_chunks(accepted: ParsedRequest, counted: tuple[int, ...], limit: int) -> None:
+def _validate_chunks(accepted: ParsedRequest, counted: tuple[int, ...], limit: int) -> None:
     """Raise for too many chunks; a document is split at the model's length less the query's."""
     length = accepted.deployment.context
     if length is None:
@@ -102,7 +102,7 @@ def _check_chunks(accepted: ParsedRequest, counted: tuple[int, ...], limit: int)
         raise refusal(reason, word="INTERNAL")
 
 
-def _read_documents(body: Object) -> tuple[tuple[str, ...], bool]:
+def _parse_documents(body: Object) -> tuple[tuple[str, ...], bool]:
     """Return the texts of the documents, and whether they are objects."""
     if "documents" not in body:
         raise refusal("documents field is missing in request")
@@ -117,11 +117,11 @@ def _read_documents(body: Object) -> tuple[tuple[str, ...], bool]:
         maps.add(isinstance(document, dict))
         if len(maps) > 1:
             raise refusal("all documents have to be the same type (string or objects)")
-        texts.append(document if isinstance(document, str) else _read_map(document))
+        texts.append(document if isinstance(document, str) else _parse_map(document))
     return tuple(texts), True in maps
 
 
-def _read_map(document: Object) -> str:
+def _parse_map(document: Object) -> str:
     for name in ("title", "text"):
         if name not in document:
             raise refusal(f"document {name} field is missing")
@@ -130,14 +130,14 @@ def _read_map(document: Object) -> str:
     return f"{document['title']} {document['text']}"
 
 
-def _read_flag(body: Object) -> bool:
+def _parse_flag(body: Object) -> bool:
     value = body.get("return_documents")
     if value is not None and not isinstance(value, bool):
         raise refusal("return_documents accepts boolean values")
     return value is True
 
 
-def _check_fields(body: Object) -> None:
+def _validate_fields(body: Object) -> None:
     """Raise if ``rank_fields`` is invalid; the value has no effect."""
     fields = body.get("rank_fields", [])
     if not isinstance(fields, list):

@@ -19,8 +19,8 @@ from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import (
     MISSING_MODEL,
+    add_call_details,
     escapes,
-    name_asked,
     path_refusal,
     refusal,
     render_error,
@@ -29,7 +29,7 @@ from emulator.vendors.openvino.errors import (
 from emulator.vendors.openvino.media.images import parse_images
 from emulator.vendors.openvino.media.speech import parse_speech
 from emulator.vendors.openvino.media.transcription import parse_listening
-from emulator.vendors.openvino.metrics import show_metrics
+from emulator.vendors.openvino.metrics import handle_metrics
 from emulator.vendors.openvino.profile import REFUSED, DeploymentProfile, OvmsService, profile_deployment
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import ParsedRequest, accept, is_generative
@@ -38,8 +38,8 @@ from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.tensors.kserve import parse_infer
 from emulator.vendors.openvino.tensors.predict import parse_predict
-from emulator.vendors.openvino.tensors.tensor import check_tensors
-from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
+from emulator.vendors.openvino.tensors.tensor import validate_tensors
+from emulator.vendors.openvino.tokenize import handle_tokenize, is_tokenize_request
 
 Parse = Callable[[Request, OvmsService], InferenceCall | Response]
 _TEXT_PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall]] = {
@@ -61,7 +61,8 @@ def parse_generative(request: Request, service: OvmsService) -> InferenceCall | 
     try:
         return _PARSERS.get(accepted.servable.kind, _parse_text)(accepted)
     except EmulatedError as error:
-        raise name_asked(error, accepted.deployment, f"{accepted.method} {REFUSED}", accepted.servable.node) from None
+        method = f"{accepted.method} {REFUSED}"
+        raise add_call_details(error, accepted.deployment, method, accepted.servable.node) from None
 
 
 def _parse_text(accepted: ParsedRequest) -> InferenceCall | Response:
@@ -69,8 +70,8 @@ def _parse_text(accepted: ParsedRequest) -> InferenceCall | Response:
     name = _find_endpoint(accepted.request.path, accepted.release)
     if name:
         return _TEXT_PARSERS[name](accepted)
-    if tokenizes(accepted):
-        return answer_tokenize(accepted)
+    if is_tokenize_request(accepted):
+        return handle_tokenize(accepted)
     raise refusal(_format_endpoints(accepted.release))
 
 
@@ -101,25 +102,25 @@ _PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall | Response]] = {
 }
 
 
-def answer_options(request: Request, service: OvmsService) -> Response:
+def handle_options(request: Request, service: OvmsService) -> Response:
     """Handle ``OPTIONS``: an empty response with the CORS headers; raise before 2025.3."""
     if not service.settings.release.cors:
         raise path_refusal(request)
     return Response(200, b"", service.settings.json_headers)
 
 
-def show_v1_models(request: Request, service: OvmsService) -> Response:
+def handle_v1_models(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v1/models``: list the servables since 2026.3; raise before."""
     if service.settings.release.since(2026, 3):
         return info.list_models(request, service)
     raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
-def show_v1_model(request: Request, service: OvmsService) -> Response:
+def handle_v1_model(request: Request, service: OvmsService) -> Response:
     """Handle ``GET /v1/models/{name}``: a servable's status, or its list entry since 2026.3."""
     if service.settings.release.since(2026, 3):
-        return info.show_listed(request, service)
-    return info.show_status(request, service)
+        return info.handle_listed(request, service)
+    return info.handle_status(request, service)
 
 
 def post_v1(request: Request, service: OvmsService) -> InferenceCall | Response:
@@ -167,27 +168,27 @@ def _guard(parse: Parse) -> Parse:
 
 def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], ...]:
     rows: tuple[tuple[str, str, Parse], ...] = (
-        ("GET", "/v2", info.show_server),
-        ("GET", "/v2/health/live", info.show_live),
-        ("GET", "/v2/health/ready", info.show_ready),
-        ("GET", "/v2/models/{name}", info.show_model),
-        ("GET", "/v2/models/{name}/", info.show_model),
-        ("GET", "/v2/models/{name}/versions/{version}", info.show_model),
-        ("GET", "/v2/models/{name}/versions/{version}/", info.show_model),
-        ("GET", "/v2/models/{name}/ready", info.show_model_ready),
-        ("GET", "/v2/models/{name}/versions/{version}/ready", info.show_model_ready),
+        ("GET", "/v2", info.handle_server),
+        ("GET", "/v2/health/live", info.handle_live),
+        ("GET", "/v2/health/ready", info.handle_ready),
+        ("GET", "/v2/models/{name}", info.handle_model),
+        ("GET", "/v2/models/{name}/", info.handle_model),
+        ("GET", "/v2/models/{name}/versions/{version}", info.handle_model),
+        ("GET", "/v2/models/{name}/versions/{version}/", info.handle_model),
+        ("GET", "/v2/models/{name}/ready", info.handle_model_ready),
+        ("GET", "/v2/models/{name}/versions/{version}/ready", info.handle_model_ready),
         ("POST", "/v2/models/{name}/infer", parse_infer),
         ("POST", "/v2/models/{name}/versions/{version}/infer", parse_infer),
-        ("GET", "/v1/config", info.show_config),
+        ("GET", "/v1/config", info.handle_config),
         ("POST", "/v1/config/reload", info.reload_config),
-        ("GET", "/v1/models", show_v1_models),
-        ("GET", "/v1/models/{name}", show_v1_model),
-        ("GET", "/v1/models/{name}/{rest:path}", show_v1_model),
+        ("GET", "/v1/models", handle_v1_models),
+        ("GET", "/v1/models/{name}", handle_v1_model),
+        ("GET", "/v1/models/{name}/{rest:path}", handle_v1_model),
         ("GET", "/v3/models", info.list_models),
         ("GET", "/v3/v1/models", info.list_models),
-        ("GET", "/v3/v1/models/{id:path}", info.show_listed),
-        ("GET", "/v3/models/{id:path}", info.show_listed),
-        ("GET", "/metrics", show_metrics),
+        ("GET", "/v3/v1/models/{id:path}", info.handle_listed),
+        ("GET", "/v3/models/{id:path}", info.handle_listed),
+        ("GET", "/metrics", handle_metrics),
         ("POST", "/v3/chat/completions", parse_generative),
         ("POST", "/v3/completions", parse_generative),
         ("POST", "/v3/embeddings", parse_generative),
@@ -195,8 +196,8 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], ..
         ("POST", "/v3/", parse_generative),
         ("POST", "/v3/{rest:path}", parse_generative),
         ("POST", "/v1/{rest:path}", post_v1),
-        ("OPTIONS", "/", answer_options),
-        ("OPTIONS", "/{rest:path}", answer_options),
+        ("OPTIONS", "/", handle_options),
+        ("OPTIONS", "/{rest:path}", handle_options),
     )
     guarded = [(method, path, _guard(parse)) for method, path, parse in rows]
     return tuple(
@@ -214,7 +215,7 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     profile_deployment=profile_deployment,
-    check_traits=check_tensors,
+    check_traits=validate_tensors,
     fields=messages.FIELDS,
     body_limit=1024**3,
     date=False,

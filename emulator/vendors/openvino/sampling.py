@@ -12,7 +12,7 @@ from math import inf
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment, Sampling
-from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, promote, read_double
+from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, parse_double, promote
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.profile import DeploymentProfile
 from emulator.vendors.openvino.release import Release
@@ -35,23 +35,23 @@ _BEAM_DEFAULTS = _PENALTIES | {"diversity_penalty": 1.0, "length_penalty": 1.0}
 _SAMPLING_DEFAULTS = _PENALTIES | {"top_p": 1.0, "min_p": 0.0}
 
 
-def _read_number(read: Fields, name: str) -> None:
+def _parse_number(read: Fields, name: str) -> None:
     """Parse a float field; one that the release does not have is ignored."""
     release = read.release
     if name == "min_p":
         if release.full_checks:
-            _read_min_p(read)
+            _parse_min_p(read)
         return
     if name == "diversity_penalty" and not release.diversity_penalty:
         return
     value = read.body[name]
-    read.numbers[name] = number = value if type(value) is float else _check_number(read, name)
+    read.numbers[name] = number = value if type(value) is float else _validate_number(read, name)
     low, high, bounds = _NUMBERS[name]
     if not low <= number <= high and not low <= promote(number) <= high:
         raise refusal(f"{name} out of range{bounds}")
 
 
-def _check_number(read: Fields, name: str) -> float:
+def _validate_number(read: Fields, name: str) -> float:
     """Parse a float, or a whole number where the release accepts one."""
     value = read.body[name]
     if type(value) is float:
@@ -59,16 +59,16 @@ def _check_number(read: Fields, name: str) -> float:
     integers = read.release.integer_floats
     if not integers or not is_number(value):
         raise refusal(f"{name} is not a {'valid number' if integers else 'floating point number'}")
-    return read_double(value)
+    return parse_double(value)
 
 
-def _read_min_p(read: Fields) -> None:
-    read.numbers["min_p"] = number = promote(_check_number(read, "min_p"))
+def _parse_min_p(read: Fields) -> None:
+    read.numbers["min_p"] = number = promote(_validate_number(read, "min_p"))
     if not 0.0 <= number < 1.0:
         raise refusal("min_p out of range [0.0, 1.0)")
 
 
-def _read_top_k(read: Fields, name: str) -> None:
+def _parse_top_k(read: Fields, name: str) -> None:
     value = read.body[name]
     if not is_int32(value):
         raise refusal("top_k is not an integer")
@@ -77,7 +77,7 @@ def _read_top_k(read: Fields, name: str) -> None:
     read.top_k = value
 
 
-def _read_seed(read: Fields, name: str) -> None:
+def _parse_seed(read: Fields, name: str) -> None:
     value = read.body[name]
     if not is_uint32(value):
         if not read.release.full_checks:
@@ -87,9 +87,9 @@ def _read_seed(read: Fields, name: str) -> None:
 
 
 CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
-    *((name, _read_number) for name in _NUMBERS),
-    ("top_k", _read_top_k),
-    ("seed", _read_seed),
+    *((name, _parse_number) for name in _NUMBERS),
+    ("top_k", _parse_top_k),
+    ("seed", _parse_seed),
 )
 """Sampling fields and their parsers, in the server's order."""
 
@@ -103,8 +103,8 @@ def build_sampling(read: Fields, prompt_tokens: int) -> Sampling:
     Raises:
         EmulatedError: with the calculator's or the engine's text.
     """
-    check_length(read.accepted.servable, read.accepted.deployment, read.release, read.max_tokens, prompt_tokens)
-    _check_engine(read)
+    validate_length(read.accepted.servable, read.accepted.deployment, read.release, read.max_tokens, prompt_tokens)
+    _validate_engine(read)
     draws = _is_sampled(read) and read.top_k != 1
     knobs = _list_knobs(read, draws)
     return Sampling(
@@ -156,7 +156,7 @@ def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endl
     return _MAX_ENDLESS_TOKENS if bound is None and endless else bound
 
 
-def check_length(
+def validate_length(
     servable: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
 ) -> None:
     """Raise if prompt or response exceed the model's length or the pipeline's bounds, if the release checks them.
@@ -185,7 +185,7 @@ def _length_refusal(reason: str) -> EmulatedError:
     return EmulatedError(ErrorKind.CONTEXT_LENGTH, details={"reason": reason})
 
 
-def _check_engine(read: Fields) -> None:
+def _validate_engine(read: Fields) -> None:
     """Apply the engine's checks of the whole configuration; the text around a reason is unverified."""
     numbers = read.numbers
     if read.top_k == 0 and _is_sampled(read):
@@ -199,13 +199,13 @@ def _check_engine(read: Fields) -> None:
             reason = f"Repetition penalty must be a strictly positive float, but got {penalty:g}"
             raise _engine_refusal("repetition_penalty > 0", reason)
     if read.release.speculative == "lenient" and read.accepted.servable.kind == "speculative":
-        _check_draft(read)
+        _validate_draft(read)
 
 
-def _check_draft(read: Fields) -> None:
+def _validate_draft(read: Fields) -> None:
     names = ("assistant_confidence_threshold", "num_assistant_tokens")
     values = [read.body.get(name) for name in names]
-    if all([is_number(value) and read_double(value) > 0 for value in values]):
+    if all([is_number(value) and parse_double(value) > 0 for value in values]):
         reason = f"Parameters `{names[0]}` and `{names[1]}` are mutually exclusive in `GenerationConfig`"
         raise _engine_refusal("!(assistant_confidence_threshold > 0 && num_assistant_tokens > 0)", reason)
 

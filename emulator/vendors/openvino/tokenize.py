@@ -15,7 +15,7 @@ from emulator.vendors.openvino.request import ParsedRequest
 _PAD = 0  # padding id: unverified
 
 
-def tokenizes(accepted: ParsedRequest) -> bool:
+def is_tokenize_request(accepted: ParsedRequest) -> bool:
     """Return whether the path requests tokenization and the release supports it for this kind of graph."""
     support = accepted.release.tokenize
     return accepted.request.path.endswith("tokenize") and (
@@ -23,18 +23,18 @@ def tokenizes(accepted: ParsedRequest) -> bool:
     )
 
 
-def answer_tokenize(accepted: ParsedRequest) -> Response:
+def handle_tokenize(accepted: ParsedRequest) -> Response:
     """Return the ids of one text, or a row for each of several.
 
     Raises:
         EmulatedError: the first failed check, in the parser's order.
     """
     body = accepted.body
-    texts = _read_texts(body)
-    max_length = _read_length(body)
-    pad = _read_flag(body, "pad_to_max_length", default=False)
-    special = _read_flag(body, "add_special_tokens", default=True)
-    left = _read_side(body) == "left"
+    texts = _parse_texts(body)
+    max_length = _parse_length(body)
+    pad = _parse_flag(body, "pad_to_max_length", default=False)
+    special = _parse_flag(body, "add_special_tokens", default=True)
+    left = _parse_side(body) == "left"
     tokenizer = accepted.service.tokenizer(accepted.deployment)
     accepted.service.bounds.check_texts(texts, tokenizer.count, "text")
     rows = [_encode(text, tokenizer, special)[:max_length] for text in texts]
@@ -51,7 +51,7 @@ def _encode(text: str, tokenizer: Tokenizer, special: bool) -> list[int]:
     return [tokenizer.bos, *ids] if special and tokenizer.bos is not None else ids
 
 
-def _read_texts(body: Object) -> list[str]:
+def _parse_texts(body: Object) -> list[str]:
     if "text" not in body:
         raise refusal("text field is required")
     text = body["text"]
@@ -71,7 +71,7 @@ def _read_texts(body: Object) -> list[str]:
     return list(text)
 
 
-def _read_length(body: Object) -> int | None:
+def _parse_length(body: Object) -> int | None:
     value = body.get("max_length", ...)
     if value is ...:
         return None
@@ -82,14 +82,14 @@ def _read_length(body: Object) -> int | None:
     return value
 
 
-def _read_flag(body: Object, name: str, *, default: bool) -> bool:
+def _parse_flag(body: Object, name: str, *, default: bool) -> bool:
     value = body.get(name, default)
     if not isinstance(value, bool):
         raise refusal(f"{name} should be boolean")
     return value
 
 
-def _read_side(body: Object) -> str:
+def _parse_side(body: Object) -> str:
     value = body.get("padding_side", "right")
     if not isinstance(value, str):
         raise refusal("padding_side should be string, either left or right")

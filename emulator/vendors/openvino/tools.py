@@ -11,7 +11,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_object, as_text
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import read_tool
-from emulator.vendors.openvino.chat.checks import checks_of
+from emulator.vendors.openvino.chat.checks import find_checks
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
 
@@ -38,7 +38,7 @@ class Offer:
 NO_OFFER = Offer()
 
 
-def read_tools(read: Fields) -> Offer:
+def parse_tools(read: Fields) -> Offer:
     """Parse ``tool_choice``, then ``tools``; a choice that names a tool keeps only that tool.
 
     Raises:
@@ -47,15 +47,15 @@ def read_tools(read: Fields) -> Offer:
     body = read.body
     if read.release.tools == "ignored":
         return NO_OFFER
-    selected = _read_choice(read, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
+    selected = _parse_choice(read, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
     if body.get("tools") is None or selected == "none":
         return NO_OFFER
-    checks = checks_of(read.release.version)
+    checks = find_checks(read.release.version)
     if checks.tools == "named" and selected == "auto":
         tools = body["tools"]
         offered = [tool for tool in tools if _is_tool(tool)] if isinstance(tools, list) else []
     else:
-        offered = _read_all(read, body["tools"], selected)
+        offered = _parse_all(read, body["tools"], selected)
     return _build_offer(read, [read_tool(as_object(tool)) for tool in offered], selected)
 
 
@@ -74,7 +74,7 @@ def _is_tool(tool: JSON) -> bool:
     return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
-def _read_choice(read: Fields, choice: JSON) -> str:
+def _parse_choice(read: Fields, choice: JSON) -> str:
     """Parse a keyword or the name of a tool; the server does not distinguish them afterwards."""
     if isinstance(choice, str):
         keywords = ("none", "auto", "required") if read.release.tool_choice_required else ("none", "auto")
@@ -85,19 +85,19 @@ def _read_choice(read: Fields, choice: JSON) -> str:
         raise refusal("tool_choice is not a valid JSON object or string")
     function = choice.get("function")
     if isinstance(function, dict):
-        return _check_name(function.get("name"), "tool_choice.function.name")
+        return _validate_name(function.get("name"), "tool_choice.function.name")
     if read.release.flat_tools and choice.get("type") == "function":
-        return _check_name(choice.get("name"), "tool_choice.name")
+        return _validate_name(choice.get("name"), "tool_choice.name")
     raise refusal("tool_choice.function is not a valid JSON object")
 
 
-def _check_name(name: JSON, where: str) -> str:
+def _validate_name(name: JSON, where: str) -> str:
     if not isinstance(name, str):
         raise refusal(f"{where} is not a valid string")
     return name
 
 
-def _read_all(read: Fields, tools: JSON, selected: str) -> list[JSON]:
+def _parse_all(read: Fields, tools: JSON, selected: str) -> list[JSON]:
     """Return the tools that are kept; parameters of other tools are not validated."""
     if not isinstance(tools, list):
         raise refusal("Tools are not an array")

@@ -16,12 +16,12 @@ from emulator.encoding.sse import DONE, frame, quote
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, ends, interleave
 from emulator.protocols.tgi import check_ready, report_counts, serves
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.shapes import name_finish, shape_usage
+from emulator.vendors.tgi.chat.shapes import build_usage, find_finish_reason
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import early_refusal
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import finish_reason
-from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
 from emulator.vendors.tgi.request import validate
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
@@ -155,12 +155,12 @@ class CompletionsCodec:
 
     def render(self, plan: Plan, request: Request) -> Response:
         choices = [
-            _build_choice(choice, choice.text(), name_finish(choice, self.limits[choice.prompt]))
+            _build_choice(choice, choice.text(), find_finish_reason(choice, self.limits[choice.prompt]))
             for choice in plan.choices
         ]
         counts = sum(self.prompt_tokens), sum(choice.count for choice in plan.choices)
-        body = self._build_body(plan, choices, shape_usage(*report_counts(plan, *counts)))
-        computed = answer_headers(plan, self.settings, counts[0], self.characters)
+        body = self._build_body(plan, choices, build_usage(*report_counts(plan, *counts)))
+        computed = response_headers(plan, self.settings, counts[0], self.characters)
         headers = tuple([pair for pair in computed if pair[0] != "x-compute-time"])
         return Response(200, dump_json(body), headers)
 
@@ -185,7 +185,7 @@ class CompletionsCodec:
         for position, moment, token in zip(range(1, total), choice.due, choice.tokens, strict=False):
             yield moment, b"".join((before, quote(token), after)), position, PLAIN
         row = _build_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
-        usage = shape_usage(self.prompt_tokens[choice.prompt], choice.count)
+        usage = build_usage(self.prompt_tokens[choice.prompt], choice.count)
         yield choice.due[-1], frame(self._build_body(plan, [row], usage)), total, _LAST
 
     def _build_body(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:

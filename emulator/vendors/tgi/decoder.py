@@ -209,12 +209,12 @@ def at(step: str | int, inner: Type[T], value: JSON) -> T:
 def sequence(inner: Type[T]) -> Type[Sequence[T]]:
     """Return the type ``Vec<T>``."""
 
-    def read_sequence(value: JSON) -> Sequence[T]:
+    def parse_sequence(value: JSON) -> Sequence[T]:
         if not isinstance(value, list):
             raise mismatch(value, "a sequence")
         return [at(index, inner, item) for index, item in enumerate(value)]
 
-    return read_sequence
+    return parse_sequence
 
 
 def struct(name: str, fields: Sequence[Field], *, flat: bool = False) -> Type[Members]:
@@ -284,7 +284,7 @@ def _parse_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Me
 def untagged(name: str, *choices: Type[T]) -> Type[T]:
     """Return an untagged enum type: the first variant that fits."""
 
-    def read_untagged(value: JSON) -> T:
+    def parse_untagged(value: JSON) -> T:
         for choice in choices:
             try:
                 return choice(value)
@@ -292,4 +292,4 @@ def untagged(name: str, *choices: Type[T]) -> Type[T]:
                 continue
         raise Mismatch(f"data did not match any variant of untagged enum {name}")
 
-    return read_untagged
+    return parse_untagged

@@ -70,7 +70,7 @@ def grammar_type(value: JSON) -> GrammarType:
     return GrammarType("json", content)
 
 
-def read_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar | None:
+def parse_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar | None:
     """Return the grammar if the router compiles it; raise otherwise."""
     if grammar is None:
         return None

@@ -16,7 +16,7 @@ JSON_HEADERS: Headers = (("content-type", "application/json"), *CORS)
 TEXT_HEADERS: Headers = (("content-type", "text/plain; charset=utf-8"), *CORS)
 
 
-def answer_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: int) -> Headers:
+def response_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: int) -> Headers:
     """Build the headers of a non-streaming response; queueing and validation take 0 ms.
 
     Args:

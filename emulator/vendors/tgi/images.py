@@ -26,7 +26,7 @@ _SIGNATURES: Mapping[str, tuple[str, tuple[bytes, ...]]] = {
 }
 
 
-def sees(deployment: Deployment) -> bool:
+def has_vision(deployment: Deployment) -> bool:
     """Return whether the model accepts images: its trait ``vision``."""
     return deployment.traits.get("vision") is True
 

@@ -24,18 +24,18 @@ def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
     )
 
 
-def answer_health(request: Request, service: TgiService) -> Response:
+def handle_health(request: Request, service: TgiService) -> Response:
     check_ready(find_served(service))
     return Response(200, b"", CORS)
 
 
-def answer_models(request: Request, service: TgiService) -> Response:
+def handle_models(request: Request, service: TgiService) -> Response:
     name = check_ready(find_served(service)).name
     model: Object = {"id": name, "object": "model", "created": 0, "owned_by": name}
     return Response(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
 
 
-def answer_info(request: Request, service: TgiService) -> Response:
+def handle_info(request: Request, service: TgiService) -> Response:
     check_ready(find_served(service))
     described = _build_old_info(service) if service.settings.old else _build_info(service)
     return Response(200, dump_json(described), JSON_HEADERS)

@@ -34,7 +34,7 @@ def _split(limit: int) -> Sequence[float]:
     return tuple(limit / 100 * (step + 1) for step in range(100))
 
 
-def answer_metrics(request: Request, service: TgiService) -> Response:
+def handle_metrics(request: Request, service: TgiService) -> Response:
     lines = "\n".join((*_format_requests(service), *_format_batches(service)))
     return Response(200, f"{lines}\n".encode(), TEXT_HEADERS)
 

@@ -46,7 +46,7 @@ def redirect_to_docs(request: Request, service: TgiService) -> Response:
     return Response(303, b"", (("location", "/docs/"), *CORS))
 
 
-def answer_docs(request: Request, service: TgiService) -> Response:
+def handle_docs(request: Request, service: TgiService) -> Response:
     """Return a page that lists the routes and links the document."""
     rows = "".join(
         f"<li><code>{method.upper()} {path}</code></li>"
@@ -60,7 +60,7 @@ def answer_docs(request: Request, service: TgiService) -> Response:
     return Response(200, page.encode(), (("content-type", "text/html"), *CORS))
 
 
-def answer_document(request: Request, service: TgiService) -> Response:
+def handle_document(request: Request, service: TgiService) -> Response:
     settings = service.settings
     body: Object = {
         "openapi": "3.0.3",

@@ -8,9 +8,9 @@ from emulator.core.requests import CompletionRequest, Deployment, Sampling
 from emulator.protocols.tgi import join_prompt, split_prompt
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.generate.fields import Parameters
-from emulator.vendors.tgi.grammar import Grammar, read_grammar
-from emulator.vendors.tgi.images import sees, take_pictures
-from emulator.vendors.tgi.sampling import check_best_of, check_sampling, samples, shape_sampling
+from emulator.vendors.tgi.grammar import Grammar, parse_grammar
+from emulator.vendors.tgi.images import has_vision, take_pictures
+from emulator.vendors.tgi.sampling import build_sampling, is_sampled, validate_best_of, validate_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 _CHUNK = 1024  # tokens per scheduling step of the router
@@ -65,16 +65,16 @@ def validate(
         logprobs: the response has log-probabilities.
     """
     settings = service.settings
-    best_of = check_best_of(parameters, settings, stream=stream)
-    check_sampling(parameters, best_of, settings)
+    best_of = validate_best_of(parameters, settings, stream=stream)
+    validate_sampling(parameters, best_of, settings)
     prompt = _parse_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
     limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
-    sampled = samples(parameters)
+    sampled = is_sampled(parameters)
     return ParsedRequest(
         prompt=prompt,
         limit=limit,
-        grammar=read_grammar(parameters.grammar, settings),
-        sampling=shape_sampling(parameters, best_of, limit, sampled=sampled, logprobs=logprobs),
+        grammar=parse_grammar(parameters.grammar, settings),
+        sampling=build_sampling(parameters, best_of, limit, sampled=sampled, logprobs=logprobs),
         sampled=sampled,
     )
 
@@ -88,7 +88,7 @@ def _parse_prompt(service: TgiService, deployment: Deployment, inputs: str, para
     if truncate is not None and not 0 < truncate <= settings.max_input_tokens:
         limit = settings.max_input_tokens
         raise refusal(f"`truncate` must be strictly positive and less than {limit}. Given: {truncate}", "truncate")
-    inputs, media = take_pictures(inputs) if sees(deployment) else (inputs, 0)
+    inputs, media = take_pictures(inputs) if has_vision(deployment) else (inputs, 0)
     (count,) = service.count_prompt(CompletionRequest(prompts=(inputs,), media=media), deployment)
     shown = parameters.decoder_input_details and settings.enable_prefill_logprobs
     if not shown and (truncate is None or truncate >= count):

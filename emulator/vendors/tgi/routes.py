@@ -24,11 +24,11 @@ from emulator.vendors.tgi.completions import (
 from emulator.vendors.tgi.errors import PAYLOAD_LIMIT, render_error, render_late_error
 from emulator.vendors.tgi.generate.fields import COMPAT, GenerateRequest
 from emulator.vendors.tgi.generate.parse import parse_compat, parse_generate, parse_generate_stream, parse_root
-from emulator.vendors.tgi.info import answer_health, answer_info, answer_models, list_deployments
-from emulator.vendors.tgi.metrics import answer_metrics
-from emulator.vendors.tgi.openapi import answer_docs, answer_document, redirect_to_docs
+from emulator.vendors.tgi.info import handle_health, handle_info, handle_models, list_deployments
+from emulator.vendors.tgi.metrics import handle_metrics
+from emulator.vendors.tgi.openapi import handle_docs, handle_document, redirect_to_docs
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
-from emulator.vendors.tgi.tokenize import answer_chat_tokenize, answer_tokenize
+from emulator.vendors.tgi.tokenize import handle_chat_tokenize, handle_tokenize
 from emulator.vendors.tgi.vertex import parse_vertex
 
 Parse = Callable[[Request, TgiService], Parsed]
@@ -104,7 +104,7 @@ _POSTS: Mapping[str, Parse] = {
     "/v1/completions": _since_1(parse_completions),
     "/vertex": _since_1(parse_vertex),
     "/invocations": parse_invocations,
-    "/tokenize": _since_1(answer_tokenize),
+    "/tokenize": _since_1(handle_tokenize),
 }
 _GUARDED = frozenset(_POSTS)
 _INFERENCE = _GUARDED - {"/tokenize"}
@@ -114,16 +114,16 @@ VENDOR = Vendor(
     title="Hugging Face text-generation-inference",
     endpoints=(
         *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
-        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(answer_chat_tokenize), is_public=True),
-        *_get("/", answer_health),
-        *_get("/health", answer_health),
-        *_get("/ping", answer_health),
-        *_get("/info", answer_info),
-        *_get("/v1/models", _since_1(answer_models)),
-        *_get("/metrics", answer_metrics),
+        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(handle_chat_tokenize), is_public=True),
+        *_get("/", handle_health),
+        *_get("/health", handle_health),
+        *_get("/ping", handle_health),
+        *_get("/info", handle_info),
+        *_get("/v1/models", _since_1(handle_models)),
+        *_get("/metrics", handle_metrics),
         *_get("/docs", redirect_to_docs),
-        *_get("/docs/", answer_docs),
-        *_get("/api-doc/openapi.json", answer_document),
+        *_get("/docs/", handle_docs),
+        *_get("/api-doc/openapi.json", handle_document),
     ),
     settings=TgiSettings,
     catalogue=list_deployments,

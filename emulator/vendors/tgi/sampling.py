@@ -12,7 +12,7 @@ from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.settings import TgiSettings
 
 
-def check_best_of(parameters: Parameters, settings: TgiSettings, *, stream: bool) -> int:
+def validate_best_of(parameters: Parameters, settings: TgiSettings, *, stream: bool) -> int:
     """Return the number of choices to generate; raise if it is invalid. A stream has exactly one."""
     best_of = 1 if parameters.best_of is None else parameters.best_of
     if stream:
@@ -34,7 +34,7 @@ def _has_sampling(p: Parameters) -> bool:
     return p.do_sample or any([value is not None for value in (p.temperature, p.top_k, p.top_p, p.typical_p)])
 
 
-def samples(p: Parameters) -> bool:
+def is_sampled(p: Parameters) -> bool:
     """Return whether the model server samples: a field has a value other than that of greedy decoding."""
     unit = (None, 1.0)
     return (
@@ -61,7 +61,7 @@ _CHECKS: Sequence[tuple[str, Callable[[Parameters], float | None], Callable[[flo
 )
 
 
-def check_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) -> None:
+def validate_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) -> None:
     if best_of > 1 and not _has_sampling(parameters):
         raise refusal("you must use sampling when `best_of` is > 1", "best_of")
     for name, get, fits, text in _CHECKS:
@@ -79,7 +79,7 @@ def check_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) 
         raise refusal(text, "top_n_tokens")
 
 
-def shape_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled: bool, logprobs: bool) -> Sampling:
+def build_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled: bool, logprobs: bool) -> Sampling:
     """Build the sampling of at most ``limit`` tokens; ``logprobs``: the response has log-probabilities."""
     return Sampling(
         max_tokens=limit,

@@ -14,13 +14,13 @@ from emulator.vendors.tgi.headers import JSON_HEADERS
 from emulator.vendors.tgi.settings import TgiService
 
 
-def answer_tokenize(request: Request, service: TgiService) -> Response:
+def handle_tokenize(request: Request, service: TgiService) -> Response:
     """Handle ``POST /tokenize``: return every token of ``inputs``."""
     body = serde.read(request, PLAIN)
     return _respond(_build_tokens(service, body.inputs))
 
 
-def answer_chat_tokenize(request: Request, service: TgiService) -> Response:
+def handle_chat_tokenize(request: Request, service: TgiService) -> Response:
     """Handle ``POST /chat_tokenize``: return a conversation in the emulator's own template, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"

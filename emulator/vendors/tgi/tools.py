@@ -74,7 +74,7 @@ TOOL_CHOICE: serde.Type[str | NamedTool | None] = serde.untagged(
 )
 
 
-def read_tool_choice(choice: str | NamedTool | None, *, offered: bool) -> tuple[ToolChoice, str | None]:
+def parse_tool_choice(choice: str | NamedTool | None, *, offered: bool) -> tuple[ToolChoice, str | None]:
     """Return the tool choice and the chosen tool; a string that is no keyword is the name of a tool."""
     if not offered or choice == "none":
         return "none", None

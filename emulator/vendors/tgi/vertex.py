@@ -20,7 +20,7 @@ from emulator.vendors.tgi.chat.parse import build_parameters, build_request, con
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
-from emulator.vendors.tgi.images import sees
+from emulator.vendors.tgi.images import has_vision
 from emulator.vendors.tgi.request import ParsedRequest, Prompt, validate
 from emulator.vendors.tgi.settings import TgiService
 
@@ -104,7 +104,7 @@ def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService,
         valid = _validate_parameters(service, deployment, instance.inputs, parameters)
         request = CompletionRequest(prompts=(valid.prompt.text,), sampling=valid.sampling)
         return _Instance(request, valid.prompt.text, valid)
-    chat = build_request(instance, pictures=sees(deployment))
+    chat = build_request(instance, pictures=has_vision(deployment))
     prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment))
     valid = _validate_parameters(service, deployment, prompt, build_parameters(instance))
     return _Instance(constrain(chat, valid), "\n".join(message.text for message in chat.messages), valid)

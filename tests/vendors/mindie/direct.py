@@ -1,4 +1,4 @@
-"""Requests put to the vendor's own functions, without a server in between."""
+"""Call the vendor's parsers and renderers without a server."""
 
 import json
 from array import array
@@ -31,7 +31,7 @@ _ROUTER = Router(VENDOR.endpoints)
 
 @cache
 def service(section: str = "") -> MindieService:
-    """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
+    """Build the vendor from the ``vendors`` and ``deployments`` of a scenario."""
     built = create_application(
         load_text(f"version: 1\nname: direct\nclock: frozen\n{section}"), vendors={VENDOR.name: VENDOR}
     )
@@ -45,7 +45,7 @@ def make_request(path: str, body: JSON | bytes = None, **headers: str) -> Reques
 
 
 def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> InferenceCall | Response:
-    """What a POST becomes: a call, or the answer; refusals are worded."""
+    """Return the call or the response of a POST; errors are rendered."""
     request = make_request(path, body, **headers)
     endpoint, request.params = _ROUTER.resolve("POST", path)
     try:
@@ -57,35 +57,35 @@ def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Inf
 
 
 def accepted(path: str, body: JSON | bytes, section: str = "") -> InferenceCall:
-    """The call of a request that must be taken."""
+    """Return the call of a valid request."""
     outcome = put(path, body, section)
     assert isinstance(outcome, InferenceCall), outcome.body
     return outcome
 
 
 def refused(path: str, body: JSON | bytes, section: str = "") -> Response:
-    """The answer to a request that must be refused."""
+    """Return the response to an invalid request."""
     outcome = put(path, body, section)
     assert isinstance(outcome, Response)
     return outcome
 
 
 def error_of(path: str, body: JSON | bytes, section: str = "", status: int = 422) -> str:
-    """The words of a refusal."""
+    """Return the text of an error."""
     answer = refused(path, body, section)
     assert answer.status == status
     return str(json.loads(answer.body)["error"])
 
 
 def generate_codec(body: JSON, section: str = "") -> GenerateCodec:
-    """What will word the answer to a request in TGI's form."""
+    """Return the codec of a request in TGI's form."""
     codec = accepted("/", body, section).codec
     assert isinstance(codec, GenerateCodec)
     return codec
 
 
 def plan_for(call: InferenceCall, text: str) -> Plan:
-    """What the call would be answered if the model said ``text``; one token every tenth of a second."""
+    """Return the plan of a call with the reply ``text``: one token per 0.1 s."""
     tokenizer = service().tokenizer(call.deployment)
     reply = FixedReply(text=text)
     draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
@@ -95,20 +95,20 @@ def plan_for(call: InferenceCall, text: str) -> Plan:
 
 
 def stream(path: str, body: JSON, text: str, section: str = "") -> list[Event]:
-    """The events of the answer that says ``text``."""
+    """Return the events of a stream with the reply ``text``."""
     call = accepted(path, body, section)
     return list(call.codec.stream(plan_for(call, text), make_request(path)).events)
 
 
 def whole(path: str, body: JSON, text: str) -> JSON:
-    """The answer in one piece that says ``text``."""
+    """Return the non-streaming response with the reply ``text``."""
     call = accepted(path, body)
     answer: JSON = json.loads(call.codec.render(plan_for(call, text), make_request(path)).body)
     return answer
 
 
 def ask(parameters: JSON, **top: JSON) -> JSON:
-    """The body of a request in TGI's form."""
+    """Build the body of a request in TGI's form."""
     return {"inputs": PROMPT, "parameters": parameters, **top}
 
 

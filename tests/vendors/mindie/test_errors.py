@@ -1,4 +1,4 @@
-"""What MindIE says when it refuses, and what a scenario can make it say."""
+"""Error responses of MindIE, by kind and by scenario override."""
 
 import json
 

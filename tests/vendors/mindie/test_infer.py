@@ -1,4 +1,4 @@
-"""The server's own form."""
+"""Requests and responses of the native form."""
 
 import json
 

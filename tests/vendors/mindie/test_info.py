@@ -1,4 +1,4 @@
-"""Health and models."""
+"""Health and model routes."""
 
 import pytest
 
@@ -92,15 +92,15 @@ async def test_every_route_tells_of_the_state(start: Start, state: str, probe: b
         (503, probe)
     }
     assert {(await server.ask("mindie", path)).status for path in TIMED} == {timed}
-    told = [await server.ask("mindie", path) for path in MODEL_ROUTES]
-    told += [await server.ask("mindie", path, body) for path, body in ASKED.items()]
-    assert {(answer.status, answer.body) for answer in told} == {(503, REFUSED)}
+    responses = [await server.ask("mindie", path) for path in MODEL_ROUTES]
+    responses += [await server.ask("mindie", path, body) for path, body in ASKED.items()]
+    assert {(answer.status, answer.body) for answer in responses} == {(503, REFUSED)}
     assert (await server.ask("mindie", "/v1/engine-server/running-status")).json()["status"] == running
     if "20s" in state:
         server.built.runtime.advance(20.0)
-        told = [await server.ask("mindie", path) for path in (*PROBES, *TIMED, *MODEL_ROUTES)]
-        told += [await server.ask("mindie", path, body) for path, body in ASKED.items()]
-        assert {answer.status for answer in told} == {200}
+        responses = [await server.ask("mindie", path) for path in (*PROBES, *TIMED, *MODEL_ROUTES)]
+        responses += [await server.ask("mindie", path, body) for path, body in ASKED.items()]
+        assert {answer.status for answer in responses} == {200}
         assert (await server.ask("mindie", "/v1/status")).json()["service"]["roleStatus"] == "RoleReady"
         assert (await server.ask("mindie", "/v1/engine-server/running-status")).json()["status"] == 1
 

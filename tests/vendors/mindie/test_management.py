@@ -1,4 +1,4 @@
-"""The management plane: what it changes, and what it refuses."""
+"""Management routes: state changes and errors."""
 
 import asyncio
 from contextlib import suppress
@@ -26,8 +26,8 @@ async def test_a_service_is_stopped_for_good(start: Start) -> None:
     running = await start()
     stop = await running.ask("mindie", "/stopService")
     assert (stop.status, stop.body) == (200, b"")
-    told = [await running.ask("mindie", "/health"), await running.ask("mindie", f"/v2/models/{MODEL}/ready")]
-    assert {(answer.status, answer.body) for answer in told} == {(503, STOPPED)}
+    responses = [await running.ask("mindie", "/health"), await running.ask("mindie", f"/v2/models/{MODEL}/ready")]
+    assert {(answer.status, answer.body) for answer in responses} == {(503, STOPPED)}
     bodies: dict[str, JSON] = {
         "/": {"inputs": PROMPT},
         "/generate": {"prompt": PROMPT},
@@ -218,7 +218,7 @@ async def test_an_engine_that_is_paused_says_nothing(start: Start, form: str, co
     path, body, piece = _PAUSED[form]
     for number in commands:
         assert (await command(running, number)).status == 200
-    answer = await asyncio.wait_for(running.ask("mindie", path, body), 10)  # nothing waits, nobody moves the clock
+    answer = await asyncio.wait_for(running.ask("mindie", path, body), 10)  # the response needs no clock change
     assert answer.status == 200
     assert piece in answer.body.decode()
     assert b"one" not in answer.body

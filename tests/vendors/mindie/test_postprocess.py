@@ -1,4 +1,4 @@
-"""Where an answer ends, and what its end is called."""
+"""End of a response, and its finish reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds for every answer: streamed or whole it says the same, and its counts add up."""
+"""Properties of all responses: streaming and non-streaming texts agree, and counts add up."""
 
 import json
 
@@ -16,7 +16,7 @@ LIMITS = st.integers(min_value=1, max_value=50)
 
 
 def read(events: list[Event]) -> list[JSON]:
-    """What each event holds."""
+    """Parse the JSON of each event."""
     return [json.loads(data.removeprefix(b"data:")) for _, data, _, _ in events]
 
 

@@ -1,4 +1,4 @@
-"""The tables of the text and stream inference page, each field with a request that shows it or that it refuses."""
+"""Fields of the text and stream inference page, each with an accepted or refused request."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ SOUND: JSON = {"type": "audio_url", "audio_url": "a.mp3"}
 
 
 def look(body: JSON) -> JSON:
-    """What a request comes to, were the model to say :data:`TEXT`."""
+    """Return the parsed call and the response for the reply :data:`TEXT`."""
     call = put("/", body, POET)
     if not isinstance(call, InferenceCall):
         return {"status": call.status, **json.loads(call.body)}
@@ -35,12 +35,12 @@ def refused(error: str) -> Mapping[str, object]:
 
 
 def parts(*given: JSON) -> JSON:
-    """A request of a list of texts and media."""
+    """Build a request with a list of texts and media."""
     return {"inputs": [{"type": "text", "text": PROMPT}, *given]}
 
 
 def knobs(**values: JSON) -> Mapping[str, object]:
-    """What is seen of a request that sets these for its sampling."""
+    """Return the expected sampling of a request with these parameters."""
     unset = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "repetition_penalty": 1.0}
     return {"call.request.sampling.knobs": tuple((unset | values).items())}
 
@@ -169,7 +169,7 @@ STREAM: JSON = ask({"details": True, "seed": 5}, stream=True)
 
 
 def ends(place: str) -> Cases:
-    """Why an answer ended, under this path."""
+    """Return requests with the finish reason at ``place`` of each response."""
     stream = place.startswith("data")
     return [
         ({**request, "stream": stream}, {f"{place}.finish_reason": reason})

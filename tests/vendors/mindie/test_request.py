@@ -1,4 +1,4 @@
-"""What holds for the request of every route: headers, body, and how long prompt and answer may be."""
+"""Validation that all routes share: headers, body and token limits."""
 
 import json
 

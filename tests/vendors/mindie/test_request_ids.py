@@ -1,4 +1,4 @@
-"""What a request is called, and ending it by that name while it runs."""
+"""Request ids, and stopping a running request by its id."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ SLOW = "latency: {ttft: 1s, itl: 1s}\nrules: [{name: said, reply: {text: ' one t
 async def begun(
     running: Running, path: str, body: JSON, headers: str = ""
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A request whose answer has begun to be waited for."""
+    """Send a request and wait until the server processes it."""
     url = urlsplit(running.urls["mindie"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     payload = json.dumps(body).encode()
@@ -37,7 +37,7 @@ async def begun(
 
 
 async def stopped(running: Running, path: str, body: JSON, name: str, headers: str = "", after: float = 2.0) -> Answer:
-    """The answer to a request that is stopped by a name, some seconds after it came."""
+    """Return the response to a request that is stopped by an id seconds later."""
     async with begun(running, path, body, headers) as (reader, _):
         running.built.runtime.advance(after)
         answer = await running.ask("mindie", STOP, {"id": name})

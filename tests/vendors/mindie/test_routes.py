@@ -1,4 +1,4 @@
-"""What holds for every route: how its requests are read again, and what its events say of themselves."""
+"""Properties of all routes: repeatable parsing, and marks of events."""
 
 import pytest
 

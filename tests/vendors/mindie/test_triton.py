@@ -1,4 +1,4 @@
-"""Triton's form, text and tensors."""
+"""Requests and responses of the Triton form, text and tensors."""
 
 import json
 

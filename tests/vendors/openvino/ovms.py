@@ -1,4 +1,4 @@
-"""One OpenVINO Model Server without a network: requests go to the parsers, refusals through the wording."""
+"""OpenVINO Model Server without a network: parsers and error rendering only."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _EXTRA = (
 
 
 def failure(reason: str, node: str = "LLMExecutor", word: str = "INVALID_ARGUMENT") -> str:
-    """The report of a failed calculator, written out as the wire has it."""
+    """Build the report of a failed calculator as it is sent."""
     return (
         f"Mediapipe execution failed. MP status - {word}: CalculatorGraph::Run() failed: \n"
         f'Calculator::Process() for node "{node}" failed: {reason}'
@@ -118,7 +118,7 @@ class Refusal:
 
 @dataclass(frozen=True, eq=False)
 class Server:
-    """A server of one release."""
+    """Server of one release."""
 
     service: OvmsService
 
@@ -130,7 +130,7 @@ class Server:
         method: str = "POST",
         headers: Mapping[str, str] | None = None,
     ) -> InferenceCall | Response:
-        """The parsed call, the whole answer, or the worded refusal."""
+        """Return the parsed call, the response, or the rendered error."""
         request = make_request(path, body, method=method, headers=headers)
         try:
             request.principal = VENDOR.authenticate(request, self.service)
@@ -146,19 +146,19 @@ class Server:
         return Router(VENDOR.endpoints).resolve(method, path)
 
     def call(self, body: JSON, path: str = CHAT) -> InferenceCall:
-        """The call of a request that has to be accepted."""
+        """Return the call of a valid request."""
         answer = self.send(path, body)
         assert isinstance(answer, InferenceCall), answer.body
         return answer
 
     def sampling(self, path: str = CHAT, **fields: JSON) -> Sampling:
-        """What a request with these fields asks of the sampler."""
+        """Return the sampling of a request with these fields."""
         ask = self.call({**(BASE if path == CHAT else PROMPT), **fields}, path).request
         assert ask.task != "embeddings"
         return ask.sampling
 
     def refusal(self, body: JSON = None, path: str = CHAT, **kwargs: JSON) -> Refusal | None:
-        """Status and text of the refusal; ``None`` if the request is accepted."""
+        """Return status and text of the error; ``None`` if the request is accepted."""
         answer = self.send(path, body, **kwargs)
         if isinstance(answer, InferenceCall) or answer.status < 300:
             return None
@@ -189,7 +189,7 @@ def make_server(
 
 
 def without(server: Server, *names: str) -> Server:
-    """The same server with fewer servables."""
+    """Return the same server with fewer servables."""
     kept = {name: d for name, d in server.service.deployments.items() if name not in names}
     return Server(replace(server.service, deployments=kept))
 

@@ -1,4 +1,4 @@
-"""Plans written by hand, and the calls they answer."""
+"""Hand-written plans and their calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Piece = tuple[SegmentKind, str, Sequence[str]]  # kind, name of a tool, tokens
 def make_choice(
     *pieces: Piece, finish: FinishReason = "stop", logprobs: Sequence[float] | None = None, start: float = 1.0
 ) -> Choice:
-    """Tokens of one piece after the other, due at ``start``, a second later, and so on."""
+    """Build tokens that are due a second apart from ``start``."""
     tokens: list[str] = []
     spans = []
     for kind, name, texts in pieces:
@@ -46,13 +46,13 @@ def make_plan(*choices: Choice, prompts: tuple[PromptTokens, ...] = ()) -> Plan:
 
 
 def say(*tokens: str, finish: FinishReason = "stop") -> Plan:
-    """One choice of plain text."""
+    """Build one choice of plain text."""
     return make_plan(make_choice(("text", "", tokens), finish=finish))
 
 
 @dataclass(frozen=True)
 class Streamed:
-    """What is written at once, and when."""
+    """Stream: bytes sent together with their due times, and headers."""
 
     events: tuple[tuple[float, bytes], ...]
     headers: dict[str, str]
@@ -70,7 +70,7 @@ def stream(server: Server, plan: Plan, path: str = CHAT, **fields: JSON) -> Stre
 
 
 def join_writes(events: Iterable[Event]) -> Iterator[tuple[float, bytes]]:
-    """Events that go out together as one."""
+    """Join events that are sent together."""
     written = b""
     for due, data, _, mark in events:
         written += data

@@ -1,4 +1,4 @@
-"""What the goldens' and the live tests' server is told to say."""
+"""Scenario of the golden and live tests."""
 
 SCENARIO = """
 vendors: {openvino: {profile: "%s"}}

@@ -1,4 +1,4 @@
-"""Requests that the server's own tests send, in every release they hold for, and what comes of them."""
+"""Requests of the server's own tests in every release, and their results."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ from emulator.vendors.openvino.release import RELEASES
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, PROMPT, failure, make_server, not_json
 
-_ALL = tuple(name for name in RELEASES if name[0] == "2" and name != "2024.2")  # whose own words other tests have
+_ALL = tuple(name for name in RELEASES if name[0] == "2" and name != "2024.2")  # 2024.2 has tests of its own
 _SEED = ("2025.0",)
 _LATEST = ("2026.3",)
 _FREE = tuple(name for name in _ALL if name != "2025.0")

@@ -1,4 +1,4 @@
-"""What only text completions have."""
+"""Differences of text completions from chat."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Vectors of texts and of token ids."""
+"""Embeddings of texts and of token ids."""
 
 import numpy as np
 import pytest

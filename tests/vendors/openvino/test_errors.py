@@ -1,4 +1,4 @@
-"""How every kind of refusal is worded, injected ones as well."""
+"""Error responses by kind, including injected errors."""
 
 import json
 

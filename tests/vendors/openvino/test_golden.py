@@ -1,4 +1,4 @@
-"""Golden exchanges; a file's name opens with the release it is for."""
+"""Golden exchanges; the prefix of a file name is its release."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

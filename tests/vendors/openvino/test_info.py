@@ -1,4 +1,4 @@
-"""Metadata, probes, status and lists."""
+"""Metadata, probes, status and model lists."""
 
 import json
 

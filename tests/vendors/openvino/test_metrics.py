@@ -1,4 +1,4 @@
-"""What the metrics page counts: by graph and by kind of answer, and neither itself nor what no graph was asked."""
+"""Metrics by graph and method; the metrics route and unused graphs do not count."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ def ask(model: str = "llama3", prompt: str = "hello", **fields: JSON) -> JSON:
 
 
 async def count(running: Running) -> dict[str, float]:
-    """Family, method and graph of every series that is not nothing; no buckets."""
+    """Return family, method and graph of every series above zero, without buckets."""
     body = (await running.ask("openvino", "/metrics", method="GET")).body.decode()
     found: dict[str, float] = {}
     for family, labels, value in _SERIES.findall(body):

@@ -1,4 +1,4 @@
-"""The page about this vendor: its scenario is served as it says."""
+"""Scenario of this vendor's documentation page."""
 
 import base64
 import json

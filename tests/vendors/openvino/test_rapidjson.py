@@ -1,4 +1,4 @@
-"""JSON as RapidJSON reads it: what it takes, what it refuses, and that it agrees with a strict reader on the rest."""
+"""Accepted and refused JSON, and agreement with a strict reader on all other JSON."""
 
 import json
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.json import dump_json
-from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, read_json, read_number
+from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, parse_json, parse_number
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, SEED, Refusal, make_server, not_json
 
@@ -21,8 +21,8 @@ _VALUES = st.recursive(
 @given(_VALUES)
 def test_it_reads_what_every_reader_reads(value: JSON) -> None:
     text = json.dumps(value).encode()
-    assert read_json(text) == json.loads(text)
-    assert read_json(b" \r\n\t" + dump_json(value) + b" ") == json.loads(text)
+    assert parse_json(text) == json.loads(text)
+    assert parse_json(b" \r\n\t" + dump_json(value) + b" ") == json.loads(text)
 
 
 @pytest.mark.covers("openvino/numbers", "what RapidJSON alone takes")
@@ -48,7 +48,7 @@ def test_it_reads_what_every_reader_reads(value: JSON) -> None:
     ],
 )
 def test_it_takes(text: bytes, value: JSON) -> None:
-    found = read_json(text)
+    found = parse_json(text)
     if value is not ...:
         assert found == value
         assert type(found) is type(value)
@@ -67,7 +67,7 @@ def test_it_takes(text: bytes, value: JSON) -> None:
 )
 def test_it_refuses(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        read_json(text)
+        parse_json(text)
     unused = b'{"model":"llama3","messages":[],"user":' + text + b"}"
     assert SEED.refusal(unused) == Refusal(412, not_json("Cannot parse JSON body"))
 
@@ -80,7 +80,7 @@ def test_big_numbers_are_noticed(text: bytes) -> None:
 
 @pytest.mark.covers("openvino/numbers", "number")
 def test_a_number_is_what_its_literal_says() -> None:
-    assert [type(read_number(text)) for text in ("1", "1.0", "1e0", "12345678901234567890123")] == [
+    assert [type(parse_number(text)) for text in ("1", "1.0", "1e0", "12345678901234567890123")] == [
         int,
         float,
         float,
@@ -100,10 +100,10 @@ def test_a_number_is_what_its_literal_says() -> None:
 )
 def test_levels(text: bytes, deep: bool) -> None:
     if not deep:
-        read_json(text, 100)
+        parse_json(text, 100)
         return
     with pytest.raises(TooDeepError):
-        read_json(text, 100)
+        parse_json(text, 100)
 
 
 @pytest.mark.parametrize(

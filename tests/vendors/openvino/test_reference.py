@@ -1,4 +1,4 @@
-"""The tables of the chat endpoint's page, each field with a request that shows it or that it refuses."""
+"""Fields of the chat endpoint's page, each with an accepted or refused request."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ WEIGHED = make_plan(make_choice(("text", "", ["Hi"]), logprobs=[-0.25]))
 
 
 def look(plan: Plan | None = None, **fields: JSON) -> JSON:
-    """What a request comes to, were the model to say what the plan has."""
+    """Return the parsed call and the response for the reply of the plan."""
     call = SEED.send(CHAT, {**BASE, **fields})
     if not isinstance(call, InferenceCall):
         return {"status": call.status, **json.loads(call.body)}
@@ -32,17 +32,17 @@ def look(plan: Plan | None = None, **fields: JSON) -> JSON:
 
 
 def refused(reason: str, status: int = 400) -> Mapping[str, object]:
-    """What is seen of a request that the graph fails on; a stream says so with status 200."""
+    """Return the expected error of a graph; in a stream it has status 200."""
     return {"status": status, "error": failure(reason)}
 
 
 def unread(reason: str) -> Mapping[str, object]:
-    """What is seen of a body that never reaches a graph."""
+    """Return the expected error of a body that never reaches a graph."""
     return {"status": 412, "error": Piece(reason)}
 
 
 def knobs(*pairs: tuple[str, float]) -> Mapping[str, object]:
-    """What is seen of a request that samples with these at the default temperature."""
+    """Return the expected sampling of a request with these fields at the default temperature."""
     return {"call.request.sampling.knobs": (("temperature", 1.0), *pairs)}
 
 

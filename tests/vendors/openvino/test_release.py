@@ -1,4 +1,4 @@
-"""What has no switch of its own is the release's: no other switch has a say in it."""
+"""Differences between releases that have no switch and are independent of switches."""
 
 import pytest
 

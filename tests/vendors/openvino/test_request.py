@@ -1,4 +1,4 @@
-"""The front door: bodies, models, paths, methods, keys, and what each comes to before a graph is asked."""
+"""Routing to graphs: bodies, models, paths, methods and keys."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Documents by how well they fit a query."""
+"""Rerank requests and responses."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What each field does to the answer."""
+"""Effect of each sampling field on the response."""
 
 import pytest
 

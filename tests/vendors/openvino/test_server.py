@@ -1,4 +1,4 @@
-"""The whole server on a port: what a graph generates, how it is written, who may ask."""
+"""Server on a port: generation, framing and authentication."""
 
 from collections.abc import Awaitable, Callable
 

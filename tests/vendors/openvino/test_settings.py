@@ -1,4 +1,4 @@
-"""Releases as a table, and each switch on its own."""
+"""Releases by their switches, and each switch on its own."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""The ids of a text."""
+"""Token ids of texts."""
 
 import json
 

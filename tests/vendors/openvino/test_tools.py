@@ -93,7 +93,7 @@ _PARAMETERS = "Function parameters are not a valid JSON object"
     ],
 )
 def test_tools_by_release(fields: JSON, reasons: tuple[str | None, ...]) -> None:
-    """Up to 2025.1, 2025.2, 2025.3 to 2026.1, since 2026.2."""
+    """``reasons``: up to 2025.1, of 2025.2, of 2025.3 to 2026.1, and since 2026.2."""
     rows = (("2024.2", "2025.0", "2025.1"), ("2025.2",), ("2025.3", "2025.4", "2026.0", "2026.1"), ("2026.2", "2026.3"))
     for releases, reason in zip(rows, reasons, strict=True):
         for release in releases:

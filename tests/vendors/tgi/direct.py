@@ -1,4 +1,4 @@
-"""Requests put to the vendor's own functions, without a server in between."""
+"""Call the vendor's parsers and renderers without a server."""
 
 import json
 from dataclasses import replace
@@ -40,14 +40,14 @@ WEATHER = {
 
 @cache
 def service(section: str = "") -> TgiService:
-    """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
+    """Build the vendor from the ``vendors`` and ``deployments`` of a scenario."""
     loaded = load_text(f"version: 1\nname: direct\n{section}")
     settings = read_settings(VENDOR, loaded.scenario)
     return create_service(VENDOR, settings, loaded.scenario, FrozenClock(), VendorMetrics())
 
 
 def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> InferenceCall | Response:
-    """What a POST becomes: a call, or the answer; refusals are worded."""
+    """Return the call or the response of a POST; errors are rendered."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **headers}
     request = Request(method="POST", path=path, headers=sent, body=raw)
@@ -61,28 +61,28 @@ def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Inf
 
 
 def accepted(path: str, body: JSON, section: str = "") -> InferenceCall:
-    """The call of a request that must be taken."""
+    """Return the call of a valid request."""
     outcome = put(path, body, section)
     assert isinstance(outcome, InferenceCall), outcome.body
     return outcome
 
 
 def refused(path: str, body: JSON | bytes, section: str = "") -> Response:
-    """The answer to a request that must be refused."""
+    """Return the response to an invalid request."""
     outcome = put(path, body, section)
     assert isinstance(outcome, Response)
     return outcome
 
 
 def generate_options(path: str, body: JSON, section: str = "") -> GenerateOptions:
-    """How the answer to a request for text is to be worded."""
+    """Return the render options of a text request."""
     codec = accepted(path, body, section).codec
     assert isinstance(codec, GenerateCodec)
     return codec.options
 
 
 def plan_for(call: InferenceCall, reply: FixedReply) -> Plan:
-    """What the call would be answered if the model said ``reply``, one token every tenth of a second."""
+    """Return the plan of a call with this ``reply``: one token per 0.1 s."""
     tokenizer = service().tokenizer(call.deployment)
     draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
     choices = tuple([replace(c, due=[0.1 * (i + 1) for i in range(len(c.tokens))]) for c in draft.choices])
@@ -90,24 +90,24 @@ def plan_for(call: InferenceCall, reply: FixedReply) -> Plan:
 
 
 def stream(path: str, body: JSON, reply: FixedReply) -> list[Event]:
-    """The events of the answer that says ``reply``."""
+    """Return the events of a stream with this ``reply``."""
     call = accepted(path, body)
     return list(call.codec.stream(plan_for(call, reply), Request(method="POST", path=path)).events)
 
 
 def whole(path: str, body: JSON, reply: FixedReply) -> Response:
-    """The answer in one piece that says ``reply``."""
+    """Return the non-streaming response with this ``reply``."""
     call = accepted(path, body)
     return call.codec.render(plan_for(call, reply), Request(method="POST", path=path))
 
 
 def ask(parameters: JSON, **top: JSON) -> JSON:
-    """The body of a request for text."""
+    """Build the body of a text request."""
     return {"inputs": PROMPT, "parameters": parameters, **top}
 
 
 async def post(running: Running, body: JSON, path: str = "/generate") -> JSON:
-    """The answer to a request that must be taken."""
+    """Return the response to a valid request."""
     answer = await running.ask("tgi", path, body)
     assert answer.status == 200, answer.body
     return answer.json()

@@ -1,4 +1,4 @@
-"""``/v1/completions`` as TGI speaks it."""
+"""Requests and responses of ``/v1/completions``."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Bodies that do not fit: status, path, words and place, as the deserialiser gives them."""
+"""Bodies that do not fit their type: status, path, text and position of the error."""
 
 import time
 
@@ -380,6 +380,6 @@ def test_a_body_is_told_by_what_was_read_first() -> None:
     wrong = _WHOLE.replace(b'["x"]', b'["x",5]')
     whole = refused(CHAT, wrong)
     read = wrong.index(b"5]") + 1
-    told = [refused(CHAT, wrong[:end] + b"\x01") for end in range(len(wrong))]
-    assert {answer.status for answer in told[:read]} == {400}
-    assert {(answer.status, answer.body) for answer in told[read:]} == {(422, whole.body)}
+    responses = [refused(CHAT, wrong[:end] + b"\x01") for end in range(len(wrong))]
+    assert {answer.status for answer in responses[:read]} == {400}
+    assert {(answer.status, answer.body) for answer in responses[read:]} == {(422, whole.body)}

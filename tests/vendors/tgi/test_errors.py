@@ -1,4 +1,4 @@
-"""What TGI says when it refuses, and what a scenario can make it say."""
+"""Error responses of TGI, by kind and by scenario override."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Whole exchanges over a socket, byte for byte; a file's name opens with the profile it is for."""
+"""Golden exchanges over a socket; the prefix of a file name is its profile."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Answers that have to look like something."""
+"""Responses constrained by a grammar."""
 
 import json
 import re

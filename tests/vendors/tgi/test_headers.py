@@ -1,4 +1,4 @@
-"""Headers of answers, in both releases."""
+"""Response headers of both releases."""
 
 import pytest
 

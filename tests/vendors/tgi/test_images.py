@@ -1,4 +1,4 @@
-"""Pictures in prompts."""
+"""Images in prompts."""
 
 import base64
 import json

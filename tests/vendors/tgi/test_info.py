@@ -1,4 +1,4 @@
-"""What a server says of itself."""
+"""Model, limits and health of a server."""
 
 import pytest
 

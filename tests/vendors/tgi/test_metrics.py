@@ -1,4 +1,4 @@
-"""``/metrics``, and what it tells of load."""
+"""Route ``/metrics``, and its metrics of load."""
 
 import asyncio
 

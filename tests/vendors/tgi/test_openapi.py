@@ -22,7 +22,7 @@ async def test_document_lists_the_routes_of_the_release(start: Start, release: s
 
 
 def list_references(value: JSON) -> list[str]:
-    """Names of the schemas that a document refers to."""
+    """Return the names of the schemas that a document refers to."""
     if isinstance(value, list):
         return [name for item in value for name in list_references(item)]
     if not isinstance(value, dict):

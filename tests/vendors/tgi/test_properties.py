@@ -1,4 +1,4 @@
-"""What holds for every answer: streamed or whole it says the same, and its counts add up."""
+"""Properties of all responses: streaming and non-streaming texts agree, and counts add up."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the router refuses after deserialising, and how long an answer may get."""
+"""Validation after deserialization, and token limits."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Requests by the route they take."""
+"""Routing of requests."""
 
 import pytest
 

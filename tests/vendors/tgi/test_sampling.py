@@ -1,4 +1,4 @@
-"""What the router refuses of the fields that say how tokens are chosen: texts, order, and where the refusal is sent."""
+"""Validation of sampling fields: error texts, order, and error delivery."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Texts as tokens."""
+"""Tokens of texts."""
 
 from tests.conftest import Start
 from tests.vendors.tgi.direct import HELLO

@@ -1,4 +1,4 @@
-"""Tools that are refused."""
+"""Validation of tools."""
 
 import json
 

@@ -9,11 +9,11 @@ from emulator.vendors.mindie.chat.messages import GROWTH
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.request import measure_lengths
-from emulator.vendors.mindie.request_ids import read_id
-from emulator.vendors.mindie.sampling import read_sampling
+from emulator.vendors.mindie.request_ids import parse_id
+from emulator.vendors.mindie.sampling import parse_sampling
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
-_SAMPLINGS = Samplings(read_sampling({}, MindieSettings(), chat=True).make_sampling(1))
+_SAMPLINGS = Samplings(parse_sampling({}, MindieSettings(), chat=True).build_sampling(1))
 _NO_STOPS = Stops()
 
 
@@ -37,7 +37,7 @@ def fast_parse(request: Request, service: MindieService) -> InferenceCall | None
         lengths = measure_lengths(service, deployment, count, wanted or service.profiles[deployment.name].answer)
     except EmulatedError:
         return None
-    request_id = read_id(request)
+    request_id = parse_id(request)
     codec = ChatCodec(
         id=request_id,
         model=deployment.name,

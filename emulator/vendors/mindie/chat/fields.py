@@ -6,19 +6,19 @@ Source: MindIE-LLM, ``utils/infer_param.cpp``.
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.protocols.openai.messages import Format, read_format
-from emulator.vendors.mindie.decoder import Fields, read_boolean, read_unsigned, refusal
+from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
 
 MAX_TOP_LOGPROBS = 20
 _FORMATS = ("json_object", "json_schema", "text")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
-def read_logprobs(fields: Fields) -> int | None:
+def parse_logprobs(fields: Fields) -> int | None:
     """Return the number of alternatives to list; ``None``: no log-probabilities. Either field switches them on."""
     if "logprobs" not in fields and "top_logprobs" not in fields:
         return None
-    wanted = read_boolean(fields, "logprobs")
-    top = read_unsigned(fields, "top_logprobs")
+    wanted = parse_boolean(fields, "logprobs")
+    top = parse_unsigned(fields, "top_logprobs")
     if top is not None and top > MAX_TOP_LOGPROBS:
         raise refusal(f"Parameter top logprobs must be in [0, {MAX_TOP_LOGPROBS}], got {top}.", "top_logprobs")
     if wanted is False and top is not None:
@@ -27,7 +27,7 @@ def read_logprobs(fields: Fields) -> int | None:
     return (top or 0) if wanted or top is not None else None
 
 
-def check_template(fields: Fields) -> None:
+def validate_template(fields: Fields) -> None:
     """Raise if ``chat_template_kwargs`` or ``chat_template`` is invalid; the former may not be null.
 
     Source: MindIE-LLM, ``single_req_infer_interface_base.cpp``; the template's file is not opened.
@@ -52,7 +52,7 @@ def _name_type(value: JSON) -> str:
     return names.get(type(value), "number")
 
 
-def read_response_format(fields: Fields) -> tuple[Format, JSON]:
+def parse_response_format(fields: Fields) -> tuple[Format, JSON]:
     """Return the kind of ``response_format`` and, for ``json_schema``, the schema."""
     where = "Parameter response_format"
     value = fields.get("response_format")
@@ -68,7 +68,7 @@ def read_response_format(fields: Fields) -> tuple[Format, JSON]:
     if kind not in _FORMATS:
         raise _format_refusal(f"{where}.type must be 'json_object', 'json_schema' or 'text', got '{kind}'")
     if kind == "json_schema":
-        _check_named_schema(value.get("json_schema"), f"{where}.json_schema")
+        _validate_named_schema(value.get("json_schema"), f"{where}.json_schema")
     return read_format(value)
 
 
@@ -76,7 +76,7 @@ def _format_refusal(text: str) -> EmulatedError:
     return refusal(text, "response_format")
 
 
-def _check_named_schema(value: JSON, where: str) -> None:
+def _validate_named_schema(value: JSON, where: str) -> None:
     if value is None:
         raise _format_refusal(f"{where} is required when type is 'json_schema'")
     if not isinstance(value, dict):
@@ -93,10 +93,10 @@ def _check_named_schema(value: JSON, where: str) -> None:
         raise _format_refusal(f"{where}.schema is required when type is 'json_schema'")
     if not isinstance(schema, dict):
         raise _format_refusal(f"{where}.schema must be an object")
-    _check_schema(schema, "schema")
+    _validate_schema(schema, "schema")
 
 
-def _check_schema(schema: Fields, path: str) -> None:
+def _validate_schema(schema: Fields, path: str) -> None:
     """Raise if ``type``, ``properties``, ``items`` or ``required`` is invalid at any depth."""
     kind = schema.get("type", "object")
     if not isinstance(kind, str):
@@ -109,16 +109,16 @@ def _check_schema(schema: Fields, path: str) -> None:
     for name, inner in properties.items():
         if not isinstance(inner, dict):
             raise _format_refusal(f"Invalid json_schema: property '{name}' at '{path} must be an object")
-        _check_schema(inner, f"{path}.properties.{name}")
+        _validate_schema(inner, f"{path}.properties.{name}")
     items = schema.get("items", {})
     if not isinstance(items, dict):
         raise _format_refusal(f"Invalid json_schema: 'items' at '{path}' must be an object")
     if items:
-        _check_schema(items, f"{path}.items")
-    _check_required(schema.get("required", []), path)
+        _validate_schema(items, f"{path}.items")
+    _validate_required(schema.get("required", []), path)
 
 
-def _check_required(required: JSON, path: str) -> None:
+def _validate_required(required: JSON, path: str) -> None:
     if not isinstance(required, list):
         raise _format_refusal(f"Invalid json_schema: 'required' at '{path}' must be an array")
     if any(not isinstance(name, str) for name in required):

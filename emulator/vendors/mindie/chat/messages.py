@@ -9,8 +9,8 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, as_array, as_object
 from emulator.core.requests import Message, Tool
 from emulator.protocols.openai.messages import ToolChoice, read_message, read_tool, read_tool_choice
-from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
-from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded, fetch_media, has_media, lacks_text
+from emulator.vendors.mindie.decoder import Fields, count_units, format_value, refusal
+from emulator.vendors.mindie.generate.inputs import count_encoded, fetch_media, has_media, lacks_text, validate_elements
 
 GROWTH = 8  # longest re-encoding of a JSON number, in characters per character of the body
 _ABNORMAL = "Check open ai req parameter error"
@@ -41,7 +41,7 @@ def join_parts(messages: JSON) -> JSON:
     return joined
 
 
-def read_messages(messages: JSON, limit: int, body_size: int, *, tools: bool) -> tuple[Message, ...]:
+def parse_messages(messages: JSON, limit: int, body_size: int, *, tools: bool) -> tuple[Message, ...]:
     """Parse ``messages``: at least one, at most ``limit`` characters of JSON in total.
 
     Args:
@@ -54,9 +54,9 @@ def read_messages(messages: JSON, limit: int, body_size: int, *, tools: bool) ->
     if not isinstance(messages, list) or not messages:
         raise refusal(f"Request param messages {'is ' if tools else ''}not arr or arr is empty", "messages")
     for message in messages:
-        _check_message(message, tools=tools)
+        _validate_message(message, tools=tools)
     if body_size * GROWTH > limit:
-        _check_length(messages, limit, "]" if tools else "")
+        _validate_length(messages, limit, "]" if tools else "")
     _fetch_media(messages)
     return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
 
@@ -77,8 +77,8 @@ def _fetch_media(messages: list[JSON]) -> None:
         raise refusal("[Tokenizer] encode failed. 'text'", "messages")
 
 
-def _check_length(messages: list[JSON], limit: int, bracket: str) -> None:
-    length = count_units(show(messages))
+def _validate_length(messages: list[JSON], limit: int, bracket: str) -> None:
+    length = count_units(format_value(messages))
     contents = [as_object(message).get("content") for message in messages]
     encoded = [count_encoded(part) for content in contents if isinstance(content, list) for part in content]
     if length - sum(encoded) > limit:
@@ -92,34 +92,34 @@ def _calls(message: Fields) -> list[JSON]:
     return calls if message["role"] == "assistant" and isinstance(calls, list) else []
 
 
-def _check_message(message: JSON, *, tools: bool) -> None:
+def _validate_message(message: JSON, *, tools: bool) -> None:
     if not isinstance(message, dict) or message.get("role") is None:
         raise refusal("Request param contains not role or role null", "role")
     role = message["role"]
     if tools and role not in ("system", "assistant", "user", "tool"):
         raise refusal("Request param contains role must be system, assistant, user or tool", "role")
     if role == "assistant":
-        _check_assistant(message)
+        _validate_assistant(message)
         return
     if role == "tool":
-        _check_tool_message(message)
-    _check_content(message.get("content"), role, tools=tools)
+        _validate_tool_message(message)
+    _validate_content(message.get("content"), role, tools=tools)
 
 
-def _check_content(content: JSON, role: JSON, *, tools: bool) -> None:
+def _validate_content(content: JSON, role: JSON, *, tools: bool) -> None:
     if content is None:
         raise refusal("Request param contains not content or content null", "content")
     if tools:
-        _check_text(content, role)
+        _validate_text(content, role)
     elif isinstance(content, list):
         if not content:
             raise refusal("Inputs arr is empty", "content")
-        check_elements(content)
+        validate_elements(content)
     elif not isinstance(content, str):
         raise refusal("The type of inputs is abnormal", "content")
 
 
-def _check_text(content: JSON, role: JSON) -> None:
+def _validate_text(content: JSON, role: JSON) -> None:
     """Raise unless content is a string, as requests with tools require; only a tool's content may be empty."""
     if not isinstance(content, str):
         raise refusal(_ABNORMAL, "content")
@@ -127,7 +127,7 @@ def _check_text(content: JSON, role: JSON) -> None:
         raise refusal("Request param content len should not be 0", "content")
 
 
-def _check_tool_message(message: Fields) -> None:
+def _validate_tool_message(message: Fields) -> None:
     call_id = message.get("tool_call_id")
     if call_id is None:
         raise refusal("Request param contains not tool_call_id or tool_call_id null while role is tool", "tool_call_id")
@@ -137,12 +137,12 @@ def _check_tool_message(message: Fields) -> None:
         raise refusal("Request param tool_call_id len should not be 0 while role is tool", "tool_call_id")
 
 
-def _check_assistant(message: Fields) -> None:
+def _validate_assistant(message: Fields) -> None:
     """Raise if an assistant message is invalid; with tool calls its content may be anything."""
     if message.get("tool_calls") is not None:
         calls = message["tool_calls"]
         for call in calls if isinstance(calls, list) else [calls]:
-            _check_call(call)
+            _validate_call(call)
         return
     content = message.get("content")
     if content is None:
@@ -153,17 +153,17 @@ def _check_assistant(message: Fields) -> None:
         raise refusal('Request param "content" should not be empty', "content")
 
 
-def _check_call(call: JSON) -> None:
+def _validate_call(call: JSON) -> None:
     if not isinstance(call, dict) or call.get("id") is None:
         raise refusal("Tool call param contains no id.", "tool_calls")
     if not isinstance(call["id"], str):
         raise refusal('Tool call param "id" arguments expected to be a string', "tool_calls")
     if call.get("type") != "function":
         raise refusal("The type of the tool. Currently, only function is supported.", "tool_calls")
-    _check_called(call.get("function"))
+    _validate_called(call.get("function"))
 
 
-def _check_called(function: JSON) -> None:
+def _validate_called(function: JSON) -> None:
     if not isinstance(function, dict):
         raise refusal("Tool call param contains no function that the model called.", "tool_calls")
     for key, words in (("name", "function name"), ("arguments", "function arguments")):
@@ -185,15 +185,15 @@ class Tools:
     given: bool = True
 
 
-def read_tools(fields: Fields) -> Tools:
-    choice, name = _read_choice(fields.get("tool_choice"))
+def parse_tools(fields: Fields) -> Tools:
+    choice, name = _parse_choice(fields.get("tool_choice"))
     tools = fields.get("tools")
     if not tools:
         return Tools(given=False)
     if not isinstance(tools, list):
         raise refusal("Tools not array", "tools")
     for tool in tools:
-        _check_tool(tool)
+        _validate_tool(tool)
     if choice == "none":
         return Tools()
     offered = tuple(read_tool(tool) for tool in tools)
@@ -202,18 +202,18 @@ def read_tools(fields: Fields) -> Tools:
     return Tools(offered, choice if offered else "none", name)
 
 
-def _read_choice(choice: JSON) -> tuple[ToolChoice, str | None]:
+def _parse_choice(choice: JSON) -> tuple[ToolChoice, str | None]:
     if isinstance(choice, str):
         if choice not in ("none", "auto", "required"):
             raise refusal("Parameter tool_choice string not in [none, auto, required]", "tool_choice")
     elif isinstance(choice, dict):
-        _check_tool(choice)
+        _validate_tool(choice)
     elif choice is not None:
         raise refusal("Parameter tool_choice not string or object", "tool_choice")
     return read_tool_choice(choice, tools=True)
 
 
-def _check_tool(tool: JSON) -> None:
+def _validate_tool(tool: JSON) -> None:
     if not isinstance(tool, dict) or "type" not in tool:
         raise refusal("Tool param invalid, tool type not exist", "tools")
     kind = tool["type"]
@@ -225,10 +225,10 @@ def _check_tool(tool: JSON) -> None:
         raise refusal("Tool param not function type", "tools")
     if "function" not in tool:
         raise refusal("Tool param invalid, tool function not exist", "tools")
-    _check_function(tool["function"])
+    _validate_function(tool["function"])
 
 
-def _check_function(function: JSON) -> None:
+def _validate_function(function: JSON) -> None:
     if not isinstance(function, dict):
         raise refusal("Tool param invalid function object", "tools")
     if "name" not in function:

@@ -6,33 +6,33 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/i
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Message
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.mindie.chat.fields import check_template
-from emulator.vendors.mindie.chat.messages import Tools, join_parts, read_messages, read_tools
+from emulator.vendors.mindie.chat.fields import validate_template
+from emulator.vendors.mindie.chat.messages import Tools, join_parts, parse_messages, parse_tools
 from emulator.vendors.mindie.chat.render import ChatCodec
-from emulator.vendors.mindie.options import Options, read_options
-from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
-from emulator.vendors.mindie.request_ids import read_id
-from emulator.vendors.mindie.sampling import read_model
-from emulator.vendors.mindie.server_state import check_serving, list_served
+from emulator.vendors.mindie.options import Options, parse_options
+from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers
+from emulator.vendors.mindie.request_ids import parse_id
+from emulator.vendors.mindie.sampling import parse_model
+from emulator.vendors.mindie.server_state import list_served, validate_serving
 from emulator.vendors.mindie.settings import MindieService
 
 
 def parse_chat(request: Request, service: MindieService) -> InferenceCall:
-    check_headers(request, service)
+    validate_headers(request, service)
     settings = service.settings
-    fields = read_body(request, settings)
+    fields = parse_body(request, settings)
     joined = join_parts(fields.get("messages"))
     served = list_served(request, service)
-    model = read_model(fields, served, "Model not found")
-    deployment = check_serving(request, served[model])
-    tools = read_tools(fields)
-    check_template(fields)
-    messages = read_messages(joined, settings.max_input_chars, len(request.body), tools=tools.given)
+    model = parse_model(fields, served, "Model not found")
+    deployment = validate_serving(request, served[model])
+    tools = parse_tools(fields)
+    validate_template(fields)
+    messages = parse_messages(joined, settings.max_input_chars, len(request.body), tools=tools.given)
     count = service.count_chat(messages, tools.offered, deployment)
-    options = read_options(fields, service, deployment, chat=True)
+    options = parse_options(fields, service, deployment, chat=True)
     lengths = measure_lengths(service, deployment, count, options.asked)
     chat = _build_request(messages, tools, options, lengths.answer)
-    request_id = read_id(request)
+    request_id = parse_id(request)
     codec = ChatCodec(
         id=request_id,
         model=model,
@@ -60,7 +60,7 @@ def _build_request(messages: tuple[Message, ...], tools: Tools, options: Options
     sampling = options.sampling
     return ChatRequest(
         messages=messages,
-        sampling=sampling.make_sampling(max_tokens, options.logprobs),
+        sampling=sampling.build_sampling(max_tokens, options.logprobs),
         tools=tools.offered,
         tool_choice=tools.choice,
         tool_name=tools.name,

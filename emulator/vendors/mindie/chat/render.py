@@ -9,7 +9,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import is_only, is_plain_text
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, shape_logprobs, shape_message
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, build_logprobs, build_message
 from emulator.vendors.mindie.chat.stream import stream_chat
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import quote_clean
@@ -29,7 +29,7 @@ class ChatCodec(OpenAIAnswer):
         if not self.stops.ids and not self.prefix_cache and is_plain_text(plan):
             return Response(200, _encode_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
         plan = self.count_cached(plan, request)
-        choices = self.read_all(plan)
+        choices = self.parse_all(plan)
         plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
         plain = plain and not self.prefix_cache
         body = _encode_plain(self, plan, choices[0]) if plain else dump_json(_build(self, plan, choices))
@@ -47,7 +47,7 @@ def _encode_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
         int(plan.created),
         quote(answer.model),
         quote_clean(choice.tokens_said.text),
-        answer.name_finish(choice).encode(),
+        answer.find_finish_reason(choice).encode(),
         prompt,
         completion,
         prompt + completion,
@@ -63,11 +63,11 @@ def _build(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
         "choices": [
             {
                 "index": index,
-                "message": shape_message(plan.key, choice, index),
-                "logprobs": shape_logprobs(choice, 0, len(choice.tokens)),
-                "finish_reason": answer.name_finish(choice),
+                "message": build_message(plan.key, choice, index),
+                "logprobs": build_logprobs(choice, 0, len(choice.tokens)),
+                "finish_reason": answer.find_finish_reason(choice),
             }
             for index, choice in enumerate(choices)
         ],
-        "usage": answer.shape_usage(plan, choices),
+        "usage": answer.build_usage(plan, choices),
     }

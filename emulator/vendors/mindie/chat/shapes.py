@@ -49,14 +49,14 @@ class OpenAIAnswer:
         choice = cut_at_id(choice, self.stops)
         return choice if self.split or not has_reasoning(choice) else _join_thoughts(choice)
 
-    def read_all(self, plan: Plan) -> list[Choice]:
+    def parse_all(self, plan: Plan) -> list[Choice]:
         """Return every choice in the order of the response."""
         choices = [self.read(choice) for choice in plan.choices]
         if self.beams:
             choices.sort(key=lambda choice: -sum(entry.logprob for entry in choice.logprobs or ()))
         return choices
 
-    def name_finish(self, choice: Choice) -> str:
+    def find_finish_reason(self, choice: Choice) -> str:
         """Return ``finish_reason``: ``length``, ``tool_calls`` or ``stop``."""
         if choice.finish_reason == "length" or choice.count >= self.limit:
             return "length"
@@ -66,7 +66,7 @@ class OpenAIAnswer:
         """Return prompt tokens and completion tokens."""
         return report_counts(plan, self.prompt_tokens, sum([choice.count for choice in choices]))
 
-    def shape_usage(self, plan: Plan, choices: Sequence[Choice]) -> JSON:
+    def build_usage(self, plan: Plan, choices: Sequence[Choice]) -> JSON:
         """Build ``usage`` of ``choices``; reasoning tokens are reported if there are any."""
         prompt, completion = self.count(plan, choices)
         usage: Object = {"prompt_tokens": prompt}
@@ -108,14 +108,14 @@ def pick_call_id(key: bytes, fixed: str, choice: int, number: int) -> str:
     return fixed or "call_" + draw_alphanumeric(key, 8, "call", choice, number)
 
 
-def shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
+def build_logprobs(choice: Choice, start: int, end: int) -> JSON:
     """Build ``logprobs`` of the tokens from ``start`` to ``end``; ``None`` if they were not requested."""
     if choice.logprobs is None:
         return None
     return {"content": [shape_logprob(entry) for entry in choice.logprobs[start:end]]}
 
 
-def shape_message(key: bytes, choice: Choice, index: int) -> Object:
+def build_message(key: bytes, choice: Choice, index: int) -> Object:
     """Build ``message`` of a non-streaming response."""
     collected = collect_message(choice)
     message: Object = {"role": "assistant", "content": clean(collected.text + collected.refusal)}

@@ -23,7 +23,7 @@ from emulator.protocols.choice_events import (
     iterate_choice,
     last_due,
 )
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs, shape_message
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, build_logprobs, build_message, pick_call_id
 from emulator.vendors.mindie.postprocess import ENDED, quote_so_far, time_tokens
 
 _HEAD = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,'
@@ -35,7 +35,7 @@ _ARGUMENTS = b'"tool_calls":[{"index":%d,"function":{"arguments":%b}}]'
 
 def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
     """Yield the events of a response; choices without tokens are omitted."""
-    choices = [choice for choice in answer.read_all(plan) if choice.tokens]
+    choices = [choice for choice in answer.parse_all(plan) if choice.tokens]
     if not choices:
         return ()
     head = _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
@@ -91,15 +91,15 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int,
 def _close(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, delta: bytes, last: int) -> bytes:
     """Encode the chunk of the last token that is sent."""
     full = b'"full_text":%b,' % quote(choice.text()) if answer.full_text else b""
-    usage = b'"usage":%b,' % dump_json(answer.shape_usage(plan, [choice]))
-    logprobs = dump_json(shape_logprobs(choice, last, last + 1))
-    after = _AFTER % (logprobs, quote(answer.name_finish(choice)))
+    usage = b'"usage":%b,' % dump_json(answer.build_usage(plan, [choice]))
+    logprobs = dump_json(build_logprobs(choice, last, last + 1))
+    after = _AFTER % (logprobs, quote(answer.find_finish_reason(choice)))
     return b"".join((head, full, usage, _BEFORE % index, delta, after))
 
 
 def _build_beam(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, due: float) -> Event:
     """Build the event of a choice found by beam search."""
-    message = shape_message(plan.key, choice, index)
+    message = build_message(plan.key, choice, index)
     calls: Object = {"tool_calls": message["tool_calls"]} if message["tool_calls"] else {}
     delta: Object = {
         "role": "assistant",
@@ -107,10 +107,11 @@ def _build_beam(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, he
         "content": message["content"],
         **calls,
     }
-    logprobs = shape_logprobs(choice, 0, len(choice.tokens))
-    row: Object = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": answer.name_finish(choice)}
+    logprobs = build_logprobs(choice, 0, len(choice.tokens))
+    finish = answer.find_finish_reason(choice)
+    row: Object = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
     full: Object = {"full_text": choice.text()} if answer.full_text else {}
-    rest = dump_json({**full, "usage": answer.shape_usage(plan, [choice]), "choices": [row]})
+    rest = dump_json({**full, "usage": answer.build_usage(plan, [choice]), "choices": [row]})
     return due, b"%b%b\n\n" % (head, rest[1:]), len(choice.tokens), ENDED
 
 
@@ -118,7 +119,7 @@ def _list_endings(choice: Choice) -> Iterator[bytes]:
     """Yield the end of each token's chunk."""
     if choice.logprobs is None:
         return repeat(_AFTER % (b"null", b"null"))
-    entries = (shape_logprobs(choice, index, index + 1) for index in range(len(choice.tokens)))
+    entries = (build_logprobs(choice, index, index + 1) for index in range(len(choice.tokens)))
     return (_AFTER % (dump_json(logprobs), b"null") for logprobs in entries)
 
 

@@ -15,13 +15,13 @@ from emulator.vendors.mindie.decoder import (
     MAX_UINT64,
     Fields,
     count_units,
-    read_boolean,
-    read_float,
-    read_integer,
-    read_string,
-    read_unsigned,
+    format_value,
+    parse_boolean,
+    parse_float,
+    parse_integer,
+    parse_string,
+    parse_unsigned,
     refusal,
-    show,
 )
 
 LOWEST = 1e-6  # exclusive lower bound of temperature and top_p
@@ -60,35 +60,35 @@ class Parameters:
 NOTHING_SET = Parameters()
 
 
-def read_parameters(fields: Fields, *, stream: bool, disaggregated: bool) -> Parameters:
+def parse_parameters(fields: Fields, *, stream: bool, disaggregated: bool) -> Parameters:
     """Parse and validate ``parameters``; unknown keys are ignored."""
     if not fields:
         return NOTHING_SET
     parameters = Parameters(  # in the server's order of checking
-        stop=read_stop(fields),
-        temperature=read_temperature(fields),
-        top_k=read_top_k(fields),
-        top_p=read_top_p(fields, above=LOWEST, one=False),
-        typical_p=read_typical_p(fields),
-        do_sample=read_boolean(fields, "do_sample"),
-        seed=read_seed(fields),
-        repetition_penalty=read_repetition_penalty(fields),
-        watermark=read_boolean(fields, "watermark"),
-        adapter_id=_read_adapter(fields),
-        max_new_tokens=read_max_new_tokens(fields),
-        details=read_boolean(fields, "details") or False,
-        decoder_input_details=read_boolean(fields, "decoder_input_details") or False,
-        return_full_text=read_boolean(fields, "return_full_text") or False,
-        truncate=_read_truncate(fields),
+        stop=parse_stop(fields),
+        temperature=parse_temperature(fields),
+        top_k=parse_top_k(fields),
+        top_p=parse_top_p(fields, above=LOWEST, one=False),
+        typical_p=parse_typical_p(fields),
+        do_sample=parse_boolean(fields, "do_sample"),
+        seed=parse_seed(fields),
+        repetition_penalty=parse_repetition_penalty(fields),
+        watermark=parse_boolean(fields, "watermark"),
+        adapter_id=_parse_adapter(fields),
+        max_new_tokens=parse_max_new_tokens(fields),
+        details=parse_boolean(fields, "details") or False,
+        decoder_input_details=parse_boolean(fields, "decoder_input_details") or False,
+        return_full_text=parse_boolean(fields, "return_full_text") or False,
+        truncate=_parse_truncate(fields),
     )
     if stream and parameters.decoder_input_details:
         raise refusal("The decoder_input_details must not be true when stream is true.", "decoder_input_details")
     if disaggregated:
-        _check_disaggregated(parameters)
+        _validate_disaggregated(parameters)
     return parameters
 
 
-def _check_disaggregated(parameters: Parameters) -> None:
+def _validate_disaggregated(parameters: Parameters) -> None:
     """Raise if a parameter is unsupported in a disaggregated service.
 
     The text for ``adapter_id`` follows the one for ``stop``; unverified.
@@ -99,7 +99,7 @@ def _check_disaggregated(parameters: Parameters) -> None:
         raise refusal("adapter_id is not supported in dmi mode", "adapter_id")
 
 
-def read_stop(fields: Fields, max_items: int | None = MAX_STOPS) -> tuple[str, ...]:
+def parse_stop(fields: Fields, max_items: int | None = MAX_STOPS) -> tuple[str, ...]:
     """Parse ``stop``: a string or a list; an empty list counts as absent. ``max_items``: bound of a list."""
     value = fields.get("stop")
     if value is None:
@@ -122,64 +122,65 @@ def read_stop(fields: Fields, max_items: int | None = MAX_STOPS) -> tuple[str, .
     return tuple(value)
 
 
-def read_temperature(fields: Fields, *, zero: bool = False) -> float | None:
+def parse_temperature(fields: Fields, *, zero: bool = False) -> float | None:
     """Parse ``temperature``; ``zero``: 0 is valid and means greedy."""
-    value = read_float(fields, "temperature")
+    value = parse_float(fields, "temperature")
     if value is None or (zero and value == 0):
         return value
     if not (0.0 if zero else LOWEST) < value <= MAX_FLOAT:
-        text = f"Parameter temperature must be in (0.0,3.40282e+38], got {show(fields['temperature'])}."
+        text = f"Parameter temperature must be in (0.0,3.40282e+38], got {format_value(fields['temperature'])}."
         raise refusal(text, "temperature")
     return value
 
 
-def read_top_k(fields: Fields, *, zero: bool = False, unlimited: bool = False) -> int | None:
+def parse_top_k(fields: Fields, *, zero: bool = False, unlimited: bool = False) -> int | None:
     """Parse ``top_k``; ``zero``: 0 is valid; ``unlimited``: -1 is valid and means no limit."""
-    value = read_integer(fields, "top_k")
+    value = parse_integer(fields, "top_k")
     if value is None:
         return None
     if value == -1 and unlimited:
         return 0
     if not (0 if zero else 1) <= value <= MAX_INT32:
-        text = f"Parameter top_k must be in -1 || (0,{MAX_INT32}], got {show(fields['top_k'])}"
+        text = f"Parameter top_k must be in -1 || (0,{MAX_INT32}], got {format_value(fields['top_k'])}"
         raise refusal(text, "top_k")
     return value
 
 
-def read_top_p(fields: Fields, *, above: float = 0.0, one: bool = True) -> float | None:
+def parse_top_p(fields: Fields, *, above: float = 0.0, one: bool = True) -> float | None:
     """Parse ``top_p``, greater than ``above``; ``one``: 1 is valid."""
-    value = read_float(fields, "top_p")
+    value = parse_float(fields, "top_p")
     if value is not None and not (above < value < 1.0 or (one and value == 1.0)):
-        raise refusal(f"Parameter top_p must be in (0.0,1.0], got {show(fields['top_p'])}.", "top_p")
+        raise refusal(f"Parameter top_p must be in (0.0,1.0], got {format_value(fields['top_p'])}.", "top_p")
     return value
 
 
-def read_typical_p(fields: Fields) -> float | None:
-    value = read_float(fields, "typical_p")
+def parse_typical_p(fields: Fields) -> float | None:
+    value = parse_float(fields, "typical_p")
     if value is not None and not 0.0 < value <= 1.0:
-        raise refusal(f"Parameter typical_p must be in (0.0,1.0], got {show(fields['typical_p'])}.", "typical_p")
+        text = f"Parameter typical_p must be in (0.0,1.0], got {format_value(fields['typical_p'])}."
+        raise refusal(text, "typical_p")
     return value
 
 
-def read_seed(fields: Fields) -> int | None:
-    value = read_unsigned(fields, "seed")
+def parse_seed(fields: Fields) -> int | None:
+    value = parse_unsigned(fields, "seed")
     if value == 0:
-        raise refusal(f"seed must be in (0, {MAX_UINT64}], got {show(fields['seed'])}.", "seed")
+        raise refusal(f"seed must be in (0, {MAX_UINT64}], got {format_value(fields['seed'])}.", "seed")
     return value
 
 
-def read_repetition_penalty(fields: Fields, limit: float = MAX_FLOAT) -> float | None:
-    value = read_float(fields, "repetition_penalty")
+def parse_repetition_penalty(fields: Fields, limit: float = MAX_FLOAT) -> float | None:
+    value = parse_float(fields, "repetition_penalty")
     if value is not None and not 0.0 < value <= limit:
         bound = "3.40282e+38" if limit == MAX_FLOAT else f"{limit:g}"
-        got = show(fields["repetition_penalty"])
+        got = format_value(fields["repetition_penalty"])
         text = f"Parameter 'repetition_penalty' must be in (0.0, {bound}], got {got}."
         raise refusal(text, "repetition_penalty")
     return value
 
 
-def _read_adapter(fields: Fields) -> str:
-    value = read_string(fields, "adapter_id")
+def _parse_adapter(fields: Fields) -> str:
+    value = parse_string(fields, "adapter_id")
     if value is None:
         return NO_ADAPTER
     if not _ADAPTER.fullmatch(value):
@@ -187,22 +188,22 @@ def _read_adapter(fields: Fields) -> str:
     return value
 
 
-def read_max_new_tokens(fields: Fields) -> int | None:
-    value = read_integer(fields, "max_new_tokens")
+def parse_max_new_tokens(fields: Fields) -> int | None:
+    value = parse_integer(fields, "max_new_tokens")
     if value is not None and not 1 <= value <= MAX_INT32:
-        text = f"Parameter max_new_tokens must be in (0,{MAX_INT32}], got {show(fields['max_new_tokens'])}."
+        text = f"Parameter max_new_tokens must be in (0,{MAX_INT32}], got {format_value(fields['max_new_tokens'])}."
         raise refusal(text, "max_new_tokens")
     return value
 
 
-def _read_truncate(fields: Fields) -> int | None:
-    value = read_integer(fields, "truncate")
+def _parse_truncate(fields: Fields) -> int | None:
+    value = parse_integer(fields, "truncate")
     if value is not None and not 1 <= value <= MAX_INT32:
-        raise refusal(f"truncate must be in (0,{MAX_INT32}], got {show(fields['truncate'])}.", "truncate")
+        raise refusal(f"truncate must be in (0,{MAX_INT32}], got {format_value(fields['truncate'])}.", "truncate")
     return value
 
 
-def shape_sampling(
+def build_sampling(
     parameters: Parameters, max_tokens: int, tokenizer: Tokenizer, *, logprobs: bool = False
 ) -> Sampling:
     """Build the sampling: ``do_sample`` decides; if absent, any of temperature, ``top_k`` and ``top_p`` enables it.

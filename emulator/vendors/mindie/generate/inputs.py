@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
-from emulator.vendors.mindie.decoder import count_shown, count_units, refusal, show
+from emulator.vendors.mindie.decoder import count_formatted, count_units, format_value, refusal
 
 MAX_MEDIA = 20
 MAX_TOTAL = 1000  # megabytes of all media together
@@ -62,7 +62,7 @@ class Inputs:
     media: int = 0
 
 
-def read_inputs(value: JSON, limit: int, too_long: str, field: str = "inputs") -> Inputs:
+def parse_inputs(value: JSON, limit: int, too_long: str, field: str = "inputs") -> Inputs:
     """Parse ``inputs`` or its equivalent on another route; the value is neither absent nor null.
 
     Args:
@@ -94,7 +94,7 @@ def _list_texts(value: JSON, field: str) -> Sequence[str]:
         raise refusal(f"The type of {field} is abnormal", field)
     if not value:
         raise refusal(f"{field.capitalize()} arr is empty", field)
-    check_elements(value)
+    validate_elements(value)
     parts = [part for part in value if isinstance(part, dict)]
     texts = [part["text"] for part in parts if part.get("type") == "text" and "text" in part]
     if "" in texts:  # documented as not empty; the wording is unverified
@@ -106,10 +106,10 @@ def _read(value: JSON, texts: Sequence[str]) -> Inputs:
     if not isinstance(value, list):
         return Inputs(texts[0], texts[0], texts[0])
     media = sum(has_media(part) for part in value if isinstance(part, dict))
-    return Inputs(show(value), "\n".join(texts), texts[0] if texts else "", media)
+    return Inputs(format_value(value), "\n".join(texts), texts[0] if texts else "", media)
 
 
-def check_elements(elements: Sequence[JSON]) -> None:
+def validate_elements(elements: Sequence[JSON]) -> None:
     """Raise if a text is not a string, a medium is null, or there are more than twenty media."""
     media = 0
     for part in elements:
@@ -132,7 +132,7 @@ def _measure_excess(value: JSON, limit: int) -> int | None:
 
     Base64 media have a bound of their own and do not count.
     """
-    length = count_units(value) if isinstance(value, str) else count_shown(value)
+    length = count_units(value) if isinstance(value, str) else count_formatted(value)
     if 0 < length <= limit:
         return None
     if isinstance(value, list) and length - sum(map(count_encoded, value)) <= limit:
@@ -173,7 +173,7 @@ def _fetch_element(part: Mapping[str, JSON], *, sounds: bool) -> int:
     if sounds and kind == _SOUND:
         return _fetch_sound(part)
     if not isinstance(kind, str) or kind not in _EXTENSIONS:
-        name = kind if isinstance(kind, str) else show(kind)
+        name = kind if isinstance(kind, str) else format_value(kind)
         raise _download_refusal(f"Input type {name} does not match the mm type.")
     return _fetch(kind, part)
 
@@ -202,7 +202,7 @@ def _fetch(kind: str, part: Mapping[str, JSON]) -> int:
     if not isinstance(value, str):
         raise _download_refusal(f"Input of {kind} should be str or dict.")
     if value.startswith(("http://", "https://")):
-        _check_url(kind, value)
+        _validate_url(kind, value)
         return 0
     path = value.removeprefix("file://")
     if _extension(path) in _EXTENSIONS[kind]:
@@ -212,7 +212,7 @@ def _fetch(kind: str, part: Mapping[str, JSON]) -> int:
     return _measure(kind, value)
 
 
-def _check_url(kind: str, url: str) -> None:
+def _validate_url(kind: str, url: str) -> None:
     if len(url) > MAX_URL:
         raise _download_refusal(f"The length of media_url should be less than {MAX_URL}, but got {len(url)}.")
     try:

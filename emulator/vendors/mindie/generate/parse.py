@@ -10,20 +10,20 @@ from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall, Tokenizer
 from emulator.protocols.tgi import find_served, join_prompt, serves, split_prompt
-from emulator.vendors.mindie.decoder import BROKEN, Fields, read_object, refusal
-from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, read_parameters, shape_sampling
-from emulator.vendors.mindie.generate.inputs import Inputs, read_inputs
+from emulator.vendors.mindie.decoder import BROKEN, Fields, parse_object, refusal
+from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, build_sampling, parse_parameters
+from emulator.vendors.mindie.generate.inputs import Inputs, parse_inputs
 from emulator.vendors.mindie.generate.render import GenerateCodec
 from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.request import (
     Lengths,
-    check_headers,
-    check_tokens,
     measure_lengths,
-    read_body,
+    parse_body,
+    validate_headers,
+    validate_tokens,
 )
-from emulator.vendors.mindie.request_ids import read_id
-from emulator.vendors.mindie.server_state import check_serving, find_bounds, list_served
+from emulator.vendors.mindie.request_ids import parse_id
+from emulator.vendors.mindie.server_state import find_bounds, list_served, validate_serving
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
@@ -44,8 +44,8 @@ _SAMPLE_TOKENS = 20
 
 def parse_root(request: Request, service: MindieService) -> InferenceCall:
     """Parse ``POST /``; the body alone decides whether the response streams."""
-    check_headers(request, service)
-    fields = read_body(request, service.settings, BROKEN)
+    validate_headers(request, service)
+    fields = parse_body(request, service.settings, BROKEN)
     stream = fields.get("stream")
     if stream is not None and not isinstance(stream, bool):
         raise refusal("Stream must be boolean type.", "stream")
@@ -54,32 +54,32 @@ def parse_root(request: Request, service: MindieService) -> InferenceCall:
 
 def parse_generate_stream(request: Request, service: MindieService) -> InferenceCall:
     """Parse ``POST /generate_stream``, which always streams."""
-    check_headers(request, service)
-    return parse_tgi(request, service, read_body(request, service.settings), stream=True, array=False)
+    validate_headers(request, service)
+    return parse_tgi(request, service, parse_body(request, service.settings), stream=True, array=False)
 
 
 def parse_tgi(request: Request, service: MindieService, fields: Fields, *, stream: bool, array: bool) -> InferenceCall:
     """Parse a request in TGI's form; ``array``: a non-streaming response is an array of one object."""
     settings = service.settings
-    deployment = check_serving(request, find_served(service))
-    inputs = _read_inputs(fields, settings)
+    deployment = validate_serving(request, find_served(service))
+    inputs = _parse_inputs(fields, settings)
     (count,) = service.count_prompt(CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), deployment)
-    check_tokens(count)
-    values = read_object(fields, "parameters")
-    parameters = read_parameters(values, stream=stream, disaggregated=settings.disaggregated)
+    validate_tokens(count)
+    values = parse_object(fields, "parameters")
+    parameters = parse_parameters(values, stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
         deployment = serves(tuple(list_served(request, service).values()), parameters.adapter_id)
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
     call = _build_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
-    return replace(call, cancel_ids=read_id(request).names)
+    return replace(call, cancel_ids=parse_id(request).names)
 
 
-def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
+def _parse_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
     value = fields.get("inputs")
     if value is None:
         raise refusal(MISSING, "inputs")
-    return read_inputs(value, settings.max_input_chars, _TOO_LONG)
+    return parse_inputs(value, settings.max_input_chars, _TOO_LONG)
 
 
 def _build_call(
@@ -99,7 +99,7 @@ def _build_call(
     known, seed = None, parameters.seed
     if seed is None and prompt == _SAMPLE_PROMPT and lengths.answer <= _SAMPLE_TOKENS and not inputs.media:
         known, seed = _SAMPLES[tokenizer.bos is not None]
-    sampling = shape_sampling(parameters, lengths.answer, tokenizer, logprobs=settings.token_fields == "filled")
+    sampling = build_sampling(parameters, lengths.answer, tokenizer, logprobs=settings.token_fields == "filled")
     codec = GenerateCodec(
         prompt_tokens=lengths.prompt,
         limit=lengths.answer,

@@ -10,7 +10,7 @@ from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.encoding.sse import quote
 from emulator.protocols.tgi import draw_prefill_logprob, report_counts, spell
-from emulator.vendors.mindie.generate.shapes import GenerateAnswer, describe_tokens, show_seed
+from emulator.vendors.mindie.generate.shapes import GenerateAnswer, encode_token_fields, find_seed
 from emulator.vendors.mindie.generate.stream import stream_generate
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 
@@ -39,7 +39,7 @@ class GenerateCodec(GenerateAnswer):
 def _encode_details(answer: GenerateAnswer, plan: Plan) -> bytes:
     choice = plan.choices[0]
     if answer.settings.token_fields == "filled":
-        rows = zip(choice.ids, describe_tokens(choice, answer.tokenizer), choice.tokens, strict=True)
+        rows = zip(choice.ids, encode_token_fields(choice, answer.tokenizer), choice.tokens, strict=True)
         tokens = b",".join([_TOKEN % (token, *described, quote(text)) for token, described, text in rows])
         prefill = b",".join(_encode_prefill(answer, plan))
     else:
@@ -50,7 +50,7 @@ def _encode_details(answer: GenerateAnswer, plan: Plan) -> bytes:
         answer.quote_finish(choice),
         generated,
         prefill,
-        show_seed(plan.key, answer.seed),
+        find_seed(plan.key, answer.seed),
         tokens,
     )
 

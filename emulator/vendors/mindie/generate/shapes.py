@@ -43,22 +43,22 @@ class GenerateAnswer:
         return quote_clean(text if self.echo is None else f"{self.echo} {text}")
 
     def quote_finish(self, choice: Choice) -> bytes:
-        return b'"%b"' % name_finish(choice, self.limit, self.settings).encode()
+        return b'"%b"' % find_finish_reason(choice, self.limit, self.settings).encode()
 
 
-def name_finish(choice: Choice, limit: int, settings: MindieSettings) -> str:
+def find_finish_reason(choice: Choice, limit: int, settings: MindieSettings) -> str:
     """Return ``finish_reason``; ``length`` takes precedence over any other end at the limit."""
     if choice.finish_reason == "content_filter":
         return settings.invalid_finish_reason
     return "length" if len(choice.tokens) >= limit else reason(choice)
 
 
-def show_seed(key: bytes, asked: int | None) -> int:
+def find_seed(key: bytes, asked: int | None) -> int:
     """Return the request's seed, or one of 32 bits drawn from ``key``."""
     return pick_seed(key, asked, _SEED_BITS)
 
 
-def describe_tokens(choice: Choice, tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
+def encode_token_fields(choice: Choice, tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     """Yield ``logprob`` and ``special`` of each token as JSON."""
     for index, token in enumerate(choice.ids):
         logprob = "null" if choice.logprobs is None else repr(choice.logprobs[index].logprob)

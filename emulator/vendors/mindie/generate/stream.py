@@ -11,7 +11,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import report_counts
-from emulator.vendors.mindie.generate.shapes import GenerateAnswer, describe_tokens, show_seed
+from emulator.vendors.mindie.generate.shapes import GenerateAnswer, encode_token_fields, find_seed
 from emulator.vendors.mindie.postprocess import ENDED, quote_so_far, time_tokens
 from emulator.vendors.mindie.settings import MindieSettings
 
@@ -49,7 +49,7 @@ def _list_rows(answer: GenerateAnswer, choice: Choice) -> Iterator[tuple[int | b
     texts = quote_so_far(choice.tokens) if answer.settings.full_text else map(quote, choice.tokens)
     if answer.settings.token_fields == "null":
         return zip(choice.ids, texts, strict=True)
-    described = zip(choice.ids, texts, describe_tokens(choice, answer.tokenizer), strict=True)
+    described = zip(choice.ids, texts, encode_token_fields(choice, answer.tokenizer), strict=True)
     return ((token, text, *rest) for token, text, rest in described)
 
 
@@ -62,5 +62,5 @@ def _encode_details(answer: GenerateAnswer, plan: Plan, sent: int) -> bytes:
         prompt,
         answer.quote_finish(plan.choices[0]),
         generated,
-        show_seed(plan.key, answer.seed),
+        find_seed(plan.key, answer.seed),
     )

@@ -64,6 +64,6 @@ _ROWS: Mapping[tuple[int, int], Checks] = {
 
 
 @cache
-def checks_of(version: tuple[int, int]) -> Checks:
+def find_checks(version: tuple[int, int]) -> Checks:
     """Return the checks of a release."""
     return next((row for since, row in _ROWS.items() if version >= since), _2025_0)

@@ -20,11 +20,11 @@ from emulator.protocols.openai.fast_parse import (
     read_limit,
     read_texts,
 )
-from emulator.vendors.openvino.chat.fields import read_fields
-from emulator.vendors.openvino.chat.parse import make_codec, thinks_aloud
+from emulator.vendors.openvino.chat.fields import parse_fields
+from emulator.vendors.openvino.chat.parse import build_codec, has_reasoning
 from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
 from emulator.vendors.openvino.request import ParsedRequest
-from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, check_length
+from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
 from emulator.vendors.openvino.tools import NO_OFFER
 
 
@@ -81,7 +81,7 @@ def _parse(
     count, language = service.count_texts(messages, deployment)
     asked = wanted or parser.default
     try:
-        check_length(servable, deployment, service.settings.release, asked, count)
+        validate_length(servable, deployment, service.settings.release, asked, count)
     except EmulatedError:
         return None
     sampling = parser.samplings[bound_tokens(deployment, asked, count)]
@@ -98,14 +98,14 @@ def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, 
     accepted = ParsedRequest(
         request, service, deployment, servable, {"stream": stream}, None, stream, settings, release
     )
-    read = read_fields(accepted)
-    if thinks_aloud(read):
+    read = parse_fields(accepted)
+    if has_reasoning(read):
         return None
     read.max_tokens = None
     limit = servable.max_tokens_limit
-    codec = make_codec(read, NO_OFFER, "")
+    codec = build_codec(read, NO_OFFER, "")
     return FastChatParser(
-        codec=replace(codec, template=codec.make_template()),
+        codec=replace(codec, template=codec.build_template()),
         samplings=Samplings(build_sampling(read, 1)),
         max_tokens=limit - 1 if limit else None,
         default=(limit or None) if release.max_tokens_limit_is_default else None,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from emulator.core.json import JSON
-from emulator.vendors.openvino.decoder import UINT32, is_number, is_uint32, is_uint64, read_double
+from emulator.vendors.openvino.decoder import UINT32, is_number, is_uint32, is_uint64, parse_double
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.sampling import CHECKS
 
 # Fields that may be null in no release.
@@ -19,7 +19,7 @@ _SPEECH = frozenset(("modalities", "audio", "chunk_frames"))
 _SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
 
 
-def read_fields(accepted: ParsedRequest) -> Fields:
+def parse_fields(accepted: ParsedRequest) -> Fields:
     """Parse the common fields; the first invalid one is reported.
 
     Raises:
@@ -28,17 +28,17 @@ def read_fields(accepted: ParsedRequest) -> Fields:
     read = begin_fields(accepted)
     release, body = read.release, read.body
     if "stream_options" in body:
-        _read_stream_options(read)
-    _read_max_tokens(read)
+        _parse_stream_options(read)
+    _parse_max_tokens(read)
     for name, check in _CHECKS:
         if name in body:
             check(read, name)
     if release.speculative == "strict":
-        _check_speculative(read)
+        _validate_speculative(read)
     if release.full_checks and "skip_special_tokens" in body:
-        _read_special_tokens(read)
+        _parse_special_tokens(read)
     if release.modalities and not _SPEECH.isdisjoint(body):
-        read_speech(read)
+        parse_audio_fields(read)
     return read
 
 
@@ -50,7 +50,7 @@ def begin_fields(accepted: ParsedRequest) -> Fields:
     return Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
 
 
-def read_first_fields(read: Fields) -> None:
+def parse_first_fields(read: Fields) -> None:
     """Parse the fields of 2024.2, which has fewer in another order.
 
     Raises:
@@ -58,7 +58,7 @@ def read_first_fields(read: Fields) -> None:
     """
     body = read.body
     if "ignore_eos" in body:
-        read.ignore_eos = read_flag(read, "ignore_eos")
+        read.ignore_eos = parse_flag(read, "ignore_eos")
     value = body.get("max_tokens", 1)
     if not is_uint32(value):
         raise refusal("max_tokens is not an unsigned integer")
@@ -70,7 +70,7 @@ def read_first_fields(read: Fields) -> None:
             check(read, name)
 
 
-def _read_stream_options(read: Fields) -> None:
+def _parse_stream_options(read: Fields) -> None:
     options = read.body["stream_options"]
     if not read.accepted.stream:
         raise refusal("stream_options provided, but stream not set to true")
@@ -84,13 +84,13 @@ def _read_stream_options(read: Fields) -> None:
     read.include_usage = usage
 
 
-def _read_max_tokens(read: Fields) -> None:
+def _parse_max_tokens(read: Fields) -> None:
     """Parse ``ignore_eos`` and ``max_tokens``; the bound of each depends on the other."""
     body = read.body
     if "ignore_eos" in body:
-        read.ignore_eos = read_flag(read, "ignore_eos")
+        read.ignore_eos = parse_flag(read, "ignore_eos")
     if "max_tokens" in body:
-        read.max_tokens = read_limit(read, "max_tokens")
+        read.max_tokens = parse_token_limit(read, "max_tokens")
     elif read.release.max_tokens_limit_is_default:
         read.max_tokens = read.accepted.servable.max_tokens_limit or None
     _cap_tokens(read, read.max_tokens)
@@ -106,7 +106,7 @@ def _cap_tokens(read: Fields, asked: int | None) -> None:
     read.max_tokens = asked
 
 
-def read_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | None:
+def parse_token_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | None:
     """Parse a number of tokens, below the graph's limit or, with ``inclusive``, at most equal to it.
 
     Raises:
@@ -125,7 +125,7 @@ def read_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | Non
     return value
 
 
-def read_max_completion_tokens(read: Fields) -> None:
+def parse_max_completion_tokens(read: Fields) -> None:
     """Parse ``max_completion_tokens``, which overrides ``max_tokens``.
 
     Raises:
@@ -134,14 +134,14 @@ def read_max_completion_tokens(read: Fields) -> None:
     release = read.release
     if not release.max_completion_tokens:
         return
-    limit = read_limit(read, "max_completion_tokens", inclusive=release.since(2025, 1))
+    limit = parse_token_limit(read, "max_completion_tokens", inclusive=release.since(2025, 1))
     cap = release.ignore_eos_limit
     if read.ignore_eos and cap and limit is not None and limit > cap:
         raise refusal(f"when ignore_eos is true max_completion_tokens can not be greater than {cap}")
     read.max_tokens = limit
 
 
-def _read_stop(read: Fields, name: str) -> None:
+def _parse_stop(read: Fields, name: str) -> None:
     value = read.body[name]
     limit = read.release.stop_limit
     if isinstance(value, str):
@@ -156,15 +156,15 @@ def _read_stop(read: Fields, name: str) -> None:
     read.stop = tuple(value)
 
 
-def _read_keep_stop(read: Fields, name: str) -> None:
-    read.keep_stop = read_flag(read, name)
+def _parse_keep_stop(read: Fields, name: str) -> None:
+    read.keep_stop = parse_flag(read, name)
     if read.accepted.stream and not read.keep_stop:
         raise refusal("include_stop_str_in_output cannot be set to false if streaming is used")
 
 
-def _read_best_of(read: Fields, name: str) -> None:
+def _parse_best_of(read: Fields, name: str) -> None:
     limit = read.accepted.servable.best_of_limit
-    read.best_of = _read_count(read, name)
+    read.best_of = _parse_count(read, name)
     if not read.release.since(2025, 0):
         return
     if read.best_of >= limit:
@@ -173,15 +173,15 @@ def _read_best_of(read: Fields, name: str) -> None:
         raise refusal("best_of cannot be used in streaming mode")
 
 
-def _read_n(read: Fields, name: str) -> None:
-    read.n = _read_count(read, name)
+def _parse_n(read: Fields, name: str) -> None:
+    read.n = _parse_count(read, name)
     if read.n > 1 and read.accepted.stream and read.accepted.request.path.endswith("/responses"):
         raise refusal("n greater than 1 is not supported for Responses API streaming")
     if read.n > read.best_of:
         raise refusal("n value cannot be greater than best_of")
 
 
-def _read_count(read: Fields, name: str) -> int:
+def _parse_count(read: Fields, name: str) -> int:
     value = read.body[name]
     if not is_uint32(value):
         raise refusal(f"{name} is not an unsigned integer")
@@ -190,7 +190,7 @@ def _read_count(read: Fields, name: str) -> int:
     return value
 
 
-def _check_speculative(read: Fields) -> None:
+def _validate_speculative(read: Fields) -> None:
     """Validate the fields of speculative decoding: required on its graphs, refused on others."""
     present = [name for name in _SPECULATIVE if name in read.body]
     if read.accepted.servable.kind != "speculative":
@@ -205,24 +205,24 @@ def _check_speculative(read: Fields) -> None:
         if not is_uint32(tokens) or tokens == 0:
             raise refusal("num_assistant_tokens must be an unsigned integer greater than 0")
     else:
-        _check_threshold(read.body["assistant_confidence_threshold"])
+        _validate_threshold(read.body["assistant_confidence_threshold"])
 
 
-def _check_threshold(value: JSON) -> None:
+def _validate_threshold(value: JSON) -> None:
     if not is_number(value):
         raise refusal("assistant_confidence_threshold must be a positive number")
-    if read_double(value) <= 0:
+    if parse_double(value) <= 0:
         raise refusal("assistant_confidence_threshold must be greater than 0")
 
 
-def _read_special_tokens(read: Fields) -> None:
+def _parse_special_tokens(read: Fields) -> None:
     value = read.body["skip_special_tokens"]
     if not isinstance(value, bool):
         raise refusal("skip_special_tokens is not a bool")
     read.plain = not value
 
 
-def read_speech(read: Fields) -> None:
+def parse_audio_fields(read: Fields) -> None:
     """Parse ``modalities``, ``audio`` and ``chunk_frames``; they take effect on omni graphs only."""
     modalities = read.body.get("modalities", [])
     if not isinstance(modalities, list):
@@ -248,10 +248,10 @@ def read_speech(read: Fields) -> None:
 
 _CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
     *CHECKS,
-    ("stop", _read_stop),
-    ("include_stop_str_in_output", _read_keep_stop),
-    ("best_of", _read_best_of),
-    ("n", _read_n),
+    ("stop", _parse_stop),
+    ("include_stop_str_in_output", _parse_keep_stop),
+    ("best_of", _parse_best_of),
+    ("n", _parse_n),
 )
 _FIRST = (
     *("repetition_penalty", "diversity_penalty", "length_penalty", "temperature", "top_p", "top_k", "seed", "best_of"),

@@ -46,7 +46,7 @@ class _UnknownError(Exception):
     """Format that the engine does not enforce."""
 
 
-def read_response_format(read: Fields) -> Form:
+def parse_response_format(read: Fields) -> Form:
     """Parse ``response_format``; a format that the engine cannot enforce counts as absent.
 
     Raises:
@@ -59,16 +59,16 @@ def read_response_format(read: Fields) -> Form:
     if not isinstance(value, dict):
         raise refusal("response_format is not an object")
     if rule == "json_schema":
-        _check_schema(value)
+        _validate_schema(value)
     if value.get("type") == "any_text":
         return PLAIN_TEXT
     try:
-        return _read_form(value)
+        return _parse_form(value)
     except _UnknownError:
         return PLAIN_TEXT
 
 
-def _check_schema(value: Object) -> None:
+def _validate_schema(value: Object) -> None:
     """Raise unless the format is a schema, as 2025.3 requires."""
     where = "response_format.type"
     if "type" not in value:
@@ -88,7 +88,7 @@ def _check_schema(value: Object) -> None:
         value = inner
 
 
-def _read_form(value: JSON) -> Form:
+def _parse_form(value: JSON) -> Form:
     """Parse one format; one without a type may be a tag."""
     if not isinstance(value, dict):
         raise _UnknownError
@@ -101,7 +101,7 @@ def _read_form(value: JSON) -> Form:
         raise _UnknownError from None
 
 
-def _read_schema(value: Object) -> Form:
+def _parse_schema(value: Object) -> Form:
     """Parse a schema under ``schema``, which the server moves up, or a flat one."""
     outer = as_object(value["json_schema"])
     inner = outer.get("schema")
@@ -118,28 +118,28 @@ def _fixed_text(text: str) -> Form:
     return Form("json_schema", {"const": text}, bare=True)
 
 
-def _read_tag(value: Object) -> Form:
+def _parse_tag(value: Object) -> Form:
     """Parse a format between two texts; of several end texts, use the first."""
     end = value["end"]
     closing = as_text(as_array(end)[0] if isinstance(end, list) else end)
-    return _read_form(value["content"]).wrap(as_text(value["begin"]), closing)
+    return _parse_form(value["content"]).wrap(as_text(value["begin"]), closing)
 
 
-def _read_triggered(value: Object) -> Form:
+def _parse_triggered(value: Object) -> Form:
     """Parse free text with triggered tags; use the first tag if at least one is required."""
-    first = _read_tag(as_object(as_array(value["tags"])[0]))
+    first = _parse_tag(as_object(as_array(value["tags"])[0]))
     return first if as_array(value["triggers"]) and value.get("at_least_one") is True else PLAIN_TEXT
 
 
-def _read_separated(value: Object) -> Form:
+def _parse_separated(value: Object) -> Form:
     """Parse tags with a separator; use one tag."""
     as_text(value["separator"])
-    return _read_tag(as_object(as_array(value["tags"])[0]))
+    return _parse_tag(as_object(as_array(value["tags"])[0]))
 
 
-def _read_sequence(value: Object) -> Form:
+def _parse_sequence(value: Object) -> Form:
     """Parse formats in sequence."""
-    first, *others = [_read_form(element) for element in as_array(value["elements"])]
+    first, *others = [_parse_form(element) for element in as_array(value["elements"])]
     for other in others:
         first = _join(first, other)
     return first
@@ -172,20 +172,20 @@ def _escape(text: str) -> str:
     return re.sub(r"[\\^$.|?*+()\[\]{}/]", r"\\\g<0>", text)
 
 
-def _read_choice(value: Object) -> Form:
+def _parse_choice(value: Object) -> Form:
     """Parse alternatives; use the first."""
-    return _read_form(as_array(value["elements"])[0])
+    return _parse_form(as_array(value["elements"])[0])
 
 
 _FORMS: Mapping[str, Callable[[Object], Form]] = {
-    "json_schema": _read_schema,
+    "json_schema": _parse_schema,
     "json_object": lambda value: Form("json_object"),  # not enforced: the model decides
     "const_string": lambda value: _fixed_text(as_text(value["value"])),
     "regex": lambda value: _match(as_text(value["pattern"])),
     "any_text": lambda value: _match(_ANY_TEXT),
-    "tag": _read_tag,
-    "triggered_tags": _read_triggered,
-    "tags_with_separator": _read_separated,
-    "sequence": _read_sequence,
-    "or": _read_choice,
+    "tag": _parse_tag,
+    "triggered_tags": _parse_triggered,
+    "tags_with_separator": _parse_separated,
+    "sequence": _parse_sequence,
+    "or": _parse_choice,
 }

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from emulator.core.json import Object, as_text
-from emulator.vendors.openvino.chat.checks import checks_of
+from emulator.vendors.openvino.chat.checks import find_checks
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import measure_sound
 from emulator.vendors.openvino.request import Fields
@@ -24,7 +24,7 @@ _OPENCV = (*_MAGIC, b"RIFF", b"II*\x00", b"MM\x00*")
 _ADDRESS = re.compile(r"(http|https|ftp|sftp|)://[^\n\r\u2028\u2029]*")  # the scheme may be empty
 
 
-def check_picture(read: Fields, part: Object) -> str:
+def validate_picture(read: Fields, part: Object) -> str:
     """Validate an ``image_url`` part and return its URL; the image itself may be validated later.
 
     Raises:
@@ -36,7 +36,7 @@ def check_picture(read: Fields, part: Object) -> str:
     url = image.get("url")
     if not isinstance(url, str):
         raise refusal(f"{_STRUCTURE} - image_url does not have url field")
-    if checks_of(read.release.version).pictures != "held":
+    if find_checks(read.release.version).pictures != "held":
         load_picture(read, url)
     return url
 
@@ -47,12 +47,12 @@ def load_picture(read: Fields, url: str) -> None:
     Raises:
         EmulatedError: with the calculator's text.
     """
-    checks = checks_of(read.release.version)
+    checks = find_checks(read.release.version)
     _, found, encoded = url.partition("base64,")
     if not found:
         if checks.pictures == "base64":
             raise refusal('Url should contain base64 encoded string followed by "base64," prefix')
-        _check_location(read, url, domains=checks.domains)
+        _validate_location(read, url, domains=checks.domains)
         return
     picture = decode_base64(encoded)
     if picture is None:
@@ -83,7 +83,7 @@ def decode_base64(encoded: str) -> bytes | None:
         return None
 
 
-def _check_location(read: Fields, url: str, *, domains: bool) -> None:
+def _validate_location(read: Fields, url: str, *, domains: bool) -> None:
     """Raise unless the host or folder of an image is allowed."""
     settings = read.accepted.settings
     if _ADDRESS.fullmatch(url):
@@ -113,7 +113,7 @@ def _is_inside(url: str, folder: str, *, strictly: bool) -> bool:
     return PurePosixPath(url).is_relative_to(PurePosixPath(folder)) if strictly else url.startswith(folder)
 
 
-def check_sound(part: Object) -> Object:
+def validate_sound(part: Object) -> Object:
     """Validate an ``input_audio`` part and return its content.
 
     Raises:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.core.requests import Message, ToolCall
 from emulator.protocols.openai.messages import read_tool_call
-from emulator.vendors.openvino.chat.checks import Checks, checks_of
-from emulator.vendors.openvino.chat.media import check_picture, check_sound, load_picture, load_sound
+from emulator.vendors.openvino.chat.checks import Checks, find_checks
+from emulator.vendors.openvino.chat.media import load_picture, load_sound, validate_picture, validate_sound
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
 
@@ -18,7 +18,7 @@ _STRUCTURE = "Invalid message structure"
 _EMPTY_PROMPT = "Final prompt after applying chat template is empty"
 
 
-def read_messages(read: Fields) -> tuple[Message, ...]:
+def parse_messages(read: Fields) -> tuple[Message, ...]:
     """Parse ``messages``, members in document order; the first invalid one is reported.
 
     Raises:
@@ -35,7 +35,7 @@ def read_messages(read: Fields) -> tuple[Message, ...]:
         [
             Message(role=message["role"], text=message["content"])
             if _is_simple(message)
-            else _read_message(read, message)
+            else _parse_message(read, message)
             for message in messages
         ]
     )
@@ -51,7 +51,7 @@ def _is_simple(message: JSON) -> bool:
     )
 
 
-def _read_message(read: Fields, message: JSON) -> Message:
+def _parse_message(read: Fields, message: JSON) -> Message:
     if not isinstance(message, dict):
         raise refusal("Message is not a JSON object")
     rule = read.release.message_rule
@@ -60,23 +60,23 @@ def _read_message(read: Fields, message: JSON) -> Message:
         if isinstance(value, str):
             text = value if name == "content" else text
         elif name == "content" and isinstance(value, list) and rule != "strings":
-            text, media = _read_parts(read, value)
+            text, media = _parse_parts(read, value)
         elif rule != "role":
             raise refusal(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
-        elif name == "content" and checks_of(read.release.version).content == "shown":
+        elif name == "content" and find_checks(read.release.version).content == "shown":
             text = "" if value is None else str(value)
-    _check_required(message, rule)
+    _validate_required(message, rule)
     role, call_id = message.get("role"), message.get("tool_call_id")
     return Message(
         role=role if isinstance(role, str) else "",
         text=text,
-        tool_calls=_read_calls(read, message.get("tool_calls")),
+        tool_calls=_parse_calls(read, message.get("tool_calls")),
         tool_call_id=call_id if isinstance(call_id, str) else None,
         media=media,
     )
 
 
-def _check_required(message: Object, rule: str) -> None:
+def _validate_required(message: Object, rule: str) -> None:
     has_role = isinstance(message.get("role"), str)
     if rule == "both" and not (has_role and "content" in message):
         raise refusal("Every message must have both 'content' and 'role' fields")
@@ -84,11 +84,11 @@ def _check_required(message: Object, rule: str) -> None:
         raise refusal("Every message must have 'role' field")
 
 
-def _read_calls(read: Fields, calls: JSON) -> tuple[ToolCall, ...]:
+def _parse_calls(read: Fields, calls: JSON) -> tuple[ToolCall, ...]:
     """Parse ``tool_calls``; releases that do not validate them skip invalid ones."""
     if not isinstance(calls, list):
         return ()
-    checked = checks_of(read.release.version).tool_calls
+    checked = find_checks(read.release.version).tool_calls
     found = []
     for call in calls:
         if isinstance(call, dict) and isinstance(call.get("function"), dict):
@@ -103,25 +103,25 @@ def _fill_arguments(call: ToolCall) -> ToolCall:
     return call if call.arguments else ToolCall(call.id, call.name, "{}")
 
 
-def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
+def _parse_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
     """Return the text of a content array and the number of its media."""
     if not parts and not read.release.empty_content:
         raise refusal(f"{_STRUCTURE} - content array is empty")
-    checks = checks_of(read.release.version)
+    checks = find_checks(read.release.version)
     texts = []
     media = 0
     for element in parts:
-        part, kind = _check_part(element)
+        part, kind = _validate_part(element)
         if kind == "text":
             text = part.get("text")
             if not isinstance(text, str):
                 raise refusal(f"{_STRUCTURE} - content text missing")
             texts.append(text)
         elif kind == "image_url":
-            read.pictures.append(check_picture(read, part))
+            read.pictures.append(validate_picture(read, part))
             media += 1
         elif kind == "input_audio" and checks.sounds:
-            read.sounds.append(check_sound(part))
+            read.sounds.append(validate_sound(part))
             media += 1
         else:
             raise refusal("Unsupported content type")
@@ -138,7 +138,7 @@ def join_texts(texts: list[str], checks: Checks) -> str:
     return joined
 
 
-def _check_part(part: JSON) -> tuple[Object, str]:
+def _validate_part(part: JSON) -> tuple[Object, str]:
     """Return a part and its type; raise if it has none."""
     if not isinstance(part, dict):
         raise refusal(f"{_STRUCTURE} - content array should contain objects")
@@ -154,9 +154,9 @@ def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ..
     Raises:
         EmulatedError: a text graph refuses images since 2025.1, a vision graph restricted tags in a text.
     """
-    checks = checks_of(read.release.version)
+    checks = find_checks(read.release.version)
     if read.accepted.servable.kind in ("vision", "omni"):
-        _check_tags(read, messages)
+        _validate_tags(read, messages)
         if checks.pictures == "held":
             for url in read.pictures:
                 load_picture(read, url)
@@ -171,7 +171,7 @@ def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ..
     return tuple([_without_media(message) for message in messages])
 
 
-def _check_tags(read: Fields, messages: tuple[Message, ...]) -> None:
+def _validate_tags(read: Fields, messages: tuple[Message, ...]) -> None:
     """Raise if a text has a restricted tag: in 2025.1 in any string of a message, later in its content."""
     texts = [message.text for message in messages]
     if not read.release.since(2025, 2):

@@ -11,18 +11,18 @@ from emulator.core.requests import ChatRequest, Message
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import (
     begin_fields,
-    read_fields,
-    read_first_fields,
-    read_max_completion_tokens,
+    parse_fields,
+    parse_first_fields,
+    parse_max_completion_tokens,
 )
-from emulator.vendors.openvino.chat.formats import PLAIN_TEXT, Form, read_response_format
-from emulator.vendors.openvino.chat.messages import apply_template, read_messages, take_media
+from emulator.vendors.openvino.chat.formats import PLAIN_TEXT, Form, parse_response_format
+from emulator.vendors.openvino.chat.messages import apply_template, parse_messages, take_media
 from emulator.vendors.openvino.chat.render import ChatCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import Voice
-from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
+from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.sampling import build_sampling
-from emulator.vendors.openvino.tools import NO_OFFER, Offer, read_tools
+from emulator.vendors.openvino.tools import NO_OFFER, Offer, parse_tools
 
 _NO_OPTIONS: dict[str, JSON] = {}
 
@@ -34,16 +34,16 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
         EmulatedError: the first failed check, in the server's order.
     """
     release = accepted.release
-    read, messages = _read_all(accepted)
+    read, messages = _parse_all(accepted)
     body = read.body
-    offer = read_tools(read) if "tools" in body or "tool_choice" in body else NO_OFFER
+    offer = parse_tools(read) if "tools" in body or "tool_choice" in body else NO_OFFER
     if "logprobs" in body and release.since(2025, 0):
-        _read_logprobs(read)
+        _parse_logprobs(read)
     if "max_completion_tokens" in body:
-        read_max_completion_tokens(read)
+        parse_max_completion_tokens(read)
     if read.max_tokens == 0:
         raise refusal("max_tokens value should be greater than 0")
-    form = read_response_format(read) if "response_format" in body else PLAIN_TEXT
+    form = parse_response_format(read) if "response_format" in body else PLAIN_TEXT
     messages, thinks = apply_chat_template(read, messages)
     if accepted.stream and release.tools == "unary":
         offer = NO_OFFER
@@ -51,7 +51,7 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
     return InferenceCall(
         deployment=accepted.deployment,
         request=chat,
-        codec=make_codec(read, offer, chat.prompt or ""),
+        codec=build_codec(read, offer, chat.prompt or ""),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,
@@ -59,14 +59,14 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
     )
 
 
-def _read_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
+def _parse_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
     """Parse the common fields and the messages; only 2024.2 parses the messages first."""
     if accepted.release.since(2025, 0):
-        read = read_fields(accepted)
-        return read, read_messages(read)
+        read = parse_fields(accepted)
+        return read, parse_messages(read)
     read = begin_fields(accepted)
-    messages = read_messages(read)
-    read_first_fields(read)
+    messages = parse_messages(read)
+    parse_first_fields(read)
     return read, messages
 
 
@@ -77,14 +77,14 @@ def apply_chat_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tu
         EmulatedError: with the calculator's text.
     """
     first = read.release.since(2026, 3)
-    thinks = first and thinks_aloud(read)
+    thinks = first and has_reasoning(read)
     messages = take_media(read, messages)
-    thinks = thinks if first else thinks_aloud(read)
+    thinks = thinks if first else has_reasoning(read)
     apply_template(read, messages)
     return messages, thinks
 
 
-def make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
+def build_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
     """Build the codec; ``prompt``: text of the last turn."""
     accepted, servable = read.accepted, read.accepted.servable
     return ChatCodec(
@@ -124,13 +124,13 @@ def find_apart(read: Fields, offer: Offer) -> frozenset[SegmentKind]:
     return frozenset(apart)
 
 
-def _read_logprobs(read: Fields) -> None:
-    read.logprobs = read_flag(read, "logprobs")
+def _parse_logprobs(read: Fields) -> None:
+    read.logprobs = parse_flag(read, "logprobs")
     if read.logprobs and read.accepted.stream:
         raise refusal("logprobs are not supported in streaming mode.")
 
 
-def thinks_aloud(read: Fields) -> bool:
+def has_reasoning(read: Fields) -> bool:
     """Return whether the response has reasoning: the trait ``reasoning``, unless the template options disable it.
 
     A release that does not parse reasoning produces none, unless its graph has no parser for it.

@@ -19,7 +19,7 @@ from emulator.vendors.openvino.chat.shapes import (
     render_body,
     render_usage,
 )
-from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, takes_a_second_step
+from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, has_second_step
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -58,7 +58,7 @@ class ChatCodec:
         body = render_body(plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=settings)
         return Response(200, body, settings.json_headers)
 
-    def make_template(self) -> bytes:
+    def build_template(self) -> bytes:
         """Encode the constant parts of a response; only for codecs without voice and verbose output."""
         release = self.settings.release
         logprobs = b"" if self.omits_logprobs else b'"logprobs":null,'
@@ -112,7 +112,7 @@ class ChatCodec:
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         release = self.settings.release
         choice = put_in_text(plan.choices[0], self.apart, self.markup)
-        handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
+        handshake = release.handshake and not self.stateful and has_second_step(choice)
         template = ChunkTemplate.make(
             plan,
             choice,

@@ -110,7 +110,7 @@ class ChunkTemplate:
         return before + quote_long(rest) + after
 
 
-def takes_a_second_step(choice: Choice) -> bool:
+def has_second_step(choice: Choice) -> bool:
     """Return whether the first decoding step sends no text: neither a whole line nor the whole response.
 
     A text of one token that ends by itself takes a second step, for the end-of-sequence token.

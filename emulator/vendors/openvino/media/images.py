@@ -18,7 +18,7 @@ from emulator.vendors.openvino.chat.media import is_picture
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.image_files import draw_png, measure_picture
 from emulator.vendors.openvino.media.multipart import Form
-from emulator.vendors.openvino.media.options import TEXTS, Options, read_options, take_member, take_text
+from emulator.vendors.openvino.media.options import TEXTS, Options, parse_options, take_member, take_text
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import ParsedRequest
 
@@ -77,13 +77,13 @@ def parse_images(accepted: ParsedRequest) -> InferenceCall:
     path, release = accepted.request.path, accepted.release
     roots = ("/v3/", "/v1/") if release.v1_alias else ("/v3/",)
     if not release.since(2025, 3) or path.startswith(tuple([root + "images/generations" for root in roots])):
-        prompt, options = _read_generation(accepted)
+        prompt, options = _parse_generation(accepted)
     elif path.startswith(tuple([root + "images/edits" for root in roots])):
-        prompt, options = _read_edit(accepted)
+        prompt, options = _parse_edit(accepted)
     else:
         raise refusal(f"Unsupported URI: {path}")
-    _check_bounds(accepted, options)
-    _check_pipeline(accepted)
+    _validate_bounds(accepted, options)
+    _validate_pipeline(accepted)
     width, height = _find_size(accepted, options)
     if width * height > _MAX_PIXELS:
         raise refusal("Error during images generation", word="INTERNAL")
@@ -120,7 +120,7 @@ def _find_image(accepted: ParsedRequest) -> bytes:
     return form.file("image") + form.file("mask") if form is not None else b""
 
 
-def _read_generation(accepted: ParsedRequest) -> tuple[str, Options]:
+def _parse_generation(accepted: ParsedRequest) -> tuple[str, Options]:
     body = accepted.body
     if accepted.form is not None or not body:
         raise refusal("Failed to parse JSON")
@@ -129,7 +129,7 @@ def _read_generation(accepted: ParsedRequest) -> tuple[str, Options]:
     prompt = body["prompt"]
     if not isinstance(prompt, str):
         raise refusal("prompt field is not a string")
-    options = read_options(accepted.release, lambda name, kind: take_member(body, name, kind))
+    options = parse_options(accepted.release, lambda name, kind: take_member(body, name, kind))
     for name in _UNHANDLED:
         if name in body:
             raise refusal(f"Unhandled parameter: {name}")
@@ -138,7 +138,7 @@ def _read_generation(accepted: ParsedRequest) -> tuple[str, Options]:
     for name in body:
         if name not in known:
             raise refusal(f"Unhandled parameter: {name}")
-    _check_alphas(body)
+    _validate_alphas(body)
     return prompt, options
 
 
@@ -147,7 +147,7 @@ def _list_fields(release: Release) -> frozenset[str]:
     return known | {"lora_alphas"} if release.since(2026, 3) else known
 
 
-def _check_alphas(body: Object) -> None:
+def _validate_alphas(body: Object) -> None:
     """Raise if there are adapter weights, as no graph has adapters."""
     alphas = body.get("lora_alphas", {})
     if not isinstance(alphas, dict):
@@ -159,7 +159,7 @@ def _check_alphas(body: Object) -> None:
         raise refusal(_LORA)
 
 
-def _read_edit(accepted: ParsedRequest) -> tuple[str, Options]:
+def _parse_edit(accepted: ParsedRequest) -> tuple[str, Options]:
     form = accepted.form
     if form is None:
         raise refusal("Failed to parse multipart data")
@@ -169,14 +169,14 @@ def _read_edit(accepted: ParsedRequest) -> tuple[str, Options]:
     picture = form.file("image")
     if not picture:  # the text around it is unverified
         raise refusal("Image field is missing in multipart body", word="INTERNAL")
-    _check_picture(picture)
-    options = read_options(accepted.release, lambda name, kind: take_text(form, name, kind))
-    _check_fields(accepted, form)
+    _validate_picture(picture)
+    options = parse_options(accepted.release, lambda name, kind: take_text(form, name, kind))
+    _validate_fields(accepted, form)
     _default_size(accepted, options)
     return prompt, options
 
 
-def _check_fields(accepted: ParsedRequest, form: Form) -> None:
+def _validate_fields(accepted: ParsedRequest, form: Form) -> None:
     """Raise for unknown fields, OpenAI's first."""
     known = _list_fields(accepted.release) | ({"mask"} if accepted.release.since(2026, 1) else frozenset())
     unknown = [name for name in _UNHANDLED if form.text(name)]
@@ -187,7 +187,7 @@ def _check_fields(accepted: ParsedRequest, form: Form) -> None:
         raise refusal(_LORA)
 
 
-def _check_picture(picture: bytes) -> None:
+def _validate_picture(picture: bytes) -> None:
     if not is_picture(picture):
         raise refusal("Image parsing failed: unknown image type")
 
@@ -200,13 +200,13 @@ def _default_size(accepted: ParsedRequest, options: Options) -> None:
             options.values.setdefault(name, int(text))
 
 
-def _check_bounds(accepted: ParsedRequest, options: Options) -> None:
+def _validate_bounds(accepted: ParsedRequest, options: Options) -> None:
     """Raise if a value exceeds the graph's bounds, which are traits of its deployment."""
-    _check_count(accepted, options)
+    _validate_count(accepted, options)
     steps = options.number("num_inference_steps")
     if steps is not None:
         limit = _find_bound(accepted, "max_num_inference_steps", 100)
-        _check_maximum(steps, limit, "num_inference_steps is greater than maxNumInferenceSteps")
+        _validate_maximum(steps, limit, "num_inference_steps is greater than maxNumInferenceSteps")
     for name in ("num_inference_steps", "width", "height"):
         value = options.number(name)
         if value is not None and value <= 0 and accepted.release.since(2025, 3):
@@ -218,7 +218,7 @@ def _check_bounds(accepted: ParsedRequest, options: Options) -> None:
         raise refusal("strength is less than minStrength: 0")
 
 
-def _check_pipeline(accepted: ParsedRequest) -> None:
+def _validate_pipeline(accepted: ParsedRequest) -> None:
     """Raise if the pipeline is missing in the graph's trait ``pipelines``; without the trait there are all three."""
     mask = accepted.form.file("mask") if accepted.form is not None else b""
     name = "Text-to-image" if accepted.form is None else "Inpainting" if mask else "Image-to-image"
@@ -226,23 +226,23 @@ def _check_pipeline(accepted: ParsedRequest) -> None:
     if isinstance(built, list) and name.lower() not in built and accepted.release.since(2026, 1):
         raise refusal(f"{name} pipeline is not available for this model", word="FAILED_PRECONDITION")
     if mask:
-        _check_picture(mask)
+        _validate_picture(mask)
 
 
-def _check_count(accepted: ParsedRequest, options: Options) -> None:
+def _validate_count(accepted: ParsedRequest, options: Options) -> None:
     count, later = options.number("num_images_per_prompt"), accepted.release.since(2025, 3)
     if count is None:
         return
     label = "num_images_per_prompt/n" if later else "num_images_per_prompt"
     limit = _find_bound(accepted, "max_num_images_per_prompt", 10)
-    _check_maximum(count, limit, f"{label} is greater than maxNumImagesPerPrompt")
+    _validate_maximum(count, limit, f"{label} is greater than maxNumImagesPerPrompt")
     if count <= 0 and later:
         raise refusal(f"{label} must be higher than 0")
     if count != 1 and not later:
         raise refusal(f"Only 1 image in response can be requested. n value:{int(count)} is not supported.")
 
 
-def _check_maximum(value: float, limit: int, reason: str) -> None:
+def _validate_maximum(value: float, limit: int, reason: str) -> None:
     if value > limit:
         raise refusal(f"{reason}: {limit}")
 

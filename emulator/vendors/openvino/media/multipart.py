@@ -45,7 +45,7 @@ class Form:
         return (f.name for f in self.fields if f.filename is None)
 
 
-def read_form(content_type: str, body: bytes) -> Form:
+def parse_form(content_type: str, body: bytes) -> Form:
     """Parse a body as a form.
 
     Raises:
@@ -56,10 +56,10 @@ def read_form(content_type: str, body: bytes) -> Form:
     if not found or not body.lstrip(b"\r\n").startswith(start):
         raise EmulatedError(ErrorKind.INTERNAL, message="Request of multipart type but failed to parse")
     parts = (b"\r\n" + body).split(b"\r\n" + start)[1:]
-    return Form(tuple([field for part in parts if (field := _read_part(part)) is not None]))
+    return Form(tuple([field for part in parts if (field := _parse_part(part)) is not None]))
 
 
-def _read_part(part: bytes) -> Field | None:
+def _parse_part(part: bytes) -> Field | None:
     """Parse a part after its boundary; ``None`` at the end of the form."""
     head, found, content = part.partition(b"\r\n\r\n")
     lines = head.decode("utf-8", "replace")

@@ -42,10 +42,10 @@ class Options:
 Take = Callable[[str, str], JSON]
 
 
-def read_options(release: Release, take: Take) -> Options:
+def parse_options(release: Release, take: Take) -> Options:
     """Parse the options of both endpoints; ``take`` returns a member as a kind of value, or raises."""
     options = Options(release)
-    _read_size(options, take("size", "string"))
+    _parse_size(options, take("size", "string"))
     for name in TEXTS:
         options.insert(name, take(name, "string"))
     if release.since(2025, 3):
@@ -74,7 +74,7 @@ _FITS: Mapping[str, Callable[[JSON], bool]] = {
 }
 
 
-def _read_size(options: Options, size: JSON) -> None:
+def _parse_size(options: Options, size: JSON) -> None:
     """Parse width and height from one text; ``auto``: the model's own."""
     if not isinstance(size, str) or size == "auto":
         return

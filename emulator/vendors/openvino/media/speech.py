@@ -55,13 +55,13 @@ def parse_speech(accepted: ParsedRequest) -> InferenceCall:
         raise refusal("input field is not a string")
     if "stream_format" in body:
         raise refusal("streaming is not supported")
-    voice = _read_voice(accepted, body) if release.since(2026, 0) else ""
+    voice = _parse_voice(accepted, body) if release.since(2026, 0) else ""
     speed = 1.0
     if release.since(2026, 3):
         if not isinstance(body.get("language", ""), str):
             raise refusal("language field is not a string")
-        speed = _read_speed(body)
-        _check_voice(accepted, voice, "Requested voice '%s' not found in available voices")
+        speed = _parse_speed(body)
+        _validate_voice(accepted, voice, "Requested voice '%s' not found in available voices")
     return InferenceCall(
         deployment=accepted.deployment,
         is_cpu_heavy=True,
@@ -71,7 +71,7 @@ def parse_speech(accepted: ParsedRequest) -> InferenceCall:
     )
 
 
-def _read_voice(accepted: ParsedRequest, body: Object) -> str:
+def _parse_voice(accepted: ParsedRequest, body: Object) -> str:
     """Parse ``voice``; before 2026.3 a value that is not a text is ignored."""
     voice: JSON = body.get("voice", "")
     if not isinstance(voice, str):
@@ -79,18 +79,18 @@ def _read_voice(accepted: ParsedRequest, body: Object) -> str:
             raise refusal("voice field is not a string")
         return ""
     if not accepted.release.since(2026, 3):
-        _check_voice(accepted, voice, "Requested voice not available: %s")
+        _validate_voice(accepted, voice, "Requested voice not available: %s")
     return voice
 
 
-def _check_voice(accepted: ParsedRequest, voice: str, reason: str) -> None:
+def _validate_voice(accepted: ParsedRequest, voice: str, reason: str) -> None:
     """Raise unless the voice is in the graph's trait ``voices``."""
     known = accepted.deployment.traits.get("voices")
     if voice and not (isinstance(known, list | tuple) and voice in known):
         raise refusal(reason % voice)
 
 
-def _read_speed(body: Object) -> float:
+def _parse_speed(body: Object) -> float:
     speed = body.get("speed", 1.0)
     if isinstance(speed, bool) or not isinstance(speed, int | float):
         raise refusal("speed field is not a number")

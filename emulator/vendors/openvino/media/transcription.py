@@ -94,14 +94,14 @@ def parse_listening(accepted: ParsedRequest) -> InferenceCall:
     form = accepted.form
     if form is None:
         raise refusal("Failed to parse multipart data")
-    _check_stream(accepted, form, name)
+    _validate_stream(accepted, form, name)
     sound = form.file("file")
     if not sound:
         raise refusal("File parsing fails")
     seconds = _measure(sound)
-    granularities = _read_granularities(accepted, form) if name == "transcriptions" else set()
+    granularities = _parse_granularities(accepted, form) if name == "transcriptions" else set()
     if accepted.release.since(2026, 0):
-        _check_temperature(form, ranged=not accepted.release.since(2026, 2))
+        _validate_temperature(form, ranged=not accepted.release.since(2026, 2))
     generation = _build_request(form, sound, seconds, name)
     return InferenceCall(
         deployment=accepted.deployment,
@@ -145,7 +145,7 @@ def _find_endpoint(accepted: ParsedRequest) -> str:
     raise refusal(f"Unsupported URI: {path}")
 
 
-def _check_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
+def _validate_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
     """Raise unless the request can stream: since 2026.2, transcriptions, graphs with the trait ``loopback``."""
     stream = form.text("stream")
     if not accepted.release.since(2026, 2):
@@ -158,7 +158,7 @@ def _check_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
         raise refusal("streaming is not supported for this graph configuration (LOOPBACK not configured)")
 
 
-def _read_granularities(accepted: ParsedRequest, form: Form) -> set[str]:
+def _parse_granularities(accepted: ParsedRequest, form: Form) -> set[str]:
     if len(form.text("language").encode()) > _MAX_LANGUAGE:
         raise refusal("Invalid language code.")
     if not accepted.release.since(2026, 0):
@@ -172,7 +172,7 @@ def _read_granularities(accepted: ParsedRequest, form: Form) -> set[str]:
     return set(wanted)
 
 
-def _check_temperature(form: Form, *, ranged: bool) -> None:
+def _validate_temperature(form: Form, *, ranged: bool) -> None:
     text = form.text("temperature")
     if text and not NUMBER.fullmatch(text):
         raise refusal("Invalid temperature type.")

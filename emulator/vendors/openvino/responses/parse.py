@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.openvino.chat.fields import read_fields, read_limit
-from emulator.vendors.openvino.chat.formats import read_response_format
+from emulator.vendors.openvino.chat.fields import parse_fields, parse_token_limit
+from emulator.vendors.openvino.chat.formats import parse_response_format
 from emulator.vendors.openvino.chat.parse import apply_chat_template, build_chat, find_apart, find_voice
 from emulator.vendors.openvino.decoder import promote
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Fields, ParsedRequest, read_flag
-from emulator.vendors.openvino.responses.input import read_input
+from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
+from emulator.vendors.openvino.responses.input import parse_input
 from emulator.vendors.openvino.responses.render import ResponsesCodec
 from emulator.vendors.openvino.responses.shapes import Echoed
-from emulator.vendors.openvino.tools import Offer, read_tools
+from emulator.vendors.openvino.tools import Offer, parse_tools
 
 _CHOICES = frozenset(("none", "auto", "required"))
 _IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
@@ -30,16 +30,16 @@ def parse_responses(accepted: ParsedRequest) -> InferenceCall:
     """
     body = accepted.body
     accepted.body = {name: value for name, value in body.items() if name not in _IGNORED}
-    read = read_fields(accepted)
+    read = parse_fields(accepted)
     if "stream_options" in body:
         raise refusal("stream_options is not supported in Responses API.")
-    messages = read_input(read)
-    effort = _read_effort(read)
-    if read_flag(read, "logprobs") and accepted.stream:
+    messages = parse_input(read)
+    effort = _parse_effort(read)
+    if parse_flag(read, "logprobs") and accepted.stream:
         raise refusal("logprobs are not supported in streaming mode.")
-    offer = read_tools(read)
-    _read_max_output_tokens(read)
-    form = read_response_format(read)
+    offer = parse_tools(read)
+    _parse_max_output_tokens(read)
+    form = parse_response_format(read)
     messages, thinks = apply_chat_template(read, messages)
     chat, counted = build_chat(read, messages, offer, form, (effort or "medium") if thinks else None)
     deployment, servable = accepted.deployment, accepted.servable
@@ -72,16 +72,16 @@ def _build_echoed(read: Fields, model: str, offer: Offer) -> Echoed:
     )
 
 
-def _read_max_output_tokens(read: Fields) -> None:
+def _parse_max_output_tokens(read: Fields) -> None:
     """Parse ``max_output_tokens``, the limit of this endpoint."""
-    limit = read_limit(read, "max_output_tokens", inclusive=read.release.since(2025, 1))
+    limit = parse_token_limit(read, "max_output_tokens", inclusive=read.release.since(2025, 1))
     if limit is not None:
         read.max_tokens = limit
     if read.max_tokens == 0:
         raise refusal("max_output_tokens value should be greater than 0")
 
 
-def _read_effort(read: Fields) -> str | None:
+def _parse_effort(read: Fields) -> str | None:
     """Parse ``reasoning.effort``."""
     reasoning = read.body.get("reasoning", {})
     if not isinstance(reasoning, dict):

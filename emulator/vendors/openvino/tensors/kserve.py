@@ -16,9 +16,9 @@ from emulator.core.requests import CompletionRequest
 from emulator.core.text import read_whole
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
-from emulator.vendors.openvino.errors import name_asked
+from emulator.vendors.openvino.errors import add_call_details
 from emulator.vendors.openvino.profile import REFUSED, OvmsService
-from emulator.vendors.openvino.rapidjson import TooDeepError, read_json
+from emulator.vendors.openvino.rapidjson import TooDeepError, parse_json
 from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.tensors.render import InferCodec
 from emulator.vendors.openvino.tensors.tensor import (
@@ -33,7 +33,7 @@ from emulator.vendors.openvino.tensors.tensor import (
     pack_values,
     status_refusal,
 )
-from emulator.vendors.openvino.tensors.validation import Given, check_tensors, find_model
+from emulator.vendors.openvino.tensors.validation import Given, find_model, validate_tensors
 
 _INPUT = "Could not parse input content. Not valid ndarray detected"
 _OUTPUT = "Could not parse output content."
@@ -69,8 +69,8 @@ def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
     """
     head, tail = _split_body(request)
     body = _load_head(head, request, service)
-    binary = _read_binary(body)
-    inputs = _read_inputs(body)
+    binary = _parse_binary(body)
+    inputs = _parse_inputs(body)
     raws = _share_bytes(inputs, tail)
     deployment = find_model(request, service, request.params["name"])
     if service.profiles[deployment.name].kind != "classic":
@@ -80,9 +80,9 @@ def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
     try:
         if any(raw is not None for raw in raws) and any(each.values for each in inputs):
             raise status_refusal(_MIXED)
-        check_tensors(list_tensors(deployment, "inputs"), given, len(inputs), "input name: ")
+        validate_tensors(list_tensors(deployment, "inputs"), given, len(inputs), "input name: ")
     except EmulatedError as error:
-        raise name_asked(error, deployment, f"ModelInfer {REFUSED}") from None
+        raise add_call_details(error, deployment, f"ModelInfer {REFUSED}") from None
     request_id = body.get("id")
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
@@ -123,7 +123,7 @@ def load_object(text: bytes, request: Request, service: OvmsService) -> Object:
     limit = service.settings.release.nesting_limit
     try:
         check_json(text, request.most_values, request.most_text)
-        body = read_json(text, limit)
+        body = parse_json(text, limit)
     except TooDeepError as error:
         if limit:
             raise status_refusal("JSON nesting depth exceeds the allowed limit", status=500) from None
@@ -139,11 +139,11 @@ def _load_head(text: bytes, request: Request, service: OvmsService) -> Object:
     body = load_object(text, request, service)
     if not isinstance(body.get("id", ""), str):
         raise status_refusal(_INPUT)
-    _check_parameters(body)
+    _validate_parameters(body)
     return body
 
 
-def _check_parameters(place: Object) -> Object:
+def _validate_parameters(place: Object) -> Object:
     found = place.get("parameters", {})
     if not isinstance(found, dict):
         raise status_refusal(_PARAMETERS)
@@ -152,9 +152,9 @@ def _check_parameters(place: Object) -> Object:
     return found
 
 
-def _read_binary(body: Object) -> str:
+def _parse_binary(body: Object) -> str:
     """Return the output requested as binary data; of several outputs only the last counts."""
-    all_binary = _check_parameters(body).get("binary_data_output") is True
+    all_binary = _validate_parameters(body).get("binary_data_output") is True
     outputs = body.get("outputs", [])
     if not isinstance(outputs, list):
         raise status_refusal(_INPUT)
@@ -162,12 +162,12 @@ def _read_binary(body: Object) -> str:
     for output in outputs:
         if not isinstance(output, dict) or not isinstance(output.get("name"), str):
             raise status_refusal(_OUTPUT)
-        wanted = _check_parameters(output).get("binary_data")
+        wanted = _validate_parameters(output).get("binary_data")
         name, binary = str(output["name"]), wanted if isinstance(wanted, bool) else all_binary
     return name if binary else ""
 
 
-def _read_inputs(body: Object) -> list[_Input]:
+def _parse_inputs(body: Object) -> list[_Input]:
     if "inputs" not in body:
         raise status_refusal("Invalid JSON structure, missing inputs")
     inputs = body["inputs"]
@@ -175,10 +175,10 @@ def _read_inputs(body: Object) -> list[_Input]:
         raise status_refusal(_INPUT)
     if not inputs:
         raise status_refusal("Invalid JSON structure, missing inputs")
-    return [_read_input(each, alone=len(inputs) == 1) for each in inputs]
+    return [_parse_input(each, alone=len(inputs) == 1) for each in inputs]
 
 
-def _read_input(value: JSON, *, alone: bool) -> _Input:
+def _parse_input(value: JSON, *, alone: bool) -> _Input:
     if not isinstance(value, dict):
         raise status_refusal(_INPUT)
     name, shape, datatype = value.get("name"), value.get("shape"), value.get("datatype")
@@ -187,20 +187,20 @@ def _read_input(value: JSON, *, alone: bool) -> _Input:
     sizes = tuple([size for size in shape if is_int32(size) and size >= 0])
     if len(sizes) != len(shape):
         raise status_refusal(_INPUT)
-    parameters = _check_parameters(value)
+    parameters = _validate_parameters(value)
     values: list[Value] | None = None
     if "data" in value:
         if not isinstance(value["data"], list) or datatype in _RAW_ONLY:
             raise status_refusal(_INPUT)
         if not is_known(datatype):
             raise status_refusal(_PRECISION)
-        values = list(_read_values(value["data"], datatype))
+        values = list(_parse_values(value["data"], datatype))
     elif "binary_data_size" not in parameters and datatype == "BYTES" and not (alone and sizes == (1,)):
         raise status_refusal(_INPUT)
     return _Input(name, sizes, datatype, parameters, values)
 
 
-def _read_values(data: list[JSON], datatype: str) -> list[Value]:
+def _parse_values(data: list[JSON], datatype: str) -> list[Value]:
     """Parse the elements of nested arrays; integers must fit 32 bits."""
     fits = _CHECKS.get(datatype, is_int32)
     values: list[Value] = []

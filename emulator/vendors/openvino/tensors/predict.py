@@ -15,7 +15,7 @@ from emulator.core.json import JSON, Object
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.media import decode_base64
-from emulator.vendors.openvino.errors import MISSING_MODEL, name_asked, path_refusal
+from emulator.vendors.openvino.errors import MISSING_MODEL, add_call_details, path_refusal
 from emulator.vendors.openvino.profile import REFUSED, OvmsService
 from emulator.vendors.openvino.tensors.kserve import load_object
 from emulator.vendors.openvino.tensors.render import PredictCodec
@@ -31,7 +31,7 @@ from emulator.vendors.openvino.tensors.tensor import (
     pack_values,
     status_refusal,
 )
-from emulator.vendors.openvino.tensors.validation import Given, check_tensors, find_model
+from emulator.vendors.openvino.tensors.validation import Given, find_model, validate_tensors
 
 _PATH = re.compile(r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+)|/labels/[^/]+)?:(?P<verb>predict)")
 _INPUT = "Could not parse input content. Not valid ndarray detected"
@@ -59,14 +59,14 @@ def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
     deployment = find_model(request, service, name)
     declared = {info.name: info for info in list_tensors(deployment, "inputs")}
     try:
-        rows, arrays = _read_body(load_object(request.body, request, service), declared)
+        rows, arrays = _parse_body(load_object(request.body, request, service), declared)
         given = {
             key: _build_tensor(key, array, declared.get(key), _INSTANCE if rows else _INPUT)
             for key, array in arrays.items()
         }
-        check_tensors([*declared.values()], given, len(given))
+        validate_tensors([*declared.values()], given, len(given))
     except EmulatedError as error:
-        raise name_asked(error, deployment, f"Predict {REFUSED}") from None
+        raise add_call_details(error, deployment, f"Predict {REFUSED}") from None
     count = count_outputs(deployment, [each.tensor for each in given.values()])
     return InferenceCall(
         deployment=deployment,
@@ -82,16 +82,16 @@ def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
     )
 
 
-def _read_body(body: Object, declared: Mapping[str, TensorInfo]) -> tuple[bool, dict[str, JSON]]:
+def _parse_body(body: Object, declared: Mapping[str, TensorInfo]) -> tuple[bool, dict[str, JSON]]:
     """Return whether the body is in rows, and the array of each input."""
     if ("instances" in body) == ("inputs" in body):
         raise status_refusal("Invalid JSON structure. Could not detect row or column format")
     if "instances" in body:
-        return True, _read_rows(body["instances"], declared)
-    return False, _read_columns(body["inputs"], declared)
+        return True, _parse_rows(body["instances"], declared)
+    return False, _parse_columns(body["inputs"], declared)
 
 
-def _read_rows(rows: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
+def _parse_rows(rows: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
     if not isinstance(rows, list):
         raise status_refusal("Invalid JSON structure. Nonamed instance is not an array.")
     if not rows:
@@ -119,7 +119,7 @@ def _gather_rows(rows: list[JSON]) -> dict[str, JSON]:
     return dict(columns)
 
 
-def _read_columns(inputs: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
+def _parse_columns(inputs: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
     if isinstance(inputs, list) or type(inputs) in (int, float):
         return {_find_single_input(declared): inputs}
     if not isinstance(inputs, dict):

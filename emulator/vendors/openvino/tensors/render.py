@@ -22,7 +22,7 @@ from emulator.vendors.openvino.tensors.tensor import Tensor, Value, infer
 _INDENT = "    "
 
 
-def read_fixed(plan: Plan) -> Mapping[str, JSON]:
+def parse_fixed(plan: Plan) -> Mapping[str, JSON]:
     """Parse output values from a scenario's reply, a JSON object by output name; empty if it is none."""
     text = plan.choices[0].text() if plan.choices else ""
     try:
@@ -43,7 +43,7 @@ class InferCodec:
     binary_output: str
 
     def render(self, plan: Plan, request: Request) -> Response:
-        outputs = infer(self.deployment, self.inputs, read_fixed(plan))
+        outputs = infer(self.deployment, self.inputs, parse_fixed(plan))
         id_member = f'"id": {_quote(self.id)},\n{_INDENT}' if self.id else ""
         written = ", ".join([self._format_tensor(tensor) for tensor in outputs])
         text = f'{{\n{_INDENT}"model_name": {_quote(self.deployment.name)},\n{_INDENT}{id_member}"model_version": "1",'
@@ -83,7 +83,7 @@ class PredictCodec:
     rows: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        outputs = infer(self.deployment, self.inputs, read_fixed(plan))
+        outputs = infer(self.deployment, self.inputs, parse_fixed(plan))
         nested = {tensor.name: _nest(tensor.values(), tensor.shape) for tensor in outputs}
         text = _format_rows(nested) if self.rows else _format_columns(nested)
         return Response(200, text.encode(), self.headers)

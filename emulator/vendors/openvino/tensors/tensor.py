@@ -85,11 +85,11 @@ def status_refusal(text: str, detail: str = "", *, status: int = 400) -> Emulate
 def list_tensors(deployment: Deployment, trait: str) -> tuple[TensorInfo, ...]:
     """Return ``inputs`` or ``outputs`` of a model by name; invalid entries are omitted."""
     declared = deployment.traits.get(trait)
-    found = [_read_info(entry) for entry in declared] if isinstance(declared, list | tuple) else []
+    found = [_parse_info(entry) for entry in declared] if isinstance(declared, list | tuple) else []
     return tuple(sorted([info for info in found if info is not None], key=lambda info: info.name))
 
 
-def check_tensors(deployment: Deployment) -> str:
+def validate_tensors(deployment: Deployment) -> str:
     """Return the problem of a scenario's tensor declarations; empty if there is none."""
     declared = {trait: deployment.traits[trait] for trait in ("inputs", "outputs") if trait in deployment.traits}
     for trait, entries in declared.items():
@@ -115,7 +115,7 @@ def _find_entry_problem(entry: JSON) -> str:
     return ""
 
 
-def _read_info(entry: JSON) -> TensorInfo | None:
+def _parse_info(entry: JSON) -> TensorInfo | None:
     if not isinstance(entry, Mapping):
         return None
     name, datatype, shape = entry.get("name"), entry.get("datatype", "FP32"), entry.get("shape", ())
@@ -200,7 +200,7 @@ def infer(deployment: Deployment, inputs: Sequence[Tensor], fixed: Mapping[str, 
     made = []
     for info in list_tensors(deployment, "outputs"):
         shape = _resolve_shape(info.shape, first)
-        values = _read_fixed(fixed.get(info.name), info.datatype, prod(shape))
+        values = _parse_fixed(fixed.get(info.name), info.datatype, prod(shape))
         if values is None:
             values = _draw(digest.digest() + info.name.encode(), info.datatype, prod(shape))
         made.append(Tensor(info.name, info.datatype, shape, pack_values(info.datatype, values)))
@@ -217,7 +217,7 @@ def _resolve_shape(shape: tuple[int, ...], first: tuple[int, ...]) -> tuple[int,
     )
 
 
-def _read_fixed(value: JSON, datatype: str, count: int) -> list[Value] | None:
+def _parse_fixed(value: JSON, datatype: str, count: int) -> list[Value] | None:
     """Parse values that a scenario sets, nested or flat; too few are repeated."""
     flat = list(_flatten(value))
     if not flat or any(isinstance(element, dict) or element is None for element in flat):

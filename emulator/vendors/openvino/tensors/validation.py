@@ -28,7 +28,7 @@ class Given:
     count: int | None
 
 
-def check_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], count: int, prefix: str = "") -> None:
+def validate_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], count: int, prefix: str = "") -> None:
     """Raise unless the request has exactly the declared inputs; ``prefix``: text before a name in KServe errors.
 
     Raises:
@@ -45,7 +45,7 @@ def check_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], co
 def _check(info: TensorInfo, given: Given, name: str) -> None:
     tensor = given.tensor
     if tensor.datatype == "BYTES" and info.datatype != "BYTES":
-        _check_converted(info, tensor, name)
+        _validate_converted(info, tensor, name)
         return
     if tensor.datatype != info.datatype:
         raise status_refusal(
@@ -60,10 +60,10 @@ def _check(info: TensorInfo, given: Given, name: str) -> None:
         )
     if any(size not in (-1, found) for size, found in zip(info.shape, tensor.shape, strict=True)):
         raise status_refusal("Invalid input shape", f"Expected: {expected}; Actual: {actual}; {name}")
-    _check_content(given, name)
+    _validate_content(given, name)
 
 
-def _check_content(given: Given, name: str) -> None:
+def _validate_content(given: Given, name: str) -> None:
     """Raise unless there are as many values, or bytes, as the shape requires."""
     tensor = given.tensor
     wanted = prod(tensor.shape)
@@ -79,7 +79,7 @@ def _check_content(given: Given, name: str) -> None:
         raise status_refusal("Invalid content size of tensor proto", detail)
 
 
-def _check_converted(info: TensorInfo, tensor: Tensor, name: str) -> None:
+def _validate_converted(info: TensorInfo, tensor: Tensor, name: str) -> None:
     """Raise unless texts fit an input of byte rows or image files; image content is not validated."""
     if not (len(info.shape) in _IMAGE_DIMENSIONS or (len(info.shape) == 2 and info.datatype == "UINT8")):
         raise status_refusal("Functionality not implemented", status=500)

@@ -10,13 +10,13 @@ from emulator.vendors.tgi.chat.fields import ChatBody
 from emulator.vendors.tgi.chat.parse import build_parameters
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
-from emulator.vendors.tgi.images import sees
+from emulator.vendors.tgi.images import has_vision
 from emulator.vendors.tgi.request import measure_limit
-from emulator.vendors.tgi.sampling import samples, shape_sampling
+from emulator.vendors.tgi.sampling import build_sampling, is_sampled
 from emulator.vendors.tgi.settings import TgiService
 
 _DEFAULTS = build_parameters(ChatBody(messages=()))
-_SAMPLINGS = Samplings(shape_sampling(_DEFAULTS, 1, 1, sampled=samples(_DEFAULTS), logprobs=False))
+_SAMPLINGS = Samplings(build_sampling(_DEFAULTS, 1, 1, sampled=is_sampled(_DEFAULTS), logprobs=False))
 
 
 def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
@@ -28,7 +28,7 @@ def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
         return None
     wanted, stream, model = read_limit(body), body.get("stream", False), str(body.get("model", "tgi"))
     deployment = serves(tuple(service.deployments.values()), model)
-    if wanted is None or type(stream) is not bool or deployment.state != "ready" or sees(deployment):
+    if wanted is None or type(stream) is not bool or deployment.state != "ready" or has_vision(deployment):
         return None
     count, language = service.count_texts(messages, deployment)
     try:

@@ -18,10 +18,10 @@ from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.generate.fields import Parameters
-from emulator.vendors.tgi.images import join_chunks, sees, take_pictures
+from emulator.vendors.tgi.images import has_vision, join_chunks, take_pictures
 from emulator.vendors.tgi.request import ParsedRequest, Prompt, validate
 from emulator.vendors.tgi.settings import TgiService
-from emulator.vendors.tgi.tools import read_tool_choice, tool_refusal
+from emulator.vendors.tgi.tools import parse_tool_choice, tool_refusal
 
 
 def parse_chat(request: Request, service: TgiService) -> InferenceCall:
@@ -32,7 +32,7 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     """Build the call of a parsed :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
-    chat = build_request(body, pictures=sees(deployment))
+    chat = build_request(body, pictures=has_vision(deployment))
     count = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
@@ -63,7 +63,7 @@ def build_request(body: ChatBody, *, pictures: bool) -> ChatRequest:
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
     tools = tuple(body.tools or ())
-    choice, name = read_tool_choice(body.tool_choice, offered=bool(tools))
+    choice, name = parse_tool_choice(body.tool_choice, offered=bool(tools))
     if name is not None and all(tool.name != name for tool in tools):
         raise tool_refusal(f"Tool with name {name} not found")
     return ChatRequest(

@@ -10,9 +10,15 @@ from emulator.core.plan import Choice, Plan
 from emulator.encoding.sse import quote
 from emulator.protocols.choice_events import collect_message, is_plain_text
 from emulator.protocols.tgi import report_counts
-from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
+from emulator.vendors.tgi.chat.shapes import (
+    ChatOptions,
+    build_chat_usage,
+    build_head,
+    build_logprobs,
+    find_finish_reason,
+)
 from emulator.vendors.tgi.chat.stream import stream_chat
-from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
 
 _PLAIN = (
@@ -32,17 +38,17 @@ class ChatCodec:
     def render(self, plan: Plan, request: Request) -> Response:
         options = self.options
         choice = plan.choices[0]
-        headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        headers = response_headers(plan, options.settings, options.prompt_tokens, options.characters)
         if is_plain_text(plan) and not options.logprobs:
             return Response(200, _encode_plain(plan, options), headers)
         row: JSON = {
             "index": 0,
             "message": _build_message(choice),
-            "logprobs": shape_logprobs(choice.logprobs or (), options.top) if options.logprobs else None,
-            "finish_reason": name_finish(choice, options.limit),
+            "logprobs": build_logprobs(choice.logprobs or (), options.top) if options.logprobs else None,
+            "finish_reason": find_finish_reason(choice, options.limit),
         }
-        head = shape_head(plan, options, "chat.completion")
-        body = dump_json({**head, "choices": [row], "usage": shape_chat_usage(plan, options)})
+        head = build_head(plan, options, "chat.completion")
+        body = dump_json({**head, "choices": [row], "usage": build_chat_usage(plan, options)})
         return Response(200, body, headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -59,7 +65,7 @@ def _encode_plain(plan: Plan, options: ChatOptions) -> bytes:
         quote(options.model),
         quote(options.settings.fingerprint),
         dump_string(choice.tokens_said.text),
-        name_finish(choice, options.limit).encode(),
+        find_finish_reason(choice, options.limit).encode(),
         prompt,
         completion,
         prompt + completion,

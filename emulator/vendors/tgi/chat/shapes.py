@@ -36,13 +36,13 @@ class ChatOptions:
     call_id: str | None
 
 
-def name_finish(choice: Choice, limit: int) -> str:
+def find_finish_reason(choice: Choice, limit: int) -> str:
     """Return OpenAI's ``finish_reason``; ``stop_sequence`` of a stop string keeps TGI's name."""
     name = finish_reason(choice, limit)
     return "stop" if name == "eos_token" else name
 
 
-def shape_head(plan: Plan, options: ChatOptions, kind: str) -> Object:
+def build_head(plan: Plan, options: ChatOptions, kind: str) -> Object:
     """Build the first members of each response and chunk."""
     return {
         "object": kind,
@@ -53,18 +53,18 @@ def shape_head(plan: Plan, options: ChatOptions, kind: str) -> Object:
     }
 
 
-def shape_usage(prompt: int, completion: int) -> JSON:
+def build_usage(prompt: int, completion: int) -> JSON:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def shape_chat_usage(plan: Plan, options: ChatOptions) -> JSON:
-    return shape_usage(*report_counts(plan, options.prompt_tokens, plan.choices[0].count))
+def build_chat_usage(plan: Plan, options: ChatOptions) -> JSON:
+    return build_usage(*report_counts(plan, options.prompt_tokens, plan.choices[0].count))
 
 
-def shape_logprobs(entries: Sequence[Logprob], top: int) -> JSON:
-    return {"content": [_shape_logprob(entry, top) for entry in entries]}
+def build_logprobs(entries: Sequence[Logprob], top: int) -> JSON:
+    return {"content": [_build_logprob(entry, top) for entry in entries]}
 
 
-def _shape_logprob(entry: Logprob, top: int) -> JSON:
+def _build_logprob(entry: Logprob, top: int) -> JSON:
     tops: list[JSON] = [{"token": text, "logprob": logprob} for text, logprob in entry.top[:top]]
     return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}

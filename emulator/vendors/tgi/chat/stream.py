@@ -24,18 +24,24 @@ from emulator.protocols.choice_events import (
     iterate_choice,
     last_due,
 )
-from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
+from emulator.vendors.tgi.chat.shapes import (
+    ChatOptions,
+    build_chat_usage,
+    build_head,
+    build_logprobs,
+    find_finish_reason,
+)
 
 
 def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
     """Yield one chunk per token; of a response with tool calls, only the first call."""
     choice = plan.choices[0]
-    head = b"data: %b," % dump_json(shape_head(plan, options, "chat.completion.chunk"))[:-1]
+    head = b"data: %b," % dump_json(build_head(plan, options, "chat.completion.chunk"))[:-1]
     call = None if is_only(choice) else _find_call(choice)
     due = last_due(choice, plan.due)
     ending: list[Event] = [(due, DONE, 0, Mark.DONE)]
     if options.usage:
-        counts = b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_chat_usage(plan, options)))
+        counts = b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(build_chat_usage(plan, options)))
         ending.insert(0, (due, counts, 0, USAGE))
     if call is None:
         has_logprobs = options.logprobs and choice.logprobs
@@ -59,7 +65,7 @@ def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequ
     before, last, tokens = head + _CONTENT, choice.count - 1, choice.tokens_said.quoted
     closing: list[Event] = []
     if choice.count:
-        after = _AFTER_TEXT % (_NULL, quote(name_finish(choice, options.limit)))
+        after = _AFTER_TEXT % (_NULL, quote(find_finish_reason(choice, options.limit)))
         closing = [(choice.due[last], b"".join((before, tokens[last], after)), choice.count, FINISH)]
     return TemplateStream(
         opening=(),
@@ -76,8 +82,8 @@ def _stream_logprobs(choice: Choice, head: bytes, options: ChatOptions) -> Itera
     """Yield a text with log-probabilities."""
     total = choice.count
     for number, entry in enumerate(choice.logprobs or (), 1):
-        finish, mark = (quote(name_finish(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
-        after = _AFTER_TEXT % (dump_json(shape_logprobs((entry,), options.top)), finish)
+        finish, mark = (quote(find_finish_reason(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
+        after = _AFTER_TEXT % (dump_json(build_logprobs((entry,), options.top)), finish)
         yield choice.due[number - 1], b"".join((head, _CONTENT, quote(choice.tokens[number - 1]), after)), number, mark
 
 
@@ -111,5 +117,5 @@ def _stream_call(
         if text:
             chunk = _CALL_CHUNK % (head, call_id, _NULL, quote(text), _NULL)
             yield choice.due[position], chunk, position + 1, PLAIN
-    last = _CALL_CHUNK % (head, call_id, _NULL, quote(texts[-1]), quote(name_finish(choice, limit)))
+    last = _CALL_CHUNK % (head, call_id, _NULL, quote(texts[-1]), quote(find_finish_reason(choice, limit)))
     yield choice.due[-1], last, len(choice.tokens), FINISH

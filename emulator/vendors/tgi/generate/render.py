@@ -13,13 +13,13 @@ from emulator.protocols.tgi import draw_prefill_logprob, spell
 from emulator.vendors.tgi.generate.shapes import (
     TOKEN,
     GenerateOptions,
+    encode_top_tokens,
+    format_summary,
     list_columns,
     special_text,
-    write_summary,
-    write_top_tokens,
 )
 from emulator.vendors.tgi.generate.stream import stream_answer
-from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
 
 
@@ -34,7 +34,7 @@ class GenerateCodec:
         choices = _rank(plan.choices)
         body = f'{{"generated_text":{dump_text(options.echo + choices[0].text())}'
         body += f',"details":{_format_details(plan, choices, options)}}}' if options.details else "}"
-        headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        headers = response_headers(plan, options.settings, options.prompt_tokens, options.characters)
         return Response(200, (f"[{body}]" if options.array else body).encode(), headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -59,7 +59,7 @@ def _format_details(plan: Plan, choices: Sequence[Choice], options: GenerateOpti
     prefill = f'"prefill":{_format_prefill(plan, options)}'
     best, *others = choices
     tokens, top = _format_tokens(best, options)
-    parts = [write_summary(plan, best, options), prefill, tokens]
+    parts = [format_summary(plan, best, options), prefill, tokens]
     if others:
         sequences = (_format_sequence(plan, choice, options, n, prefill) for n, choice in enumerate(others, 1))
         parts.append(f'"best_of_sequences":[{",".join(sequences)}]')
@@ -69,7 +69,7 @@ def _format_details(plan: Plan, choices: Sequence[Choice], options: GenerateOpti
 def _format_sequence(plan: Plan, choice: Choice, options: GenerateOptions, number: int, prefill: str) -> str:
     text = f'"generated_text":{dump_text(options.echo + choice.text())}'
     tokens, top = _format_tokens(choice, options)
-    return f"{{{','.join([text, write_summary(plan, choice, options, number), prefill, tokens, *top])}}}"
+    return f"{{{','.join([text, format_summary(plan, choice, options, number), prefill, tokens, *top])}}}"
 
 
 def _format_prefill(plan: Plan, options: GenerateOptions) -> str:
@@ -89,5 +89,5 @@ def _format_tokens(choice: Choice, options: GenerateOptions) -> tuple[str, Seque
     tokens = f'"tokens":[{b",".join([TOKEN % row for row in columns]).decode()}]'
     if not options.top:
         return tokens, ()
-    rows = write_top_tokens(choice, options.tokenizer, options.top)
+    rows = encode_top_tokens(choice, options.tokenizer, options.top)
     return tokens, [f'"top_tokens":[{",".join([f"[{row.decode()}]" for row in rows])}]']

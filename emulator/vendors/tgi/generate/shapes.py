@@ -63,7 +63,7 @@ def special_text(tokenizer: Tokenizer, token: int) -> str:
     return _BEGINNINGS.get(token, "<s>") if token == tokenizer.bos else ""
 
 
-def write_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: int = 0) -> str:
+def format_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: int = 0) -> str:
     """Format the first members of ``details``; ``number``: index of the choice for one prompt."""
     key = plan.key if number == 0 else plan.key + bytes((number,))
     seed = pick_seed(key, options.seed) if options.seeded else "null"
@@ -84,7 +84,7 @@ def list_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[object]
     return choice.ids, texts, logprobs, specials
 
 
-def write_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
+def encode_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
     """Yield the alternatives of each token as JSON."""
     columns = zip(*list_columns(choice, tokenizer), strict=True)
     for entry, (token, text, _, special) in zip(choice.logprobs or (), columns, strict=False):

@@ -11,7 +11,7 @@ from emulator.core.json import dump_text
 from emulator.core.plan import Choice, Plan
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
 from emulator.protocols.tgi import report_counts
-from emulator.vendors.tgi.generate.shapes import TOKEN, GenerateOptions, list_columns, write_summary, write_top_tokens
+from emulator.vendors.tgi.generate.shapes import TOKEN, GenerateOptions, encode_top_tokens, format_summary, list_columns
 
 
 def stream_answer(plan: Plan, options: GenerateOptions) -> Iterator[Event]:
@@ -40,11 +40,11 @@ def _list_rows(choice: Choice, options: GenerateOptions) -> tuple[bytes, Iterato
         columns.insert(0, count(1))
     if options.top:
         template += b',"top_tokens":[%b]'
-        columns.append(write_top_tokens(choice, options.tokenizer, options.top))
+        columns.append(encode_top_tokens(choice, options.tokenizer, options.top))
     return template, zip(*columns, strict=False)
 
 
 def _encode_details(plan: Plan, options: GenerateOptions) -> bytes:
     prompt, _ = report_counts(plan, options.prompt_tokens, 0)
     length = "" if options.settings.old else f',"input_length":{prompt}'
-    return f"{{{write_summary(plan, plan.choices[0], options)}{length}}}".encode()
+    return f"{{{format_summary(plan, plan.choices[0], options)}{length}}}".encode()

@@ -1,4 +1,4 @@
-"""Messages of a chat."""
+"""Validation of chat messages."""
 
 import base64
 

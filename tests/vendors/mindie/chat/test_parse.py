@@ -1,4 +1,4 @@
-"""What a chat request must be."""
+"""Validation of chat requests."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Streamed chat answers."""
+"""Streaming chat responses."""
 
 import pytest
 

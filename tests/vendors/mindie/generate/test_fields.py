@@ -1,4 +1,4 @@
-"""``parameters`` of ``POST /``: what is taken, what is refused, and in which words."""
+"""Validation of ``parameters`` of ``POST /``."""
 
 import json
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from emulator.core.requests import CompletionRequest
-from emulator.vendors.mindie.decoder import count_shown, count_units, show
+from emulator.vendors.mindie.decoder import count_formatted, count_units, format_value
 from emulator.vendors.mindie.settings import MindieSettings
 from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
@@ -190,7 +190,7 @@ def test_a_long_value_is_measured_as_it_would_be_shown() -> None:
         {"": ""},
     ]
     for value in values:
-        assert count_shown(value) == count_units(show(value))
+        assert count_formatted(value) == count_units(format_value(value))
 
 
 @pytest.mark.parametrize("kind", ["json", "x" * 3_000_000])

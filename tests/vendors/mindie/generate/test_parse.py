@@ -1,4 +1,4 @@
-"""What a request in TGI's form must be, and how much of its prompt stays."""
+"""Validation and truncation of requests in TGI's form."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Answers of the TGI-style routes in one piece: keys and their order."""
+"""Non-streaming responses of the TGI-style routes: keys and their order."""
 
 import json
 

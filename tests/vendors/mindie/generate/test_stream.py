@@ -1,4 +1,4 @@
-"""Streamed answers of the TGI-style routes."""
+"""Streaming responses of the TGI-style routes."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""What each release asks of messages, pictures and sounds: every row of the table, from the release it holds for on."""
+"""Checks of messages, images and sounds by release: every row of the table."""
 
 import json
 
 import pytest
 
 from emulator.core.requests import ChatRequest
-from emulator.vendors.openvino.chat.checks import checks_of
+from emulator.vendors.openvino.chat.checks import find_checks
 from emulator.vendors.openvino.release import RELEASES
 from tests.untyped_json import JSON
 from tests.vendors.openvino.ovms import BASE, Refusal, failure, make_server
@@ -27,11 +27,11 @@ _EMPTY = f"{_STRUCTURE} - content array is empty"
 _SINCE: JSON = [{"role": "user", "content": "hi"}]
 
 Reasons = dict[str, str | None]
-"""A release and what it says, or accepts, from then on."""
+"""Reason of the error by first release; ``None`` if the request is accepted."""
 
 
 def spread(reasons: Reasons) -> list[tuple[str, str | None]]:
-    """Each release with the reason that holds for it."""
+    """Return each release with its reason."""
     found: list[tuple[str, str | None]] = []
     reason: str | None = None
     for release in _ALL:
@@ -146,7 +146,7 @@ def test_messages(messages: JSON, reasons: Reasons) -> None:
     ],
 )
 def test_pictures(url: str, seen: Reasons, unseen: Reasons) -> None:
-    """A vision graph, and a text graph: it refuses pictures with another status word before 2026.3."""
+    """Before 2026.3 a text graph refuses images with a status word of its own."""
     blind = {**{name: reason for name, reason in seen.items() if name < "2025.1"}, **unseen}
     for model, reasons in (("eyes", seen), ("llama3", blind)):
         for release, reason in spread(reasons):
@@ -160,7 +160,7 @@ def test_pictures(url: str, seen: Reasons, unseen: Reasons) -> None:
 @pytest.mark.covers("openvino/order of checks", "pictures after fields")
 @pytest.mark.parametrize("release", _ALL)
 def test_fields_come_before_the_refusal_of_pictures(release: str) -> None:
-    """But its template's options only in 2026.3, where they are read with the other fields."""
+    """Only 2026.3 parses the template options with the other fields."""
     fields: JSON = {"messages": say(picture(_PIXEL)), "max_completion_tokens": "x"}
     refusal = make_server(release).refusal({**BASE, **fields})
     assert refusal is not None
@@ -189,7 +189,7 @@ def test_content_that_is_no_text(release: str) -> None:
 @pytest.mark.covers("openvino/messages", "restricted tags")
 @pytest.mark.parametrize("release", _ALL[1:])
 def test_tags(release: str) -> None:
-    """Where a vision graph keeps its pictures a text may not point."""
+    """A text may not contain the image tags of a vision graph."""
     server = make_server(release)
     tagged = [{"role": "user", "content": "see <ov_genai_image_0>"}]
     expected = None if release == "2025.0" else Refusal(400, failure(_TAG))
@@ -212,7 +212,7 @@ def test_tags(release: str) -> None:
     ],
 )
 def test_sounds(sound: JSON, reason: str) -> None:
-    """Only a model that hears looks at them; a text graph passes over them."""
+    """Only omni graphs validate sounds; text graphs ignore them."""
     messages = say({"type": "input_audio", "input_audio": sound})
     latest = make_server("2026.3")
     assert latest.refusal({**BASE, "model": "ears", "messages": messages}) == Refusal(400, failure(reason))
@@ -223,8 +223,8 @@ def test_sounds(sound: JSON, reason: str) -> None:
 
 
 def test_a_release_between_two_rows_has_the_older() -> None:
-    assert checks_of((2026, 1)) == checks_of((2026, 0))
-    assert checks_of((2027, 0)) == checks_of((2026, 3))
+    assert find_checks((2026, 1)) == find_checks((2026, 0))
+    assert find_checks((2027, 0)) == find_checks((2026, 3))
     assert json.dumps(sorted(RELEASES)) == json.dumps(sorted([*_ALL, "seed", "latest"]))
 
 

@@ -1,4 +1,4 @@
-"""The fields chat and completions share, boundary by boundary, in the oldest and newest wording."""
+"""Fields that chat and completions share, at their bounds, in the oldest and newest texts."""
 
 import json
 import random
@@ -28,7 +28,7 @@ OK = None
 
 
 def check(server: Server, fields: JSON, reason: str | None) -> None:
-    """The same in chat and completions, but for what only one of them has."""
+    """Assert the same result in chat and, for fields of both, in completions."""
     expected = None if reason is None else Refusal(400, failure(reason))
     assert server.refusal({**BASE, **fields}) == expected
     if "max_completion_tokens" not in fields and fields.get("max_tokens") != 0 and "logprobs" not in fields:
@@ -255,7 +255,7 @@ _NULLABLE = [
 @pytest.mark.covers("openvino/cases", "85")
 @pytest.mark.parametrize("name", _NULLABLE)
 def test_null(name: str) -> None:
-    """A wrong type in 2025.0; absent since 2025.1."""
+    """Null has a wrong type in 2025.0 and counts as absent since 2025.1."""
     assert SEED.refusal({**BASE, name: None}) is not None
     assert make_server("2025.1").refusal({**BASE, name: None}) is None
     assert LATEST.refusal({**BASE, name: None}) is None
@@ -466,7 +466,7 @@ _MODELS = ["llama3", "embeddings", "rerank", "draft", "eyes", "thinker", "stock"
 
 
 def _draw(chance: random.Random, depth: int = 0) -> JSON:
-    """A value such as no client means to send."""
+    """Draw an arbitrary JSON value."""
     if depth < 4 and chance.random() < 0.5:
         if chance.random() < 0.5:
             return [_draw(chance, depth + 1) for _ in range(chance.randrange(3))]
@@ -496,7 +496,7 @@ def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
 @pytest.mark.covers("openvino/numbers", "uint32", "uint64", "int32")
 @given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.text())
 def test_number_classes(value: JSON) -> None:
-    """Whatever the number, a float field takes it, calls it out of range, or no valid number."""
+    """A float field accepts any number, or reports it out of range or invalid."""
     refusal = SEED.refusal({**BASE, "temperature": value})
     integer = type(value) is int
     if type(value) is float or (integer and (abs(value) < 2**31 or value >= 2**64 or value < -(2**63))):

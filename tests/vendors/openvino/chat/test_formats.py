@@ -1,4 +1,4 @@
-"""What ``response_format`` comes to: forms the engine reads, and those it passes over."""
+"""Forms of ``response_format``: enforced and ignored."""
 
 import re
 
@@ -16,7 +16,7 @@ _ANY: JSON = {"type": "any_text"}
 
 
 def say(value: JSON, release: str = "latest") -> str:
-    """What the engine says to a request with this format."""
+    """Return the response of a request with this format."""
     server = make_server(release)
     call = server.call({**BASE, "max_tokens": 200, "response_format": value})
     assert isinstance(call.request, ChatRequest)

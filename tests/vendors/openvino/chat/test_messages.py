@@ -1,4 +1,4 @@
-"""What is accepted as a message, and what the model reads of it."""
+"""Validation of messages, and the prompt built from them."""
 
 import pytest
 

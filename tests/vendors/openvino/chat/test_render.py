@@ -1,4 +1,4 @@
-"""Answers in one piece, to the byte."""
+"""Non-streaming responses, byte for byte."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Event streams: where chunks are cut, what each holds, what goes out together."""
+"""Event streams: boundaries and content of chunks, and events sent together."""
 
 import json
 from dataclasses import replace
@@ -77,7 +77,7 @@ def test_2026_3() -> None:
 
 
 def texts(server: Server, plan: Plan) -> list[str]:
-    """The text of every chunk."""
+    """Return the text of every chunk."""
     body = b"".join(event for _, event in stream(server, plan).events)
     chunks: list[JSON] = [json.loads(line[6:]) for line in body.split(b"\n\n")[:-2]]
     return [chunk["choices"][0]["delta"].get("content") for chunk in chunks]

@@ -1,4 +1,4 @@
-"""Forms for tests, and sounds to put in them."""
+"""Multipart forms and sounds for tests."""
 
 from emulator.vendors.openvino.media.audio_files import speak, write_wav
 
@@ -10,7 +10,7 @@ Part = str | bytes | tuple[str, bytes]
 
 
 def make_form(*fields: tuple[str, Part]) -> bytes:
-    """Fields in their order: texts, or files as bytes or with a name."""
+    """Build a form of fields in order: texts, bytes, or files with a name."""
     parts = []
     for name, value in fields:
         filename, content = value if isinstance(value, tuple) else ("a.bin", value)

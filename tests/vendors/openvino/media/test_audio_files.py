@@ -1,4 +1,4 @@
-"""Sounds: speech as WAV files, sounds as text, streamed or not, and graphs that do both."""
+"""Audio: speech as WAV files, transcription with and without streaming, and omni graphs."""
 
 import base64
 import json

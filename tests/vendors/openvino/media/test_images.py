@@ -1,4 +1,4 @@
-"""Pictures: what generation and edits take, what they refuse, and PNG files that are whole."""
+"""Images: validation of generations and edits, and valid PNG files."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ def draw(body: JSON, release: str = "latest", path: str = _PATH, headers: dict[s
 
 
 def sizes(body: bytes) -> list[tuple[int, int]]:
-    """Of each picture, which is a PNG to its last byte."""
+    """Return the size of each image; assert that each PNG is complete."""
     found = []
     for item in json.loads(body)["data"]:
         png = base64.b64decode(item["b64_json"], validate=True)

@@ -1,4 +1,4 @@
-"""Fields of forms."""
+"""Fields of multipart forms."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the Responses API of the newest releases takes."""
+"""Validation of requests of the Responses API."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Answers of Responses in one piece."""
+"""Non-streaming responses of the Responses API."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Answers of Responses event by event."""
+"""Streaming responses of the Responses API."""
 
 import json
 

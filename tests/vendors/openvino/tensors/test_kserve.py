@@ -1,4 +1,4 @@
-"""KServe's inference: what it takes, what it refuses, and its answer to the blank."""
+"""KServe inference: validation, and responses including white space."""
 
 import json
 
@@ -222,7 +222,7 @@ def test_length_of_the_json(length: str, reason: str) -> None:
 
 
 def test_pictures_and_texts() -> None:
-    """A file for a model that sees, and texts for one that reads."""
+    """Image files are accepted for an image input, texts for a byte input."""
     head = json.dumps(body({"name": "in", "shape": [1], "datatype": "BYTES"})).encode()
     picture = b"\x04\x00\x00\x00\x89PNG"
     assert ask(SEED, head + picture, "sees", **{_LENGTH: str(len(head))}).status == 200

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's predictions: rows and columns, named or not, and its metadata."""
+"""TensorFlow Serving's predictions by rows and columns, named or not, and its metadata."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a scenario may declare of a model's tensors."""
+"""Validation of tensor declarations in a scenario."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Chats from the wire to a call."""
+"""Parsing of chat requests."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Chat answers in one piece."""
+"""Non-streaming chat responses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Chat answers, chunk by chunk."""
+"""Streaming chat responses."""
 
 import json
 

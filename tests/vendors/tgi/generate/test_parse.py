@@ -1,4 +1,4 @@
-"""The prompt in front of an answer."""
+"""Echo of the prompt in a response."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Answers of ``/`` and ``/generate`` in one piece: keys and their order in both releases."""
+"""Non-streaming responses of ``/`` and ``/generate``: keys and their order in both releases."""
 
 import pytest
 
@@ -32,7 +32,7 @@ async def test_details(start: Start, section: str) -> None:
 
 @pytest.mark.covers("mindie/TGI beside it", "seed when greedy")
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "shown"),
     [
         pytest.param({}, False, id="a greedy answer tells no seed"),
         pytest.param({"seed": 7}, False, id="even if one was sent"),
@@ -40,10 +40,10 @@ async def test_details(start: Start, section: str) -> None:
         pytest.param({"do_sample": True, "seed": 7}, True, id="or repeats its own"),
     ],
 )
-async def test_seed(start: Start, parameters: JSON, told: bool) -> None:
+async def test_seed(start: Start, parameters: JSON, shown: bool) -> None:
     details = (await post(await start(REPLY), ask({"details": True, **parameters})))["details"]
-    assert (details["seed"] is not None) is told
-    if told and "seed" in parameters:
+    assert (details["seed"] is not None) is shown
+    if shown and "seed" in parameters:
         assert details["seed"] == 7
 
 

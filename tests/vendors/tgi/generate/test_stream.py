@@ -1,4 +1,4 @@
-"""Answers of ``/generate_stream``, event by event."""
+"""Streaming responses of ``/generate_stream``."""
 
 import pytest
 
