@@ -96,67 +96,67 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
     """
     if accepted.servable.kind == "vision" and accepted.release.since(2026, 3):
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
-    read, prompt = _parse_all(accepted)
+    fields, prompt = _parse_all(accepted)
     deployment = accepted.deployment
     service = accepted.service
-    if read.echo:
+    if fields.echo:
         count = service.tokenizer(deployment).count
-        service.bounds.check_texts((prompt,), count, "prompt", each=2 if read.logprobs else 1)
+        service.bounds.check_texts((prompt,), count, "prompt", each=2 if fields.logprobs else 1)
     counted = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
     return InferenceCall(
         deployment=deployment,
-        request=CompletionRequest(prompts=(prompt,), sampling=build_sampling(read, counted[0])),
+        request=CompletionRequest(prompts=(prompt,), sampling=build_sampling(fields, counted[0])),
         codec=CompletionsCodec(
             settings=accepted.settings,
             model=deployment.name,
             prompt=prompt,
-            echo=read.echo,
-            include_usage=read.include_usage,
+            echo=fields.echo,
+            include_usage=fields.include_usage,
             stateful=accepted.servable.stateful,
         ),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,
         repeatable=True,
-        is_cpu_heavy=read.echo and counted[0] > _INLINE_TOKENS,
+        is_cpu_heavy=fields.echo and counted[0] > _INLINE_TOKENS,
     )
 
 
 def _parse_all(accepted: ParsedRequest) -> tuple[Fields, str]:
     """Parse the fields and the prompt; only 2024.2 parses the prompt first, and fewer fields."""
     if not accepted.release.since(2025, 0):
-        read = begin_fields(accepted)
-        prompt = _parse_prompt(read)
-        parse_first_fields(read)
+        fields = begin_fields(accepted)
+        prompt = _parse_prompt(fields)
+        parse_first_fields(fields)
         if not prompt:
             raise refusal("Prompt is missing")
-        return read, prompt
-    read = parse_fields(accepted)
-    prompt = _parse_prompt(read)
+        return fields, prompt
+    fields = parse_fields(accepted)
+    prompt = _parse_prompt(fields)
     if not prompt:
         raise refusal("prompt is missing")
-    _parse_logprobs(read)
-    read.echo = parse_flag(read, "echo")
-    if read.max_tokens == 0 and not read.echo:
+    _parse_logprobs(fields)
+    fields.echo = parse_flag(fields, "echo")
+    if fields.max_tokens == 0 and not fields.echo:
         raise refusal("max_tokens value should be greater than 0 unless echo is set")
-    return read, prompt
+    return fields, prompt
 
 
-def _parse_prompt(read: Fields) -> str:
-    prompt = read.body.get("prompt", "")
+def _parse_prompt(fields: Fields) -> str:
+    prompt = fields.body.get("prompt", "")
     if not isinstance(prompt, str):
         raise refusal("prompt is not a string")
     return prompt
 
 
-def _parse_logprobs(read: Fields) -> None:
-    value = read.body.get("logprobs")
+def _parse_logprobs(fields: Fields) -> None:
+    value = fields.body.get("logprobs")
     if value is None:
         return
     if not is_int32(value):
         raise refusal("logprobs accepts integer values")
     if value != 1:
         raise refusal("accepted logprobs value is currently 1 only")
-    if read.accepted.stream:
+    if fields.accepted.stream:
         raise refusal("logprobs are not supported in streaming mode.")
-    read.logprobs = True
+    fields.logprobs = True

@@ -173,9 +173,9 @@ def _validate_graph(deployment: Deployment, kind: str, release: Release) -> None
         raise add_call_details(error, deployment, f"Unary {REJECTED}")
 
 
-def parse_flag(read: Fields, name: str) -> bool:
+def parse_flag(fields: Fields, name: str) -> bool:
     """Parse a boolean; false if absent."""
-    value = read.body.get(name, False)
+    value = fields.body.get(name, False)
     if not isinstance(value, bool):
         raise refusal(f"{name} accepts values true or false")
     return value

@@ -35,55 +35,55 @@ _BEAM_DEFAULTS = _PENALTIES | {"diversity_penalty": 1.0, "length_penalty": 1.0}
 _SAMPLING_DEFAULTS = _PENALTIES | {"top_p": 1.0, "min_p": 0.0}
 
 
-def _parse_number(read: Fields, name: str) -> None:
+def _parse_number(fields: Fields, name: str) -> None:
     """Parse a float field; one that the release does not have is ignored."""
-    release = read.release
+    release = fields.release
     if name == "min_p":
         if release.full_checks:
-            _parse_min_p(read)
+            _parse_min_p(fields)
         return
     if name == "diversity_penalty" and not release.diversity_penalty:
         return
-    value = read.body[name]
-    read.numbers[name] = number = value if type(value) is float else _validate_number(read, name)
+    value = fields.body[name]
+    fields.numbers[name] = number = value if type(value) is float else _validate_number(fields, name)
     low, high, bounds = _NUMBERS[name]
     if not low <= number <= high and not low <= promote(number) <= high:
         raise refusal(f"{name} out of range{bounds}")
 
 
-def _validate_number(read: Fields, name: str) -> float:
+def _validate_number(fields: Fields, name: str) -> float:
     """Parse a float, or a whole number where the release accepts one."""
-    value = read.body[name]
+    value = fields.body[name]
     if type(value) is float:
         return value
-    integers = read.release.integer_floats
+    integers = fields.release.integer_floats
     if not integers or not is_number(value):
         raise refusal(f"{name} is not a {'valid number' if integers else 'floating point number'}")
     return parse_double(value)
 
 
-def _parse_min_p(read: Fields) -> None:
-    read.numbers["min_p"] = number = promote(_validate_number(read, "min_p"))
+def _parse_min_p(fields: Fields) -> None:
+    fields.numbers["min_p"] = number = promote(_validate_number(fields, "min_p"))
     if not 0.0 <= number < 1.0:
         raise refusal("min_p out of range [0.0, 1.0)")
 
 
-def _parse_top_k(read: Fields, name: str) -> None:
-    value = read.body[name]
+def _parse_top_k(fields: Fields, name: str) -> None:
+    value = fields.body[name]
     if not is_int32(value):
         raise refusal("top_k is not an integer")
-    if read.release.full_checks and value != -1 and value < 1:
+    if fields.release.full_checks and value != -1 and value < 1:
         raise refusal("top_k must be -1 (all tokens) or a positive integer")
-    read.top_k = value
+    fields.top_k = value
 
 
-def _parse_seed(read: Fields, name: str) -> None:
-    value = read.body[name]
+def _parse_seed(fields: Fields, name: str) -> None:
+    value = fields.body[name]
     if not is_uint32(value):
-        if not read.release.full_checks:
+        if not fields.release.full_checks:
             raise refusal("seed is not an unsigned integer")
         raise refusal("seed out of range [0, 4294967295]" if is_int64(value) else "seed is not an integer")
-    read.seed = value
+    fields.seed = value
 
 
 CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
@@ -94,7 +94,7 @@ CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
 """Sampling fields and their parsers, in the server's order."""
 
 
-def build_sampling(read: Fields, prompt_tokens: int) -> Sampling:
+def build_sampling(fields: Fields, prompt_tokens: int) -> Sampling:
     """Validate the lengths, then the configuration as a whole, and build the sampling.
 
     Beam search ignores temperature, ``top_p``, ``top_k`` and ``seed``. Penalties
@@ -103,42 +103,46 @@ def build_sampling(read: Fields, prompt_tokens: int) -> Sampling:
     Raises:
         EmulatedError: with the calculator's or the engine's text.
     """
-    validate_length(read.accepted.servable, read.accepted.deployment, read.release, read.max_tokens, prompt_tokens)
-    _validate_engine(read)
-    draws = _is_sampled(read) and read.top_k != 1
-    knobs = _list_knobs(read, draws)
+    validate_length(
+        fields.accepted.servable, fields.accepted.deployment, fields.release, fields.max_tokens, prompt_tokens
+    )
+    _validate_engine(fields)
+    draws = _is_sampled(fields) and fields.top_k != 1
+    knobs = _list_knobs(fields, draws)
     return Sampling(
-        max_tokens=bound_tokens(read.accepted.deployment, read.max_tokens, prompt_tokens, endless=read.ignore_eos),
+        max_tokens=bound_tokens(
+            fields.accepted.deployment, fields.max_tokens, prompt_tokens, endless=fields.ignore_eos
+        ),
         greedy=not draws and not knobs,
-        seed=read.seed if draws else None,
+        seed=fields.seed if draws else None,
         knobs=knobs,
-        stop=read.stop,
-        keep_stop=read.keep_stop,
-        ignore_eos=read.ignore_eos,
-        n=read.n,
-        logprobs=0 if read.logprobs else None,
-        prompt_details=read.echo and read.logprobs,
+        stop=fields.stop,
+        keep_stop=fields.keep_stop,
+        ignore_eos=fields.ignore_eos,
+        n=fields.n,
+        logprobs=0 if fields.logprobs else None,
+        prompt_details=fields.echo and fields.logprobs,
     )
 
 
-def _is_sampled(read: Fields) -> bool:
+def _is_sampled(fields: Fields) -> bool:
     """Return whether sampling is multinomial: a single beam and a temperature above 0."""
-    return read.best_of == 1 and read.numbers.get("temperature", read.release.temperature) > 0
+    return fields.best_of == 1 and fields.numbers.get("temperature", fields.release.temperature) > 0
 
 
-def _list_knobs(read: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
+def _list_knobs(fields: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
     """Return the parameters that affect the text besides prompt and seed; defaults count as absent."""
-    numbers = read.numbers
+    numbers = fields.numbers
     knobs: list[tuple[str, JSON]] = []
     defaults = _PENALTIES
-    if read.best_of > 1:
+    if fields.best_of > 1:
         defaults = _BEAM_DEFAULTS
-        knobs.append(("best_of", read.best_of))
+        knobs.append(("best_of", fields.best_of))
     elif draws:
         defaults = _SAMPLING_DEFAULTS
-        knobs.append(("temperature", numbers.get("temperature", read.release.temperature)))
-        if read.top_k not in (None, 40 if read.release.since(2026, 2) else -1):
-            knobs.append(("top_k", read.top_k))
+        knobs.append(("temperature", numbers.get("temperature", fields.release.temperature)))
+        if fields.top_k not in (None, 40 if fields.release.since(2026, 2) else -1):
+            knobs.append(("top_k", fields.top_k))
     for name, default in defaults.items():
         if name in numbers and numbers[name] != default:
             knobs.append((name, numbers[name]))
@@ -185,26 +189,26 @@ def _length_refusal(reason: str) -> EmulatedError:
     return EmulatedError(ErrorKind.CONTEXT_LENGTH, details={"reason": reason})
 
 
-def _validate_engine(read: Fields) -> None:
+def _validate_engine(fields: Fields) -> None:
     """Apply the engine's checks of the whole configuration; the text around a reason is unverified."""
-    numbers = read.numbers
-    if read.top_k == 0 and _is_sampled(read):
+    numbers = fields.numbers
+    if fields.top_k == 0 and _is_sampled(fields):
         raise _engine_refusal("top_k > 0", "top_k must be a strictly positive, but got 0")
     if numbers:
-        if numbers.get("top_p") == 0 and _is_sampled(read):
+        if numbers.get("top_p") == 0 and _is_sampled(fields):
             reason = "top_p must be a positive float > 0 and < 1, but got 0"
             raise _engine_refusal("top_p > 0 && top_p <= 1.0f", reason)
         penalty = numbers.get("repetition_penalty", 1.0)
         if penalty <= 0:
             reason = f"Repetition penalty must be a strictly positive float, but got {penalty:g}"
             raise _engine_refusal("repetition_penalty > 0", reason)
-    if read.release.speculative == "lenient" and read.accepted.servable.kind == "speculative":
-        _validate_draft(read)
+    if fields.release.speculative == "lenient" and fields.accepted.servable.kind == "speculative":
+        _validate_draft(fields)
 
 
-def _validate_draft(read: Fields) -> None:
+def _validate_draft(fields: Fields) -> None:
     names = ("assistant_confidence_threshold", "num_assistant_tokens")
-    values = [read.body.get(name) for name in names]
+    values = [fields.body.get(name) for name in names]
     if all([is_number(value) and parse_double(value) > 0 for value in values]):
         reason = f"Parameters `{names[0]}` and `{names[1]}` are mutually exclusive in `GenerationConfig`"
         raise _engine_refusal("!(assistant_confidence_threshold > 0 && num_assistant_tokens > 0)", reason)

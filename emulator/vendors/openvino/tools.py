@@ -38,29 +38,29 @@ class Offer:
 NO_OFFER = Offer()
 
 
-def parse_tools(read: Fields) -> Offer:
+def parse_tools(fields: Fields) -> Offer:
     """Parse ``tool_choice``, then ``tools``; a choice that names a tool keeps only that tool.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    body = read.body
-    if read.release.tools == "ignored":
+    body = fields.body
+    if fields.release.tools == "ignored":
         return NO_OFFER
-    selected = _parse_choice(read, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
+    selected = _parse_choice(fields, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
     if body.get("tools") is None or selected == "none":
         return NO_OFFER
-    checks = find_checks(read.release.version)
+    checks = find_checks(fields.release.version)
     if checks.tools == "named" and selected == "auto":
         tools = body["tools"]
         offered = [tool for tool in tools if _is_tool(tool)] if isinstance(tools, list) else []
     else:
-        offered = _parse_all(read, body["tools"], selected)
-    return _build_offer(read, [read_tool(as_object(tool)) for tool in offered], selected)
+        offered = _parse_all(fields, body["tools"], selected)
+    return _build_offer(fields, [read_tool(as_object(tool)) for tool in offered], selected)
 
 
-def _build_offer(read: Fields, tools: list[Tool], selected: str) -> Offer:
-    parsed = bool(tools) and (not read.release.since(2025, 3) or any(tool.parameters is not None for tool in tools))
+def _build_offer(fields: Fields, tools: list[Tool], selected: str) -> Offer:
+    parsed = bool(tools) and (not fields.release.since(2025, 3) or any(tool.parameters is not None for tool in tools))
     if not tools:
         return Offer(selected=selected)
     if selected == "auto":
@@ -74,10 +74,10 @@ def _is_tool(tool: JSON) -> bool:
     return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
-def _parse_choice(read: Fields, choice: JSON) -> str:
+def _parse_choice(fields: Fields, choice: JSON) -> str:
     """Parse a keyword or the name of a tool; the server does not distinguish them afterwards."""
     if isinstance(choice, str):
-        keywords = ("none", "auto", "required") if read.release.tool_choice_required else ("none", "auto")
+        keywords = ("none", "auto", "required") if fields.release.tool_choice_required else ("none", "auto")
         if choice not in keywords:
             raise refusal(f"tool_choice should be either {' or '.join(repr(keyword) for keyword in keywords)}")
         return choice
@@ -86,7 +86,7 @@ def _parse_choice(read: Fields, choice: JSON) -> str:
     function = choice.get("function")
     if isinstance(function, dict):
         return _validate_name(function.get("name"), "tool_choice.function.name")
-    if read.release.flat_tools and choice.get("type") == "function":
+    if fields.release.flat_tools and choice.get("type") == "function":
         return _validate_name(choice.get("name"), "tool_choice.name")
     raise refusal("tool_choice.function is not a valid JSON object")
 
@@ -97,7 +97,7 @@ def _validate_name(name: JSON, where: str) -> str:
     return name
 
 
-def _parse_all(read: Fields, tools: JSON, selected: str) -> list[JSON]:
+def _parse_all(fields: Fields, tools: JSON, selected: str) -> list[JSON]:
     """Return the tools that are kept; parameters of other tools are not validated."""
     if not isinstance(tools, list):
         raise refusal("Tools are not an array")
@@ -105,17 +105,17 @@ def _parse_all(read: Fields, tools: JSON, selected: str) -> list[JSON]:
     for tool in tools:
         if not isinstance(tool, dict):
             raise refusal("Tool is not a JSON object")
-        function = _find_function(read, tool)
+        function = _find_function(fields, tool)
         if selected in _KEEP_ALL or selected == function["name"]:
-            if read.release.flat_tools and not isinstance(function.get("parameters", {}), dict):
+            if fields.release.flat_tools and not isinstance(function.get("parameters", {}), dict):
                 raise refusal("Function parameters are not a valid JSON object")
             kept.append(tool)
     return kept
 
 
-def _find_function(read: Fields, tool: Object) -> Object:
+def _find_function(fields: Fields, tool: Object) -> Object:
     """Return the function of a tool; the type of a nested one is not validated."""
-    flat = read.release.flat_tools and "function" not in tool
+    flat = fields.release.flat_tools and "function" not in tool
     if flat and not isinstance(tool.get("type"), str):
         raise refusal("Tool type is missing or invalid")
     if flat and as_text(tool["type"]) != "function":

@@ -98,15 +98,15 @@ def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, 
     accepted = ParsedRequest(
         request, service, deployment, servable, {"stream": stream}, None, stream, settings, release
     )
-    read = parse_fields(accepted)
-    if has_reasoning(read):
+    fields = parse_fields(accepted)
+    if has_reasoning(fields):
         return None
-    read.max_tokens = None
+    fields.max_tokens = None
     limit = servable.max_tokens_limit
-    codec = build_codec(read, NO_OFFER, "")
+    codec = build_codec(fields, NO_OFFER, "")
     return FastChatParser(
         codec=replace(codec, template=codec.build_template()),
-        samplings=Samplings(build_sampling(read, 1)),
+        samplings=Samplings(build_sampling(fields, 1)),
         max_tokens=limit - 1 if limit else None,
         default=(limit or None) if release.max_tokens_limit_is_default else None,
         served=accepted.method,

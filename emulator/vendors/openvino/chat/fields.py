@@ -25,21 +25,21 @@ def parse_fields(accepted: ParsedRequest) -> Fields:
     Raises:
         EmulatedError: with the calculator's text.
     """
-    read = begin_fields(accepted)
-    release, body = read.release, read.body
+    fields = begin_fields(accepted)
+    release, body = fields.release, fields.body
     if "stream_options" in body:
-        _parse_stream_options(read)
-    _parse_max_tokens(read)
+        _parse_stream_options(fields)
+    _parse_max_tokens(fields)
     for name, check in _CHECKS:
         if name in body:
-            check(read, name)
+            check(fields, name)
     if release.speculative == "strict":
-        _validate_speculative(read)
+        _validate_speculative(fields)
     if release.full_checks and "skip_special_tokens" in body:
-        _parse_special_tokens(read)
+        _parse_special_tokens(fields)
     if release.modalities and not _SPEECH.isdisjoint(body):
-        parse_audio_fields(read)
-    return read
+        parse_audio_fields(fields)
+    return fields
 
 
 def begin_fields(accepted: ParsedRequest) -> Fields:
@@ -50,29 +50,29 @@ def begin_fields(accepted: ParsedRequest) -> Fields:
     return Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
 
 
-def parse_first_fields(read: Fields) -> None:
+def parse_first_fields(fields: Fields) -> None:
     """Parse the fields of 2024.2, which has fewer in another order.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    body = read.body
+    body = fields.body
     if "ignore_eos" in body:
-        read.ignore_eos = parse_flag(read, "ignore_eos")
+        fields.ignore_eos = parse_flag(fields, "ignore_eos")
     value = body.get("max_tokens", 1)
     if not is_uint32(value):
         raise refusal("max_tokens is not an unsigned integer")
     if value == 0:
         raise refusal("max_tokens value should be greater than 0")
-    _cap_tokens(read, value if "max_tokens" in body else None)
+    _cap_tokens(fields, value if "max_tokens" in body else None)
     for name, check in _FIRST_CHECKS:
         if name in body:
-            check(read, name)
+            check(fields, name)
 
 
-def _parse_stream_options(read: Fields) -> None:
-    options = read.body["stream_options"]
-    if not read.accepted.stream:
+def _parse_stream_options(fields: Fields) -> None:
+    options = fields.body["stream_options"]
+    if not fields.accepted.stream:
         raise refusal("stream_options provided, but stream not set to true")
     if not isinstance(options, dict):
         raise refusal("stream_options is not an object")
@@ -81,71 +81,71 @@ def _parse_stream_options(read: Fields) -> None:
         raise refusal("stream_options.include_usage is not a boolean")
     if set(options) - {"include_usage"}:
         raise refusal("Found unexpected stream options. Properties accepted in stream_options: include_usage")
-    read.include_usage = usage
+    fields.include_usage = usage
 
 
-def _parse_max_tokens(read: Fields) -> None:
+def _parse_max_tokens(fields: Fields) -> None:
     """Parse ``ignore_eos`` and ``max_tokens``; the bound of each depends on the other."""
-    body = read.body
+    body = fields.body
     if "ignore_eos" in body:
-        read.ignore_eos = parse_flag(read, "ignore_eos")
+        fields.ignore_eos = parse_flag(fields, "ignore_eos")
     if "max_tokens" in body:
-        read.max_tokens = parse_token_limit(read, "max_tokens")
-    elif read.release.max_tokens_limit_is_default:
-        read.max_tokens = read.accepted.servable.max_tokens_limit or None
-    _cap_tokens(read, read.max_tokens)
+        fields.max_tokens = parse_token_limit(fields, "max_tokens")
+    elif fields.release.max_tokens_limit_is_default:
+        fields.max_tokens = fields.accepted.servable.max_tokens_limit or None
+    _cap_tokens(fields, fields.max_tokens)
 
 
-def _cap_tokens(read: Fields, asked: int | None) -> None:
+def _cap_tokens(fields: Fields, asked: int | None) -> None:
     """Cap the tokens of a response that ignores end-of-sequence, as releases before 2025.1 do."""
-    cap = read.release.ignore_eos_limit
-    if read.ignore_eos and cap:
+    cap = fields.release.ignore_eos_limit
+    if fields.ignore_eos and cap:
         if asked is not None and asked > cap:
             raise refusal(f"when ignore_eos is true max_tokens can not be greater than {cap}")
         asked = cap if asked is None else asked
-    read.max_tokens = asked
+    fields.max_tokens = asked
 
 
-def parse_token_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | None:
+def parse_token_limit(fields: Fields, name: str, *, inclusive: bool = False) -> int | None:
     """Parse a number of tokens, below the graph's limit or, with ``inclusive``, at most equal to it.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    if name not in read.body:
+    if name not in fields.body:
         return None
-    value = read.body[name]
+    value = fields.body[name]
     if not is_uint32(value):
         if is_uint64(value):
             raise refusal(f"{name} value can't be greater than {UINT32 - 1}")
         raise refusal(f"{name} is not an unsigned integer")
-    limit = read.accepted.servable.max_tokens_limit
+    limit = fields.accepted.servable.max_tokens_limit
     if limit and (value > limit if inclusive else value >= limit):
         raise refusal(f"{name} exceeds limit provided in graph config: {limit}")
     return value
 
 
-def parse_max_completion_tokens(read: Fields) -> None:
+def parse_max_completion_tokens(fields: Fields) -> None:
     """Parse ``max_completion_tokens``, which overrides ``max_tokens``.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    release = read.release
+    release = fields.release
     if not release.max_completion_tokens:
         return
-    limit = parse_token_limit(read, "max_completion_tokens", inclusive=release.since(2025, 1))
+    limit = parse_token_limit(fields, "max_completion_tokens", inclusive=release.since(2025, 1))
     cap = release.ignore_eos_limit
-    if read.ignore_eos and cap and limit is not None and limit > cap:
+    if fields.ignore_eos and cap and limit is not None and limit > cap:
         raise refusal(f"when ignore_eos is true max_completion_tokens can not be greater than {cap}")
-    read.max_tokens = limit
+    fields.max_tokens = limit
 
 
-def _parse_stop(read: Fields, name: str) -> None:
-    value = read.body[name]
-    limit = read.release.stop_limit
+def _parse_stop(fields: Fields, name: str) -> None:
+    value = fields.body[name]
+    limit = fields.release.stop_limit
     if isinstance(value, str):
-        read.stop = (value,)
+        fields.stop = (value,)
         return
     if not isinstance(value, list):
         raise refusal("stop is not a string or array of strings")
@@ -153,36 +153,36 @@ def _parse_stop(read: Fields, name: str) -> None:
         raise refusal(f"stop array must have no more than {limit} strings")
     if not all(isinstance(text, str) for text in value):
         raise refusal("stop array contains non string element")
-    read.stop = tuple(value)
+    fields.stop = tuple(value)
 
 
-def _parse_keep_stop(read: Fields, name: str) -> None:
-    read.keep_stop = parse_flag(read, name)
-    if read.accepted.stream and not read.keep_stop:
+def _parse_keep_stop(fields: Fields, name: str) -> None:
+    fields.keep_stop = parse_flag(fields, name)
+    if fields.accepted.stream and not fields.keep_stop:
         raise refusal("include_stop_str_in_output cannot be set to false if streaming is used")
 
 
-def _parse_best_of(read: Fields, name: str) -> None:
-    limit = read.accepted.servable.best_of_limit
-    read.best_of = _parse_count(read, name)
-    if not read.release.since(2025, 0):
+def _parse_best_of(fields: Fields, name: str) -> None:
+    limit = fields.accepted.servable.best_of_limit
+    fields.best_of = _parse_count(fields, name)
+    if not fields.release.since(2025, 0):
         return
-    if read.best_of >= limit:
+    if fields.best_of >= limit:
         raise refusal(f"best_of exceeds limit provided in graph config: {limit}")
-    if read.accepted.stream:
+    if fields.accepted.stream:
         raise refusal("best_of cannot be used in streaming mode")
 
 
-def _parse_n(read: Fields, name: str) -> None:
-    read.n = _parse_count(read, name)
-    if read.n > 1 and read.accepted.stream and read.accepted.request.path.endswith("/responses"):
+def _parse_n(fields: Fields, name: str) -> None:
+    fields.n = _parse_count(fields, name)
+    if fields.n > 1 and fields.accepted.stream and fields.accepted.request.path.endswith("/responses"):
         raise refusal("n greater than 1 is not supported for Responses API streaming")
-    if read.n > read.best_of:
+    if fields.n > fields.best_of:
         raise refusal("n value cannot be greater than best_of")
 
 
-def _parse_count(read: Fields, name: str) -> int:
-    value = read.body[name]
+def _parse_count(fields: Fields, name: str) -> int:
+    value = fields.body[name]
     if not is_uint32(value):
         raise refusal(f"{name} is not an unsigned integer")
     if value == 0:
@@ -190,10 +190,10 @@ def _parse_count(read: Fields, name: str) -> int:
     return value
 
 
-def _validate_speculative(read: Fields) -> None:
+def _validate_speculative(fields: Fields) -> None:
     """Validate the fields of speculative decoding: required on its graphs, refused on others."""
-    present = [name for name in _SPECULATIVE if name in read.body]
-    if read.accepted.servable.kind != "speculative":
+    present = [name for name in _SPECULATIVE if name in fields.body]
+    if fields.accepted.servable.kind != "speculative":
         if present:
             raise refusal(f"{' and '.join(_SPECULATIVE)} are only supported when speculative decoding is enabled.")
     elif not present:
@@ -201,11 +201,11 @@ def _validate_speculative(read: Fields) -> None:
     elif len(present) == 2:
         raise refusal(f"{' and '.join(_SPECULATIVE)} are mutually exclusive and cannot both be set.")
     elif present == ["num_assistant_tokens"]:
-        tokens = read.body["num_assistant_tokens"]
+        tokens = fields.body["num_assistant_tokens"]
         if not is_uint32(tokens) or tokens == 0:
             raise refusal("num_assistant_tokens must be an unsigned integer greater than 0")
     else:
-        _validate_threshold(read.body["assistant_confidence_threshold"])
+        _validate_threshold(fields.body["assistant_confidence_threshold"])
 
 
 def _validate_threshold(value: JSON) -> None:
@@ -215,35 +215,35 @@ def _validate_threshold(value: JSON) -> None:
         raise refusal("assistant_confidence_threshold must be greater than 0")
 
 
-def _parse_special_tokens(read: Fields) -> None:
-    value = read.body["skip_special_tokens"]
+def _parse_special_tokens(fields: Fields) -> None:
+    value = fields.body["skip_special_tokens"]
     if not isinstance(value, bool):
         raise refusal("skip_special_tokens is not a bool")
-    read.plain = not value
+    fields.plain = not value
 
 
-def parse_audio_fields(read: Fields) -> None:
+def parse_audio_fields(fields: Fields) -> None:
     """Parse ``modalities``, ``audio`` and ``chunk_frames``; they take effect on omni graphs only."""
-    modalities = read.body.get("modalities", [])
+    modalities = fields.body.get("modalities", [])
     if not isinstance(modalities, list):
         raise refusal("modalities is not an array")
     if not all(isinstance(name, str) for name in modalities):
         raise refusal("modalities array must contain strings")
-    audio = read.body.get("audio", {})
+    audio = fields.body.get("audio", {})
     if not isinstance(audio, dict):
         raise refusal("audio is not an object")
     form = audio.get("format")
     if isinstance(form, str) and form not in ("wav", "pcm16"):
         raise refusal('audio.format must be "wav" or "pcm16"')
-    frames = read.body.get("chunk_frames", 1)
+    frames = fields.body.get("chunk_frames", 1)
     if not is_uint32(frames):
         raise refusal("chunk_frames must be a positive integer")
     if frames < 1:
         raise refusal("chunk_frames must be >= 1")
-    read.speaks = "audio" in modalities
-    read.writes = "text" in modalities or not read.speaks
-    read.pcm = form == "pcm16"
-    read.chunk_frames = frames
+    fields.speaks = "audio" in modalities
+    fields.writes = "text" in modalities or not fields.speaks
+    fields.pcm = form == "pcm16"
+    fields.chunk_frames = frames
 
 
 _CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (

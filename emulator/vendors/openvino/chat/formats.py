@@ -46,14 +46,14 @@ class _UnknownError(Exception):
     """Format that the engine does not enforce."""
 
 
-def parse_response_format(read: Fields) -> Form:
+def parse_response_format(fields: Fields) -> Form:
     """Parse ``response_format``; a format that the engine cannot enforce counts as absent.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    rule = read.release.response_format
-    value = read.body.get("response_format")
+    rule = fields.release.response_format
+    value = fields.body.get("response_format")
     if rule == "ignored" or value is None:
         return PLAIN_TEXT
     if not isinstance(value, dict):

@@ -24,7 +24,7 @@ _OPENCV = (*_MAGIC, b"RIFF", b"II*\x00", b"MM\x00*")
 _ADDRESS = re.compile(r"(http|https|ftp|sftp|)://[^\n\r\u2028\u2029]*")  # the scheme may be empty
 
 
-def validate_picture(read: Fields, part: Object) -> str:
+def validate_picture(fields: Fields, part: Object) -> str:
     """Validate an ``image_url`` part and return its URL; the image itself may be validated later.
 
     Raises:
@@ -36,28 +36,28 @@ def validate_picture(read: Fields, part: Object) -> str:
     url = image.get("url")
     if not isinstance(url, str):
         raise refusal(f"{_STRUCTURE} - image_url does not have url field")
-    if find_checks(read.release.version).pictures != "held":
-        load_picture(read, url)
+    if find_checks(fields.release.version).pictures != "held":
+        load_picture(fields, url)
     return url
 
 
-def load_picture(read: Fields, url: str) -> None:
+def load_picture(fields: Fields, url: str) -> None:
     """Validate an image: the signature of embedded bytes, the location of any other; nothing is fetched.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    checks = find_checks(read.release.version)
+    checks = find_checks(fields.release.version)
     _, found, encoded = url.partition("base64,")
     if not found:
         if checks.pictures == "base64":
             raise refusal('Url should contain base64 encoded string followed by "base64," prefix')
-        _validate_location(read, url, domains=checks.domains)
+        _validate_location(fields, url, domains=checks.domains)
         return
     picture = decode_base64(encoded)
     if picture is None:
         raise refusal("Invalid base64 string in request")
-    if not read.release.since(2025, 1):
+    if not fields.release.since(2025, 1):
         if not picture:
             raise refusal("Error during string to mat conversion")
         if not picture.startswith(_OPENCV):
@@ -83,9 +83,9 @@ def decode_base64(encoded: str) -> bytes | None:
         return None
 
 
-def _validate_location(read: Fields, url: str, *, domains: bool) -> None:
+def _validate_location(fields: Fields, url: str, *, domains: bool) -> None:
     """Raise unless the host or folder of an image is allowed."""
-    settings = read.accepted.settings
+    settings = fields.accepted.settings
     if _ADDRESS.fullmatch(url):
         if domains and not _is_allowed(url, settings.allowed_media_domains):
             raise refusal("Given url does not match any allowed domain from allowed_media_domains")
@@ -95,7 +95,7 @@ def _validate_location(read: Fields, url: str, *, domains: bool) -> None:
         raise refusal("Loading images from local filesystem is disabled.")
     if url.startswith("../") or url.endswith("/..") or "/../" in url:
         raise refusal(f"Path {url} escape with .. is forbidden.")
-    if not _is_inside(url, folder, strictly=read.release.since(2026, 2)):
+    if not _is_inside(url, folder, strictly=fields.release.since(2026, 2)):
         raise refusal("Given filepath is not subpath of allowed_local_media_path")
 
 

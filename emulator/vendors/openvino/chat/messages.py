@@ -18,24 +18,24 @@ _STRUCTURE = "Invalid message structure"
 _EMPTY_PROMPT = "Final prompt after applying chat template is empty"
 
 
-def parse_messages(read: Fields) -> tuple[Message, ...]:
+def parse_messages(fields: Fields) -> tuple[Message, ...]:
     """Parse ``messages``, members in document order; the first invalid one is reported.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    if "messages" not in read.body:
+    if "messages" not in fields.body:
         raise refusal("Messages missing in request")
-    messages = read.body["messages"]
+    messages = fields.body["messages"]
     if not isinstance(messages, list):
         raise refusal("Messages are not an array")
-    if not messages and read.release.since(2025, 0):
+    if not messages and fields.release.since(2025, 0):
         raise refusal("Messages array cannot be empty")
     return tuple(
         [
             Message(role=message["role"], text=message["content"])
             if _is_simple(message)
-            else _parse_message(read, message)
+            else _parse_message(fields, message)
             for message in messages
         ]
     )
@@ -51,26 +51,26 @@ def _is_simple(message: JSON) -> bool:
     )
 
 
-def _parse_message(read: Fields, message: JSON) -> Message:
+def _parse_message(fields: Fields, message: JSON) -> Message:
     if not isinstance(message, dict):
         raise refusal("Message is not a JSON object")
-    rule = read.release.message_rule
+    rule = fields.release.message_rule
     text, media = "", 0
     for name, value in message.items():
         if isinstance(value, str):
             text = value if name == "content" else text
         elif name == "content" and isinstance(value, list) and rule != "strings":
-            text, media = _parse_parts(read, value)
+            text, media = _parse_parts(fields, value)
         elif rule != "role":
             raise refusal(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
-        elif name == "content" and find_checks(read.release.version).content == "shown":
+        elif name == "content" and find_checks(fields.release.version).content == "shown":
             text = "" if value is None else str(value)
     _validate_required(message, rule)
     role, call_id = message.get("role"), message.get("tool_call_id")
     return Message(
         role=role if isinstance(role, str) else "",
         text=text,
-        tool_calls=_parse_calls(read, message.get("tool_calls")),
+        tool_calls=_parse_calls(fields, message.get("tool_calls")),
         tool_call_id=call_id if isinstance(call_id, str) else None,
         media=media,
     )
@@ -84,11 +84,11 @@ def _validate_required(message: Object, rule: str) -> None:
         raise refusal("Every message must have 'role' field")
 
 
-def _parse_calls(read: Fields, calls: JSON) -> tuple[ToolCall, ...]:
+def _parse_calls(fields: Fields, calls: JSON) -> tuple[ToolCall, ...]:
     """Parse ``tool_calls``; releases that do not validate them skip invalid ones."""
     if not isinstance(calls, list):
         return ()
-    checked = find_checks(read.release.version).tool_calls
+    checked = find_checks(fields.release.version).tool_calls
     found = []
     for call in calls:
         if isinstance(call, dict) and isinstance(call.get("function"), dict):
@@ -103,11 +103,11 @@ def _fill_arguments(call: ToolCall) -> ToolCall:
     return call if call.arguments else ToolCall(call.id, call.name, "{}")
 
 
-def _parse_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
+def _parse_parts(fields: Fields, parts: list[JSON]) -> tuple[str, int]:
     """Return the text of a content array and the number of its media."""
-    if not parts and not read.release.empty_content:
+    if not parts and not fields.release.empty_content:
         raise refusal(f"{_STRUCTURE} - content array is empty")
-    checks = find_checks(read.release.version)
+    checks = find_checks(fields.release.version)
     texts = []
     media = 0
     for element in parts:
@@ -118,10 +118,10 @@ def _parse_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
                 raise refusal(f"{_STRUCTURE} - content text missing")
             texts.append(text)
         elif kind == "image_url":
-            read.pictures.append(validate_picture(read, part))
+            fields.pictures.append(validate_picture(fields, part))
             media += 1
         elif kind == "input_audio" and checks.sounds:
-            read.sounds.append(validate_sound(part))
+            fields.sounds.append(validate_sound(part))
             media += 1
         else:
             raise refusal("Unsupported content type")
@@ -148,35 +148,37 @@ def _validate_part(part: JSON) -> tuple[Object, str]:
     return part, kind
 
 
-def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def take_media(fields: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Return the messages with the media the model takes: all for a vision or omni graph, else none.
 
     Raises:
         EmulatedError: a text graph refuses images since 2025.1, a vision graph restricted tags in a text.
     """
-    checks = find_checks(read.release.version)
-    if read.accepted.servable.kind in ("vision", "omni"):
-        _validate_tags(read, messages)
+    checks = find_checks(fields.release.version)
+    if fields.accepted.servable.kind in ("vision", "omni"):
+        _validate_tags(fields, messages)
         if checks.pictures == "held":
-            for url in read.pictures:
-                load_picture(read, url)
-        if read.accepted.servable.kind == "omni":
-            for sound in read.sounds:
+            for url in fields.pictures:
+                load_picture(fields, url)
+        if fields.accepted.servable.kind == "omni":
+            for sound in fields.sounds:
                 load_sound(sound)
         return messages
-    if read.pictures and checks.media:
+    if fields.pictures and checks.media:
         raise refusal("This servable supports only text input, but image_url has been provided", word=checks.media)
-    if not read.pictures and not read.sounds:
+    if not fields.pictures and not fields.sounds:
         return messages
     return tuple([_without_media(message) for message in messages])
 
 
-def _validate_tags(read: Fields, messages: tuple[Message, ...]) -> None:
+def _validate_tags(fields: Fields, messages: tuple[Message, ...]) -> None:
     """Raise if a text has a restricted tag: in 2025.1 in any string of a message, later in its content."""
     texts = [message.text for message in messages]
-    if not read.release.since(2025, 2):
-        texts += [text for m in as_array(read.body["messages"]) for text in as_object(m).values() if type(text) is str]
-    if read.release.since(2025, 1) and any(["<ov_genai_image_" in text for text in texts]):
+    if not fields.release.since(2025, 2):
+        texts += [
+            text for m in as_array(fields.body["messages"]) for text in as_object(m).values() if type(text) is str
+        ]
+    if fields.release.since(2025, 1) and any(["<ov_genai_image_" in text for text in texts]):
         raise refusal("Message contains restricted <ov_genai_image> tag")
 
 
@@ -187,18 +189,18 @@ def _without_media(message: Message) -> Message:
     )
 
 
-def apply_template(read: Fields, messages: tuple[Message, ...]) -> None:
+def apply_template(fields: Fields, messages: tuple[Message, ...]) -> None:
     """Raise if the template renders no prompt; ``chat_template: stock`` is the one used without a template file.
 
     Raises:
         EmulatedError: with the template's text, or for an empty prompt.
     """
-    if read.accepted.servable.stock_template:
+    if fields.accepted.servable.stock_template:
         if len(messages) != 1:
             raise refusal("This servable accepts only single message requests")
         if not messages[0].text:
             raise refusal(_EMPTY_PROMPT)
-    if not read.release.since(2025, 2) and _lack_content(as_array(read.body["messages"])):
+    if not fields.release.since(2025, 2) and _lack_content(as_array(fields.body["messages"])):
         raise refusal(_EMPTY_PROMPT if messages else "There are no messages to apply for chat")
 
 

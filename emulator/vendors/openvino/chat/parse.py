@@ -34,24 +34,24 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
         EmulatedError: the first failed check, in the server's order.
     """
     release = accepted.release
-    read, messages = _parse_all(accepted)
-    body = read.body
-    offer = parse_tools(read) if "tools" in body or "tool_choice" in body else NO_OFFER
+    fields, messages = _parse_all(accepted)
+    body = fields.body
+    offer = parse_tools(fields) if "tools" in body or "tool_choice" in body else NO_OFFER
     if "logprobs" in body and release.since(2025, 0):
-        _parse_logprobs(read)
+        _parse_logprobs(fields)
     if "max_completion_tokens" in body:
-        parse_max_completion_tokens(read)
-    if read.max_tokens == 0:
+        parse_max_completion_tokens(fields)
+    if fields.max_tokens == 0:
         raise refusal("max_tokens value should be greater than 0")
-    form = parse_response_format(read) if "response_format" in body else PLAIN_TEXT
-    messages, thinks = apply_chat_template(read, messages)
+    form = parse_response_format(fields) if "response_format" in body else PLAIN_TEXT
+    messages, thinks = apply_chat_template(fields, messages)
     if accepted.stream and release.tools == "unary":
         offer = NO_OFFER
-    chat, counted = build_chat(read, messages, offer, form, "medium" if thinks else None)
+    chat, counted = build_chat(fields, messages, offer, form, "medium" if thinks else None)
     return InferenceCall(
         deployment=accepted.deployment,
         request=chat,
-        codec=build_codec(read, offer, chat.prompt or ""),
+        codec=build_codec(fields, offer, chat.prompt or ""),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,
@@ -62,61 +62,61 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
 def _parse_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
     """Parse the common fields and the messages; only 2024.2 parses the messages first."""
     if accepted.release.since(2025, 0):
-        read = parse_fields(accepted)
-        return read, parse_messages(read)
-    read = begin_fields(accepted)
-    messages = parse_messages(read)
-    parse_first_fields(read)
-    return read, messages
+        fields = parse_fields(accepted)
+        return fields, parse_messages(fields)
+    fields = begin_fields(accepted)
+    messages = parse_messages(fields)
+    parse_first_fields(fields)
+    return fields, messages
 
 
-def apply_chat_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], bool]:
+def apply_chat_template(fields: Fields, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], bool]:
     """Return the templated messages and whether the model reasons; 2026.3 parses the template options first.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    first = read.release.since(2026, 3)
-    thinks = first and has_reasoning(read)
-    messages = take_media(read, messages)
-    thinks = thinks if first else has_reasoning(read)
-    apply_template(read, messages)
+    first = fields.release.since(2026, 3)
+    thinks = first and has_reasoning(fields)
+    messages = take_media(fields, messages)
+    thinks = thinks if first else has_reasoning(fields)
+    apply_template(fields, messages)
     return messages, thinks
 
 
-def build_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
+def build_codec(fields: Fields, offer: Offer, prompt: str) -> ChatCodec:
     """Build the codec; ``prompt``: text of the last turn."""
-    accepted, servable = read.accepted, read.accepted.servable
+    accepted, servable = fields.accepted, fields.accepted.servable
     return ChatCodec(
         settings=accepted.settings,
         model=accepted.deployment.name,
         prompt=prompt,
-        include_usage=read.include_usage,
+        include_usage=fields.include_usage,
         stateful=servable.stateful,
-        omits_logprobs=read.release.since(2026, 1) and (servable.kind in ("vision", "omni") or servable.stateful),
-        apart=find_apart(read, offer),
+        omits_logprobs=fields.release.since(2026, 1) and (servable.kind in ("vision", "omni") or servable.stateful),
+        apart=find_apart(fields, offer),
         markup=servable.markup,
-        voice=find_voice(read),
+        voice=find_voice(fields),
     )
 
 
-def find_voice(read: Fields) -> Voice | None:
+def find_voice(fields: Fields) -> Voice | None:
     """Return the voice of an omni graph if audio output is requested."""
-    if read.accepted.servable.kind != "omni" or not (read.speaks or not read.writes):
+    if fields.accepted.servable.kind != "omni" or not (fields.speaks or not fields.writes):
         return None
-    return Voice(read.pcm, read.writes)
+    return Voice(fields.pcm, fields.writes)
 
 
-def find_apart(read: Fields, offer: Offer) -> frozenset[SegmentKind]:
+def find_apart(fields: Fields, offer: Offer) -> frozenset[SegmentKind]:
     """Return the segments parsed out of the text: reasoning since 2025.2, in streams since 2025.3, and tool calls.
 
     Segments stay in the text if the graph has no parser for them or the request shows special tokens.
     """
-    release, servable = read.release, read.accepted.servable
+    release, servable = fields.release, fields.accepted.servable
     apart: set[SegmentKind] = set()
-    if read.plain:
+    if fields.plain:
         return frozenset(apart)
-    streams = release.since(2025, 3) or not read.accepted.stream
+    streams = release.since(2025, 3) or not fields.accepted.stream
     if servable.reasoning_parser and release.since(2025, 2) and streams:
         apart.add("reasoning")
     if servable.tool_parser and release.tools != "ignored" and streams and (offer.parsed or not offer.tools):
@@ -124,13 +124,13 @@ def find_apart(read: Fields, offer: Offer) -> frozenset[SegmentKind]:
     return frozenset(apart)
 
 
-def _parse_logprobs(read: Fields) -> None:
-    read.logprobs = parse_flag(read, "logprobs")
-    if read.logprobs and read.accepted.stream:
+def _parse_logprobs(fields: Fields) -> None:
+    fields.logprobs = parse_flag(fields, "logprobs")
+    if fields.logprobs and fields.accepted.stream:
         raise refusal("logprobs are not supported in streaming mode.")
 
 
-def has_reasoning(read: Fields) -> bool:
+def has_reasoning(fields: Fields) -> bool:
     """Return whether the response has reasoning: the trait ``reasoning``, unless the template options disable it.
 
     A release that does not parse reasoning produces none, unless its graph has no parser for it.
@@ -139,31 +139,31 @@ def has_reasoning(read: Fields) -> bool:
         EmulatedError: the template options are not an object.
     """
     options = _NO_OPTIONS
-    if "chat_template_kwargs" in read.body and read.release.chat_template_kwargs:
-        value = read.body["chat_template_kwargs"]
+    if "chat_template_kwargs" in fields.body and fields.release.chat_template_kwargs:
+        value = fields.body["chat_template_kwargs"]
         if not isinstance(value, dict):
             raise refusal("chat_template_kwargs must be an object")
         options = value
-    servable = read.accepted.servable
-    reads = read.release.since(2025, 3) or (read.release.since(2025, 2) and not read.accepted.stream)
+    servable = fields.accepted.servable
+    reads = fields.release.since(2025, 3) or (fields.release.since(2025, 2) and not fields.accepted.stream)
     return servable.thinks and options.get("enable_thinking") is not False and (reads or not servable.reasoning_parser)
 
 
 def build_chat(
-    read: Fields, messages: tuple[Message, ...], offer: Offer, form: Form, reasoning: str | None
+    fields: Fields, messages: tuple[Message, ...], offer: Offer, form: Form, reasoning: str | None
 ) -> tuple[ChatRequest, tuple[int, ...]]:
     """Build the chat request and count the tokens of its prompt; a ``plain`` response has no reasoning.
 
     Raises:
         EmulatedError: the prompt is too long, or the engine refuses the configuration.
     """
-    accepted = read.accepted
-    if read.plain:
+    accepted = fields.accepted
+    if fields.plain:
         offer, reasoning = NO_OFFER, None
     count = accepted.service.count_chat(messages, offer.tools, accepted.deployment)
     chat = ChatRequest(
         messages=messages,
-        sampling=build_sampling(read, count),
+        sampling=build_sampling(fields, count),
         tools=offer.tools,
         tool_choice=offer.choice,
         tool_name=offer.name,

@@ -18,15 +18,15 @@ from emulator.vendors.openvino.request import Fields
 _TEXTS = ("input_text", "output_text")
 
 
-def parse_input(read: Fields) -> tuple[Message, ...]:
+def parse_input(fields: Fields) -> tuple[Message, ...]:
     """Parse the conversation; tool calls are merged with the assistant's next message.
 
     Raises:
         EmulatedError: the first invalid item.
     """
-    if "input" not in read.body:
+    if "input" not in fields.body:
         raise refusal("input missing in request")
-    value = read.body["input"]
+    value = fields.body["input"]
     if isinstance(value, str):
         if not value:
             raise refusal("input cannot be empty")
@@ -37,7 +37,7 @@ def parse_input(read: Fields) -> tuple[Message, ...]:
         raise refusal("input array must not be empty")
     turns = _Turns()
     for item in value:
-        _parse_item(read, item, turns)
+        _parse_item(fields, item, turns)
     turns.flush()
     return tuple(turns.messages)
 
@@ -62,7 +62,7 @@ class _Turns:
         self.calls, self.thought = [], False
 
 
-def _parse_item(read: Fields, item: JSON, turns: _Turns) -> None:
+def _parse_item(fields: Fields, item: JSON, turns: _Turns) -> None:
     if not isinstance(item, dict):
         raise refusal("input array items must be objects")
     kind = item.get("type")
@@ -75,10 +75,10 @@ def _parse_item(read: Fields, item: JSON, turns: _Turns) -> None:
     elif kind == "reasoning":
         turns.thought = turns.thought or _has_reasoning(item)
     else:
-        _parse_message(read, item, turns)
+        _parse_message(fields, item, turns)
 
 
-def _parse_message(read: Fields, item: Object, turns: _Turns) -> None:
+def _parse_message(fields: Fields, item: Object, turns: _Turns) -> None:
     role = item.get("role")
     if not isinstance(role, str):
         raise refusal("input item role is missing or invalid")
@@ -86,7 +86,7 @@ def _parse_message(read: Fields, item: Object, turns: _Turns) -> None:
         turns.flush()
     if "content" not in item:
         raise refusal("input item is missing required content field")
-    text, media = _parse_content(read, item["content"])
+    text, media = _parse_content(fields, item["content"])
     if role == "assistant" and turns.calls:
         turns.flush(text, media)
         return
@@ -119,21 +119,21 @@ def _parse_call(item: Object) -> ToolCall:
     return ToolCall(tool_call_id, name, arguments)
 
 
-def _parse_content(read: Fields, content: JSON) -> tuple[str, int]:
+def _parse_content(fields: Fields, content: JSON) -> tuple[str, int]:
     if isinstance(content, str):
         return content, 0
     if not isinstance(content, list):
         raise refusal("input item content must be a string or array")
     if not content:
         raise refusal("input item content array must not be empty")
-    texts = [text for part in content if (text := _parse_part(read, part)) is not None]
-    checks = find_checks(read.release.version)
+    texts = [text for part in content if (text := _parse_part(fields, part)) is not None]
+    checks = find_checks(fields.release.version)
     # 2026.2 joins the text parts of a chat message but keeps only the last of an item
     joined = join_texts(texts, checks) if checks.pictures == "held" else texts[-1] if texts else ""
     return joined, len(content) - len(texts)
 
 
-def _parse_part(read: Fields, part: JSON) -> str | None:
+def _parse_part(fields: Fields, part: JSON) -> str | None:
     """Return the text of a part; ``None`` for an image or a sound."""
     if not isinstance(part, dict):
         raise refusal("input content items must be objects")
@@ -146,15 +146,15 @@ def _parse_part(read: Fields, part: JSON) -> str | None:
             raise refusal(f"{kind} requires a valid text field")
         return text
     if kind == "input_image":
-        _validate_image(read, part)
-    elif kind == "input_audio" and find_checks(read.release.version).sounds:
-        _validate_audio(read, part)
+        _validate_image(fields, part)
+    elif kind == "input_audio" and find_checks(fields.release.version).sounds:
+        _validate_audio(fields, part)
     else:
         raise refusal(f"unsupported input content item type: {kind}")
     return None
 
 
-def _validate_image(read: Fields, part: Object) -> None:
+def _validate_image(fields: Fields, part: Object) -> None:
     if "image_url" not in part:
         raise refusal("input_image requires image_url field")
     image = part["image_url"]
@@ -163,13 +163,13 @@ def _validate_image(read: Fields, part: Object) -> None:
     url = image if isinstance(image, str) else image.get("url")
     if not isinstance(url, str):
         raise refusal("input_image.image_url.url is missing or invalid")
-    read.pictures.append(validate_picture(read, {"image_url": {"url": url}}))
+    fields.pictures.append(validate_picture(fields, {"image_url": {"url": url}}))
 
 
-def _validate_audio(read: Fields, part: Object) -> None:
+def _validate_audio(fields: Fields, part: Object) -> None:
     audio = part.get("input_audio")
     if not isinstance(audio, dict):
         raise refusal("input_audio requires input_audio object field")
     if not isinstance(audio.get("data"), str):
         raise refusal("input_audio.data is missing or invalid")
-    read.sounds.append(audio)
+    fields.sounds.append(audio)

@@ -30,24 +30,24 @@ def parse_responses(accepted: ParsedRequest) -> InferenceCall:
     """
     body = accepted.body
     accepted.body = {name: value for name, value in body.items() if name not in _IGNORED}
-    read = parse_fields(accepted)
+    fields = parse_fields(accepted)
     if "stream_options" in body:
         raise refusal("stream_options is not supported in Responses API.")
-    messages = parse_input(read)
-    effort = _parse_effort(read)
-    if parse_flag(read, "logprobs") and accepted.stream:
+    messages = parse_input(fields)
+    effort = _parse_effort(fields)
+    if parse_flag(fields, "logprobs") and accepted.stream:
         raise refusal("logprobs are not supported in streaming mode.")
-    offer = parse_tools(read)
-    _parse_max_output_tokens(read)
-    form = parse_response_format(read)
-    messages, thinks = apply_chat_template(read, messages)
-    chat, counted = build_chat(read, messages, offer, form, (effort or "medium") if thinks else None)
+    offer = parse_tools(fields)
+    _parse_max_output_tokens(fields)
+    form = parse_response_format(fields)
+    messages, thinks = apply_chat_template(fields, messages)
+    chat, counted = build_chat(fields, messages, offer, form, (effort or "medium") if thinks else None)
     deployment, servable = accepted.deployment, accepted.servable
-    echoed = _build_echoed(read, deployment.name, offer)
+    echoed = _build_echoed(fields, deployment.name, offer)
     return InferenceCall(
         deployment=deployment,
         request=chat,
-        codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup, find_voice(read)),
+        codec=ResponsesCodec(accepted.settings, echoed, find_apart(fields, offer), servable.markup, find_voice(fields)),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,
@@ -55,12 +55,14 @@ def parse_responses(accepted: ParsedRequest) -> InferenceCall:
     )
 
 
-def _build_echoed(read: Fields, model: str, offer: Offer) -> Echoed:
+def _build_echoed(fields: Fields, model: str, offer: Offer) -> Echoed:
     """Build the members that the response repeats; only tools with parameters, by name."""
     known: dict[str, JSON] = {tool.name: tool.parameters for tool in offer.tools if tool.parameters is not None}
     tools: JSON = [{"type": "function", "name": name, "parameters": known[name]} for name in sorted(known)]
     choice: JSON = offer.selected if offer.selected in _CHOICES else {"type": "function", "name": offer.selected}
-    numbers = {name: promote(read.numbers[name]) for name in ("temperature", "top_p", "min_p") if name in read.numbers}
+    numbers = {
+        name: promote(fields.numbers[name]) for name in ("temperature", "top_p", "min_p") if name in fields.numbers
+    }
     return Echoed(
         model=model,
         tools=tools,
@@ -68,22 +70,22 @@ def _build_echoed(read: Fields, model: str, offer: Offer) -> Echoed:
         temperature=numbers.get("temperature"),
         top_p=numbers.get("top_p"),
         min_p=numbers.get("min_p"),
-        max_output_tokens=read.max_tokens,
+        max_output_tokens=fields.max_tokens,
     )
 
 
-def _parse_max_output_tokens(read: Fields) -> None:
+def _parse_max_output_tokens(fields: Fields) -> None:
     """Parse ``max_output_tokens``, the limit of this endpoint."""
-    limit = parse_token_limit(read, "max_output_tokens", inclusive=read.release.since(2025, 1))
+    limit = parse_token_limit(fields, "max_output_tokens", inclusive=fields.release.since(2025, 1))
     if limit is not None:
-        read.max_tokens = limit
-    if read.max_tokens == 0:
+        fields.max_tokens = limit
+    if fields.max_tokens == 0:
         raise refusal("max_output_tokens value should be greater than 0")
 
 
-def _parse_effort(read: Fields) -> str | None:
+def _parse_effort(fields: Fields) -> str | None:
     """Parse ``reasoning.effort``."""
-    reasoning = read.body.get("reasoning", {})
+    reasoning = fields.body.get("reasoning", {})
     if not isinstance(reasoning, dict):
         raise refusal("reasoning is not an object")
     effort = reasoning.get("effort")
