@@ -146,12 +146,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--state-wait", metavar="DURATION", help=text)
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
-    flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port", "tls", "false"))
-    flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
-    flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
-    _add_tls_dir(serve)
-    text = _text("additional name for the locally signed certificate; repeatable", "tls_name", "none")
-    flag("--tls-name", metavar="HOST", action="append", help=text)
+    _add_tls(serve)
     serve.set_defaults(run=_run_serve)
 
 
@@ -163,6 +158,16 @@ def _add_times(flag: Callable[..., object]) -> None:
     flag("--body-timeout", metavar="DURATION", help=_text("the same for its body", "body_timeout", "2m"))
     text = "the same without a request, or without reading a response"
     flag("--idle-timeout", metavar="DURATION", help=_text(text, "idle_timeout", "10m"))
+
+
+def _add_tls(parser: argparse.ArgumentParser) -> None:
+    flag = parser.add_argument
+    flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port", "tls", "false"))
+    flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
+    flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
+    _add_tls_dir(parser)
+    text = _text("additional name for the locally signed certificate; repeatable", "tls_name", "none")
+    flag("--tls-name", metavar="HOST", action="append", help=text)
 
 
 def _add_tls_dir(parser: argparse.ArgumentParser) -> None:
