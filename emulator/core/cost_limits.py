@@ -28,7 +28,7 @@ _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 
 
 class CallBounds(Closed):
-    """Maximum cost of one request; a vendor's own limit applies where it is lower."""
+    """The most that one call may cost; a vendor's own limit holds where it is lower."""
 
     body: Size = Field(default=40 * _MIB, description="Bytes of a request's body.")
     decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")

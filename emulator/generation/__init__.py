@@ -1,1 +1,1 @@
-"""What is said: tokens, prose, tool arguments, documents and vectors, each drawn from its key."""
+"""Deterministic content generation: tokens, prose, tool arguments, JSON documents and embeddings."""

@@ -1,4 +1,4 @@
-"""How much work one instance may cost, counted in steps so that the same schema always ends the same way."""
+"""Budget of steps and size for one generated instance; counting steps keeps the outcome deterministic."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,15 +7,15 @@ from importlib import import_module
 
 
 class Unsatisfiable(ValueError):
-    """No instance of the schema exists, or none was found within the bound; the message says which."""
+    """No instance of the schema exists, or none was found within the budget; the message states which."""
 
 
 class Exhausted(ValueError):
-    """The bound of steps was reached: whether an instance exists is not known, and no further try is made."""
+    """The budget of steps is spent; it is unknown whether an instance exists."""
 
 
 class TooLong(Exception):
-    """It takes longer than a quick try may; the same again without haste gives what there is."""
+    """The work takes too long for :func:`quick`; repeat it outside of that context."""
 
 
 _QUICK = 300  # steps of a quick try, some milliseconds
@@ -29,7 +29,7 @@ _hurried: ContextVar[bool] = ContextVar("hurried", default=False)
 
 @contextmanager
 def quick() -> Iterator[None]:
-    """Meanwhile what takes long is given up by :class:`TooLong`, whatever would come of it."""
+    """Raise :class:`TooLong` for slow work within the context."""
     token = _hurried.set(True)
     try:
         yield
@@ -41,10 +41,10 @@ _loaded: set[str] = set()
 
 
 def load(module: str) -> None:
-    """Import what is slow to import, before it is first wanted.
+    """Import a module that is slow to import.
 
     Raises:
-        TooLong: it is not imported yet, and this is a quick try.
+        TooLong: the module is not imported yet, within :func:`quick`.
     """
     if module not in _loaded:
         if _hurried.get():
@@ -54,10 +54,10 @@ def load(module: str) -> None:
 
 
 class Budget:
-    """What is left to spend on one instance.
+    """Remaining budget of one instance.
 
     Args:
-        steps: schemas looked at, in building or in checking.
+        steps: schemas visited, in building or in validating.
         size: characters of JSON text, roughly.
     """
 
@@ -70,22 +70,22 @@ class Budget:
         self._once: set[str] = set()
 
     def spend(self, units: int = _UNITS) -> None:
-        """Count one step, or parts of it."""
+        """Count one step, or a fraction of it."""
         self.units -= units
         if self.units < self._floor:
             raise Exhausted("no instance found within the bound of steps") if self.units < 0 else TooLong()
 
     def spend_once(self, pattern: str) -> None:
-        """Count what it takes to read a pattern, the first time it is needed."""
+        """Count the cost of parsing a pattern, once per pattern."""
         if pattern not in self._once:
             self._once.add(pattern)
             self.spend(_READING * len(pattern))
 
     def fill(self, size: int) -> None:
-        """Count ``size`` more characters of the instance, before they are made.
+        """Count ``size`` more characters of the instance, before they are generated.
 
         Raises:
-            Unsatisfiable: there is no room for them; something smaller may still do.
+            Unsatisfiable: the size is exceeded; a smaller value may still fit.
         """
         if size > self.size:
             raise Unsatisfiable("no instance found within the bound of size")

@@ -1,4 +1,4 @@
-"""Vectors of texts: the same text, model and seed always give the same numbers."""
+"""Embeddings: the same text, model and seed always give the same vector."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _BLOCK = 16384  # components worked on at once: the intermediate arrays stay in 
 
 
 def embed(texts: Sequence[bytes], dimensions: int, normalized: bool = True) -> Floats:
-    """One row of ``dimensions`` float32 per key in ``texts``; a row depends on its own key alone.
+    """Return one row of ``dimensions`` float32 per key in ``texts``; a row depends on its own key alone.
 
     Components are roughly normal (sums of four uniform draws) and never zero. They are odd multiples
     of 1e-7 (1e-5 if not ``normalized``) rounded to float32, so their shortest text is short.
 
     Args:
-        texts: keys, each derived from all that the vector shall depend on.
+        texts: keys, each derived from all inputs of the vector.
         normalized: rows have length 1 within 1e-6; otherwise between 5 and 25.
 
     Only integer arithmetic and correctly rounded operations take part, and the squares are summed
@@ -59,7 +59,7 @@ def _blocks(count: int, dimensions: int) -> Iterator[slice]:
 
 
 def _draw_steps(keys: Words, dimensions: int) -> Doubles:
-    """Halves of odd integers, roughly normal around zero: a mixed counter, four 16-bit words to a sum."""
+    """Draw halves of odd integers, roughly normal around zero: sums of four 16-bit words of a mixed counter."""
     import numpy as np
 
     words = keys[:, None] + _counters(dimensions)
@@ -73,7 +73,7 @@ def _draw_steps(keys: Words, dimensions: int) -> Doubles:
 
 
 def _draw_lengths(keys: Words) -> Doubles:
-    """Lengths in [5, 25)."""
+    """Draw vector lengths in [5, 25)."""
     lengths: Doubles = (keys >> 11).astype("f8") * (20.0 * 2.0**-53) + 5.0
     return lengths
 

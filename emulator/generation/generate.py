@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tuple[tuple[str, ...], str | None]:
-    """End ``tokens`` with the one that completes the first stop string, and name the string.
+    """Cut ``tokens`` after the token that completes the first stop string; return them with that string or ``None``.
 
-    As a model that looks at its text after every token does: the string completed by the earliest
-    token wins, and of two completed by the same token the one listed first. The tokens generated up to there
-    stay (they were paid for), with the stop string and what follows it taken out of their text,
-    or, with ``keep``, only what follows it.
+    A stop string is detected after each token, as a model server does: the string completed by the earliest
+    token wins, and of two completed by the same token the one listed first. The tokens up to that one
+    stay (they count as usage), with the stop string and the text after it removed,
+    or, with ``keep``, only the text after it.
     """
     text = "".join(tokens)
     found = [(text.find(s), s) for s in stop if s]
@@ -62,12 +62,12 @@ def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tu
     return tuple(kept), stopped_by
 
 
-_FEW = 8  # messages whose roles are likely to come again
+_MAX_CACHED_ROLES = 8  # messages of a conversation with a role sequence that is worth caching
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """The said part of a plan; its tokens are due at once until someone paces them."""
+    """Generated content of a plan, before pacing: all tokens are due at once."""
 
     usage: Usage
     choices: tuple[Choice, ...] = ()
@@ -76,10 +76,10 @@ class Content:
 
     @property
     def weight(self) -> int:
-        """How many tokens it has, and beside them: each that is weighed, or stands beside one, is one more."""
-        weighed = [*(choice.logprobs for choice in self.choices), *(prompt.logprobs for prompt in self.prompts)]
-        beside = sum(len(entries) * (1 + len(entries[0].top)) for entries in weighed if entries)
-        return sum(choice.count for choice in self.choices) + beside
+        """Cache cost: its tokens, plus one for each log-probability and each alternative."""
+        logprobs = [*(choice.logprobs for choice in self.choices), *(prompt.logprobs for prompt in self.prompts)]
+        alternatives = sum(len(entries) * (1 + len(entries[0].top)) for entries in logprobs if entries)
+        return sum(choice.count for choice in self.choices) + alternatives
 
 
 def generate(
@@ -90,17 +90,17 @@ def generate(
     prompt_tokens: tuple[int, ...],
     reply: FixedReply | None = None,
 ) -> Content:
-    """Say what the deployment answers; the same ask and seed always give the same draft.
+    """Generate the content of a response; the same request and seed always give the same content.
 
     Raises:
-        emulator.generation.json_schema.Unsatisfiable: no JSON fits the asked schema.
+        emulator.generation.json_schema.Unsatisfiable: no JSON satisfies the requested schema.
     """
     if isinstance(ask, EmbeddingRequest):
         return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = ask.sampling
     if reply is None and isinstance(ask, ChatRequest) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
         language = ask.language or detect_language(ask.prompt or "")
-        choice = _say(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
+        choice = _write_prose(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
     if isinstance(ask, ChatRequest):
         prompts = [(ask.prompt or "", _chat_key(ask, deployment, seed))]
@@ -123,14 +123,16 @@ def generate(
 
 
 def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
-    """What a sampled text depends on beside its prompt; nothing if it is greedy."""
+    """Return the key parts of sampling parameters that vary the text; none if sampling is greedy."""
     if sampling.greedy:
         return ()
     return (sampling.seed, repr(sampling.knobs))
 
 
 def _chat_key(ask: ChatRequest, deployment: Deployment, seed: int) -> bytes:
-    if len(ask.messages) <= _FEW and (ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))):
+    if len(ask.messages) <= _MAX_CACHED_ROLES and (
+        ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))
+    ):
         roles = tuple([message.role for message in ask.messages])
         derive_texts = _prepare_key(seed, deployment.name, roles, _variation(ask.sampling))
         return derive_texts(*[message.text for message in ask.messages])
@@ -148,12 +150,12 @@ def _chat_key(ask: ChatRequest, deployment: Deployment, seed: int) -> bytes:
 
 
 def _has_more(message: Message) -> bool:
-    """Whether there is more to a message than its text."""
+    """Return whether a message has tool calls, a tool result or media."""
     return bool(message.tool_calls or message.tool_call_id or message.media)
 
 
 def _has_form(ask: ChatRequest) -> bool:
-    """Whether the answer may be more than prose."""
+    """Return whether the answer may contain other content than prose."""
     return bool(ask.tools or ask.format != "text" or ask.reasoning)
 
 
@@ -161,7 +163,7 @@ def _has_form(ask: ChatRequest) -> bool:
 def _prepare_key(
     seed: int, deployment: str, roles: tuple[str, ...], variation: tuple[str | int | None, ...]
 ) -> Callable[..., bytes]:
-    """The key of a conversation of texts alone, which it takes."""
+    """Return a function from the texts of a text-only conversation to its key."""
     turns = [part for role in roles for part in (role, ...)]
     return prepare_key(seed, "text", deployment, len(roles), *turns, *variation)
 
@@ -187,7 +189,7 @@ def _write_choice(
     sampling = ask.sampling
     limit = sampling.max_tokens
     if reply is None and _is_usual(ask):
-        return _say(key, detect_language(prompt), sampling, tokenizer, position)
+        return _write_prose(key, detect_language(prompt), sampling, tokenizer, position)
     parts = plan_parts(ask, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
@@ -196,7 +198,7 @@ def _write_choice(
     finish: FinishReason = "stop"
     for part in parts:
         before = len(tokens)
-        part, stopped_by, whole = _fit(part, sampling, None if limit is None else limit - before)
+        part, stopped_by, whole = _truncate(part, sampling, None if limit is None else limit - before)
         tokens = tokens + part.tokens if before else part.tokens
         ids = ids + part.ids if before else part.ids
         spans.append(Segment(part.kind, before, len(tokens), part.name, part.id))
@@ -218,13 +220,13 @@ def _write_choice(
 
 
 def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
-    """Whether an answer of our own is prose, and nothing but its own end or a limit ends it."""
+    """Return whether a generated answer is prose that only its natural end or a token limit ends."""
     sampling = ask.sampling
     return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(ask)
 
 
-def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
-    """The usual choice, as :func:`_write_choice` would make it of parts."""
+def _write_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
+    """Generate a choice of prose; equal to that of :func:`_write_choice`, without its parts."""
     limit = sampling.max_tokens
     said = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
     count = said.count
@@ -240,19 +242,22 @@ def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, po
 
 @lru(4096)
 def _one_text(count: int) -> tuple[Segment, ...]:
-    """The spans of a choice that is one text."""
+    """Return the segments of a choice of one text."""
     return (Segment("text", 0, count),)
 
 
-def _fit(part: ContentPart, sampling: Sampling, room: int | None) -> tuple[ContentPart, str | None, bool]:
-    """Cut a part at the first stop string, then at the room that is left; ``whole``: nothing was cut."""
+def _truncate(part: ContentPart, sampling: Sampling, limit: int | None) -> tuple[ContentPart, str | None, bool]:
+    """Cut a part at the first stop string, then at ``limit`` tokens.
+
+    Returns the part, the stop string or ``None``, and whether the part reached its own end uncut.
+    """
     stopped_by = None
     if sampling.stop and part.kind == "text":
         tokens, stopped_by = cut_at_stop(part.tokens, sampling.stop, keep=sampling.keep_stop)
-        if stopped_by is not None and (room is None or len(tokens) <= room):
+        if stopped_by is not None and (limit is None or len(tokens) <= limit):
             return replace(part, tokens=tokens, ids=part.ids[: len(tokens)]), stopped_by, False
-    if room is not None and len(part.tokens) > room:
-        return replace(part, tokens=part.tokens[:room], ids=part.ids[:room]), None, False
+    if limit is not None and len(part.tokens) > limit:
+        return replace(part, tokens=part.tokens[:limit], ids=part.ids[:limit]), None, False
     return part, None, part.ended
 
 
@@ -294,27 +299,27 @@ def _write_vectors(
     return Content(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
 
 
-_MOST = 512  # drafts
-_HEAVIEST = 4096  # of one that is kept; a heavier one takes more room than time
-_ROOM = 262_144  # all together weigh at most; some 40 MB where all of it is alternatives
+_MAX_ENTRIES = 512
+_MAX_WEIGHT = 4096  # of one entry; a heavier one costs more memory than it saves time
+_MAX_TOTAL_WEIGHT = 262_144  # of all entries; about 40 MB if all of it is alternatives
 
 
 class ContentCache:
-    """Those that are kept, by the identity of the call; the oldest go first."""
+    """Cache of generated content by request fingerprint; evicts the oldest first."""
 
     def __init__(self) -> None:
-        self._drafts: dict[bytes, Content] = {}
+        self._contents: dict[bytes, Content] = {}
         self._weight = 0
 
-    def find(self, identity: bytes) -> Content | None:
-        """What a call was answered before, if that was kept."""
-        return self._drafts.get(identity)
+    def find(self, fingerprint: bytes) -> Content | None:
+        """Return the content of an earlier equal request, or ``None``."""
+        return self._contents.get(fingerprint)
 
-    def keep(self, identity: bytes, draft: Content) -> None:
-        """Keep the draft of a call that has none, unless it is vectors or too heavy."""
-        if draft.vectors is not None or draft.weight > _HEAVIEST:
+    def keep(self, fingerprint: bytes, content: Content) -> None:
+        """Cache the content of a request that has none yet, except embeddings and content above ``_MAX_WEIGHT``."""
+        if content.vectors is not None or content.weight > _MAX_WEIGHT:
             return
-        self._drafts[identity] = draft
-        self._weight += draft.weight
-        while len(self._drafts) > _MOST or self._weight > _ROOM:
-            self._weight -= self._drafts.pop(next(iter(self._drafts))).weight
+        self._contents[fingerprint] = content
+        self._weight += content.weight
+        while len(self._contents) > _MAX_ENTRIES or self._weight > _MAX_TOTAL_WEIGHT:
+            self._weight -= self._contents.pop(next(iter(self._contents))).weight

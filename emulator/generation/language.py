@@ -1,4 +1,4 @@
-"""Which language a text is in, told from its script and its function words."""
+"""Detect the language of a text from its script and its function words."""
 
 import re
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ _FIELDS_OF = _index_words()
 
 
 class _Tallies(Cache[str, int]):
-    """What each word says; forgets everything once it knows too many."""
+    """Cache of the languages that each word indicates; empties itself beyond a maximum."""
 
     def __missing__(self, word: str) -> int:
         tally = _tally(word)
@@ -89,22 +89,22 @@ _tally_of = _Tallies().__getitem__
 
 
 def lean(word: str) -> int:
-    """How many more of its function words are English alone than are of other languages alone."""
+    """Return the number of function words of English alone, minus that of function words of other languages alone."""
     known = [_FIELDS_OF[latin] for latin in _LATIN_WORD.findall(word.lower()) if latin in _FIELDS_OF]
     return sum([1 if fields == (0,) else -(0 not in fields) for fields in known])
 
 
 def judge_language(text: str, leaning: int) -> str:
-    """As :func:`detect_language`, for a text whose words lean so far in all: most often that is enough."""
+    """Return :func:`detect_language` of a text with a given sum of :func:`lean`; fast for English ASCII."""
     if leaning >= 0 and len(text) <= _LOOK_AT and text.isascii():
         return ENGLISH  # no locale has more votes, and there are no other scripts
     return detect_language(text)
 
 
 def detect_language(text: str) -> str:
-    """The locale of ``text``, one of :data:`LOCALES`; English (``en_US``) where nothing tells.
+    """Return the locale of a text, one of :data:`LOCALES`; ``en_US`` without evidence.
 
-    Looks at the beginning only. A script of its own decides where it makes up a fifth of the letters:
+    Examines the beginning only. A distinctive script decides if it makes up a fifth of the letters:
     a foreign name in an English sentence does not. Of locales with as many words the one whose word comes first wins,
     save English, which wins every tie.
     """

@@ -1,4 +1,4 @@
-"""Log-probabilities of tokens that no model ever weighed."""
+"""Synthetic log-probabilities of tokens and their alternatives."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import shake_128
@@ -23,13 +23,13 @@ _PIECES = (
 
 
 def token_logprobs(tokens: Sequence[str], key: bytes, top: int = 0, greedy: bool = False) -> tuple[Logprob, ...]:
-    """One :class:`Logprob` per token, from the key and the token's position.
+    """Return one :class:`Logprob` per token, drawn from the key and the token's position.
 
     The value of a token does not depend on ``top``, nor on the tokens that follow. Values are at most
     0, have six decimals, and the probabilities of a token and its alternatives sum to at most 1.
 
     Args:
-        top: how many to list for each token, itself among them; at most 122.
+        top: number of alternatives per token, itself included; at most 122.
         greedy: the sampled token is always the most probable; otherwise it is sometimes the second.
     """
     draws = iter_unpack("<IHH", shake_128(key).digest(8 * len(tokens)))
@@ -40,7 +40,7 @@ def token_logprobs(tokens: Sequence[str], key: bytes, top: int = 0, greedy: bool
 
 
 def _spread(confidence: int, chance: int, greedy: bool) -> tuple[float, bool]:
-    """The probability left beside the best token (at most 0.65), and whether the second was sampled."""
+    """Return the probability left after the best token (at most 0.65), and whether the second best was sampled."""
     left = 1e-7 + 0.6499 * (confidence * 2.0**-32) ** 3
     return left, not greedy and chance * 2.0**-16 >= 1.0 - left
 
@@ -60,17 +60,17 @@ def _weigh(tokens: Sequence[str], position: int, top: int, left: float, second: 
 
 
 def _share(left: float, choice: int, rank: int) -> float:
-    """Probability of the alternative at ``rank``: halves of what is left, less up to a quarter."""
+    """Return the probability of the alternative at ``rank``: half of the remainder, less up to a quarter."""
     return left * 0.5**rank * (1.0 - (choice * (2 * rank + 1) & 255) / 1024)
 
 
 def _floor(probability: float) -> float:
-    """The logarithm, cut down to six decimals: equal with every libm, and no sum grows."""
+    """Return the logarithm rounded down to six decimals, which is equal with every libm and keeps sums at most 1."""
     return floor(log(probability) * 1e6) / 1e6
 
 
 def _list_alternatives(tokens: Sequence[str], position: int, choice: int, count: int) -> list[str]:
-    """Distinct texts that might have stood in the token's place, from earlier tokens and common ones."""
+    """Return distinct alternatives to a token, from earlier tokens and common ones."""
     token = tokens[position]
     earlier = tokens[position - 1 - choice % min(position, 16)] if position else ""
     pools = (_WORDS, _PIECES) if token.startswith(" ") else (_PIECES, _WORDS)
@@ -87,6 +87,6 @@ def _list_alternatives(tokens: Sequence[str], position: int, choice: int, count:
 
 
 def _stroll(pool: Sequence[str], choice: int) -> Iterator[str]:
-    """Every text of ``pool`` once, in an order given by ``choice``; the pool's length is prime."""
+    """Yield every text of ``pool`` once, in an order given by ``choice``; the pool's length is prime."""
     start, step = choice // 60, choice % 60 + 1
     return (pool[(start + step * index) % len(pool)] for index in range(len(pool)))

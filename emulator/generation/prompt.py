@@ -1,4 +1,4 @@
-"""How many tokens a model reads: text, chat template, tools and media."""
+"""Count prompt tokens: text, chat template, tools and media."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,13 +10,13 @@ from emulator.core.vendor import Tokenizer
 from emulator.generation.language import judge_language
 from emulator.generation.tokenizer import PROFILES, ProfileTokenizer
 
-_LONGEST_COUNTED = 1024**2  # characters that are counted one by one
-_LONGEST_KEPT = 8192  # characters of a text whose count is remembered
+_MAX_COUNTED = 1024**2  # characters that are tokenized
+_MAX_CACHED = 8192  # characters of a text with a cached count
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
 
 def count_prompt(ask: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
-    """Tokens of each prompt or input, template and special tokens included; one number for a chat."""
+    """Return the tokens of each prompt or input, template and special tokens included; one number for a chat."""
     if isinstance(ask, ChatRequest):
         return (count_chat(ask.messages, ask.tools, tokenizer, profile),)
     template = PROFILES[profile]
@@ -28,7 +28,7 @@ def count_prompt(ask: InferenceRequest, tokenizer: Tokenizer, profile: str) -> t
 
 
 def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Tokenizer, profile: str) -> int:
-    """Tokens of a conversation, template and special tokens included."""
+    """Return the tokens of a conversation, template and special tokens included."""
     template = PROFILES[profile]
     count = template.template_base + template.template_per_message * len(messages)
     last = messages[-1] if messages else None
@@ -40,7 +40,7 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
 
 
 def weigh_texts(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
-    """As :func:`count_chat`, of a conversation that is texts alone; and the locale of the last."""
+    """Return :func:`count_chat` of a text-only conversation, and the locale of its last message."""
     template, last = tokenizer.profile, messages[-1].text
     count, leaning = tokenizer.weigh(last)
     for message in messages[:-1]:
@@ -54,14 +54,14 @@ def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:
 
 
 def _count_text(text: str, tokenizer: Tokenizer) -> int:
-    """The tokens of a text; one beyond all contexts is taken to go on as it begins."""
-    if len(text) <= _LONGEST_COUNTED:
+    """Return the tokens of a text; a text longer than any context is extrapolated from its beginning."""
+    if len(text) <= _MAX_COUNTED:
         return tokenizer.count(text)
-    return tokenizer.count(text[:_LONGEST_COUNTED]) * len(text) // _LONGEST_COUNTED
+    return tokenizer.count(text[:_MAX_COUNTED]) * len(text) // _MAX_COUNTED
 
 
 def _count_beside(message: Message, tokenizer: Tokenizer) -> int:
-    """What a message holds beside its text."""
+    """Return the tokens of a message's media and tool calls."""
     count = message.media * MEDIA_TOKENS
     for call in message.tool_calls:
         count += tokenizer.count(call.name) + tokenizer.count(call.arguments) + 8
@@ -74,8 +74,8 @@ def _count_tools(tools: Sequence[Tool], tokenizer: Tokenizer) -> int:
 
 
 def _count_again(text: str, tokenizer: Tokenizer) -> int:
-    """The count of a text that calls of one conversation have in common."""
-    if len(text) > _LONGEST_KEPT:
+    """Return the cached count of a text, as calls of one conversation repeat their messages."""
+    if len(text) > _MAX_CACHED:
         return _count_text(text, tokenizer)
     return _recall(text, tokenizer)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
 

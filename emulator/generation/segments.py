@@ -1,4 +1,4 @@
-"""What an answer is made of: thoughts, prose, tool calls, JSON, or what a scenario fixes."""
+"""Parts of an answer: reasoning, prose, tool calls, JSON, or a reply that a scenario fixes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedReply:
-    """What a scenario says the answer is, in place of one of our own.
+    """Reply that a scenario fixes, in place of a generated one.
 
     Fields:
         pieces: texts sent as one token each, after ``text``.
         tool_calls: name, arguments as JSON text and, if it is fixed too, id.
-        usage: counts to report by name, in place of the true ones.
-        mode: make an instance of the request's schema, in this mode.
+        usage: token counts to report by name, in place of the actual ones.
+        mode: generate an instance of the request's schema, in this mode.
     """
 
     text: str | None = None
@@ -47,7 +47,7 @@ class FixedReply:
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class ContentPart:
-    """A stretch of one kind, still whole; ``ended``: it came to its own end."""
+    """Part of an answer with one kind of content, before truncation; ``ended``: it has its natural end."""
 
     kind: SegmentKind
     tokens: tuple[str, ...]
@@ -60,10 +60,10 @@ class ContentPart:
 def plan_parts(
     ask: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
 ) -> list[ContentPart]:
-    """What the answer to one prompt consists of, in order, before anything is cut.
+    """Return the parts of the answer to one prompt, in order, before truncation.
 
     Raises:
-        emulator.generation.json_schema.Unsatisfiable: no JSON fits the asked schema.
+        emulator.generation.json_schema.Unsatisfiable: no JSON satisfies the requested schema.
     """
     if reply is None:
         return _own_parts(ask, prompt, key, tokenizer, ask.sampling.max_tokens)
@@ -99,7 +99,7 @@ def _own_parts(
 
 
 def is_prose(ask: ChatRequest | CompletionRequest) -> bool:
-    """Whether an answer of our own is prose and nothing else."""
+    """Return whether a generated answer consists of prose only."""
     if isinstance(ask, CompletionRequest):
         return ask.known is None and ask.schema is None
     return not ask.tools and ask.format == "text" and ask.reasoning is None and not _answers_tool(ask)
@@ -112,7 +112,7 @@ def _answers_tool(ask: ChatRequest) -> bool:
 def _prose(
     prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
 ) -> ContentPart:
-    """Prose in the language of the prompt."""
+    """Generate prose in the language of the prompt."""
     said = generate_text(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
     return ContentPart("text", said.tokens, said.ids, ended=said.ended)
 

@@ -17,7 +17,7 @@ _UNSPACED = frozenset({"zh_CN", "ja_JP"})
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Sentences of one language, and what stands between two of them."""
+    """Sentences of one language, with their separator."""
 
     separator: str
     openers: tuple[str, ...]
@@ -25,13 +25,13 @@ class Prose:
 
 
 def find_prose(language: str) -> Path:
-    """Where a locale's sentences are kept: the openers, an empty line, all others."""
+    """Return the file with a locale's sentences: the openers, an empty line, all others."""
     return Path(__file__).parent / "data" / "prose" / f"{language}.txt"
 
 
 @cache
 def load_prose(language: str) -> Prose:
-    """The sentences of a locale.
+    """Load the sentences of a locale.
 
     Raises:
         ValueError: no sentences are kept of such a locale.
@@ -67,7 +67,7 @@ _QUANTILES = (
 
 
 class Passages(Cache[int, Passage]):
-    """Sentences by number, as one tokenizer cuts them; each is cut when it is first asked for."""
+    """Tokenized sentences by number; each is tokenized on first use."""
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
         super().__init__()
@@ -81,13 +81,13 @@ class Passages(Cache[int, Passage]):
 
 @dataclass(frozen=True, slots=True)
 class SentenceBank:
-    """One language's sentences as one tokenizer cuts them.
+    """Sentences of one language, tokenized for one model family.
 
     Fields:
-        separator: what stands between two sentences.
+        separator: text between two sentences.
         openers: first sentences.
         flowing: sentences that follow another.
-        breaking: the same, each behind a blank line.
+        breaking: the same sentences, each after a blank line.
     """
 
     separator: str
@@ -97,17 +97,17 @@ class SentenceBank:
 
 
 def _natural_length(draw: int) -> int:
-    """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
+    """Return the natural length of an answer in tokens: lognormal, median 180, within [24, 1024]."""
     place, within = divmod(draw >> 106, 1 << 16)
     low, high = _QUANTILES[place], _QUANTILES[place + 1]
     return low + ((high - low) * within >> 16)
 
 
 class GeneratedText:
-    """Passages in the order in which they are said, up to so many tokens; ``ended``: by itself, with a whole sentence.
+    """Text of passages in order, cut at a number of tokens; ``ended``: it ends with a whole sentence.
 
-    Its tokens and ids are put together when somebody asks for them: most answers are wanted as a text.
-    ``eos``, where it is shown, comes after them. ``unsaid``: how many tokens of the last passage are not.
+    Tokens and ids are joined on first access, because most responses need the text only.
+    ``eos``, if set, is appended to them. ``unsaid``: number of tokens cut off the last passage.
     """
 
     __slots__ = ("_passages", "_quoted", "_tokens", "_unsaid", "count", "ended", "eos")
@@ -181,7 +181,7 @@ def generate_text(
 
 
 def _walk(bank: SentenceBank, draw: int, first: Passage, least: int) -> tuple[list[Passage], int]:
-    """Sentences of so many tokens or just more, and how many more; none comes twice before all have come once."""
+    """Return sentences of at least ``least`` tokens, and the excess; all sentences are used once before any repeats."""
     said = [first]
     missing = least - first[3]
     if missing <= 0:
@@ -214,7 +214,7 @@ def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -
 
 @lru_cache(maxsize=32)
 def load_sentence_bank(tokenizer: Tokenizer, language: str) -> SentenceBank:
-    """The kept bank of a locale, or of English where the vocabulary lacks the language's characters.
+    """Return the cached bank of a locale, or of English if the vocabulary lacks the language's characters.
 
     A sentence with a character in several tokens is left out: a cut within it would lose it.
 
@@ -238,7 +238,7 @@ def load_sentence_bank(tokenizer: Tokenizer, language: str) -> SentenceBank:
 
 
 def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
-    """Sentences without a character in several tokens; most are told by their characters alone."""
+    """Return the sentences in which no character spans several tokens; most are decided by their characters alone."""
     single = {character for character in set("".join(sentences)) if all(tokenizer.pieces(character))}
     return [text for text in sentences if single.issuperset(text) or all(tokenizer.pieces(text))]
 

@@ -1,4 +1,4 @@
-"""A tokenizer for each model family: plausible counts, stable ids, every text reversible."""
+"""Tokenizer per model family: plausible token counts, stable ids, and lossless decoding of every text."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,21 +21,21 @@ from emulator.generation.vocabulary import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerProfile:
-    """How one model family turns text into ids.
+    """Parameters of the tokenizer of one model family.
 
     Fields:
         eos: of a chat model, the token that ends a turn.
         per_text: special tokens around a text that goes through no chat template.
         template_base: tokens a chat template adds to a conversation: ``bos`` and the answer's header.
         template_per_message: tokens a chat template adds to each message.
-        digits: most digits of one token.
+        digits: maximum digits of one token.
         contractions: an English ending such as ``'s`` is one token.
         cjk: large enough to hold every CJK ideograph and Hangul syllable.
-        special: ids that stand for no text.
+        special: ids of special tokens, which have no text.
         first_byte: id of the first byte token.
-        printable_first: byte tokens come in the order of byte-level BPE, and the printable ASCII ones
+        printable_first: byte tokens are in the order of byte-level BPE, and the printable ASCII ones
             double as single characters; else they come by value and serve only as a fallback.
-        fixed: ids known of the real family.
+        fixed: ids that equal those of the real model family.
     """
 
     name: str
@@ -103,8 +103,8 @@ PROFILES: Mapping[str, TokenizerProfile] = MappingProxyType({profile.name: profi
 
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
-_MOST_WORDS = 1 << 14  # whose tokens are remembered
-_LONGEST_WORD = 32  # characters
+_MAX_CACHED_WORDS = 1 << 14
+_MAX_WORD = 32  # characters of a cached word
 _MEMO_BUDGET = 1 << 18  # items all remembered pieces together may hold; some 7 MB
 _ENTRY_COST = 8  # items' worth of memory an entry takes beside its items
 
@@ -118,10 +118,10 @@ _PRE_TOKEN = (
 
 @cache
 def tokenizer_for(name: str) -> "ProfileTokenizer":
-    """The tokenizer of one profile, shared by all who ask.
+    """Return the shared tokenizer of a profile.
 
     Raises:
-        ValueError: no such profile; the message names those there are.
+        ValueError: unknown profile; the message lists the known ones.
     """
     profile = PROFILES.get(name)
     if profile is None:
@@ -141,7 +141,7 @@ _COUNT = (1 << _LEANING) - 1
 
 
 class _Weights(Cache[str, int]):
-    """What each word weighs, with what stands ``before`` it; forgets everything once it knows too many.
+    """Cache of the token count and language leaning of each word; empties itself beyond a maximum.
 
     No token reaches over a blank into the next word, unless the blank follows another.
     """
@@ -160,14 +160,14 @@ class _Weights(Cache[str, int]):
             return self._weigh_number(word)
         odd = word[-1].isspace() if word else bool(self._before)
         number = (_ODD if odd else self._count(self._before + word)) + (lean(word) << _LEANING)
-        if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MOST_WORDS:
+        if len(word) <= _MAX_WORD:
+            if len(self) >= _MAX_CACHED_WORDS:
                 self.clear()
             self[word] = number
         return number
 
     def _weigh_number(self, word: str) -> int:
-        """Most numbers are new, and few come again."""
+        """Return the weight of a number, uncached because few numbers repeat."""
         ids_of, size = self._ids_of, self._digits
         count = len(ids_of(self._before)) if self._before else 0
         if size == 1:
@@ -178,7 +178,7 @@ class _Weights(Cache[str, int]):
 
 
 class ProfileTokenizer:
-    """The tokenizer a profile describes; see :class:`emulator.core.vendor.Tokenizer`."""
+    """Implementation of :class:`emulator.core.vendor.Tokenizer` for a profile."""
 
     def __init__(self, profile: TokenizerProfile) -> None:
         self.profile = profile
@@ -208,7 +208,7 @@ class ProfileTokenizer:
         return self.weigh(text)[0]
 
     def weigh(self, text: str) -> tuple[int, int]:
-        """How many tokens a text has, and how far its words lean to English; of a huge text only the first."""
+        """Return the token count of a text and its leaning to English; only the start of a huge text leans."""
         if len(text) > _SLICE:
             return self._count_whole(text), 0
         words = iter(text.split(" "))
@@ -224,7 +224,7 @@ class ProfileTokenizer:
         return list(chain.from_iterable(map(self._texts_of, self._split(text))))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ``ids``; bytes that are not UTF-8 read as U+FFFD, special tokens as nothing.
+        """Return the text of ``ids``; invalid UTF-8 becomes U+FFFD, special tokens become ``""``.
 
         An id the static list leaves empty reads as an invented word of its own, so that ids of the real
         vocabulary still differ in their text.
@@ -250,7 +250,7 @@ class ProfileTokenizer:
         return chain.from_iterable(self._find(text, at, at + _SLICE) for at in range(0, len(text), _SLICE))
 
     def _cut(self, pre_token: str) -> Iterator[str]:
-        """The longest pieces from left to right; what is no piece is one character."""
+        """Yield the longest pieces from left to right; characters outside the vocabulary one by one."""
         ids, longest = self._ids, self._longest
         start, end = 0, len(pre_token)
         while start < end:
@@ -288,7 +288,7 @@ class ProfileTokenizer:
         return id
 
     def _character(self, id: int) -> str | None:
-        """The ideograph or syllable an id stands for."""
+        """Return the ideograph or syllable of an id."""
         for first, script in self._scripts:
             if first <= id < first + len(script):
                 return chr(script.start + id - first)
@@ -296,7 +296,7 @@ class ProfileTokenizer:
 
 
 def _number_bytes(profile: TokenizerProfile) -> tuple[int, ...]:
-    """The id of each of the 256 byte tokens.
+    """Return the id of each of the 256 byte tokens.
 
     Byte-level BPE numbers the printable bytes first: ``!`` is 0 and a line feed is 198.
     """
@@ -309,7 +309,7 @@ def _number_bytes(profile: TokenizerProfile) -> tuple[int, ...]:
 
 
 def _place_scripts(profile: TokenizerProfile) -> tuple[tuple[int, range], ...]:
-    """The first id of each script whose ids follow its code points: too many characters for a table.
+    """Return the first id of each script with ids in code point order; a table would be too large.
 
     They take the last of the ordinary ids.
     """
@@ -321,7 +321,7 @@ def _place_scripts(profile: TokenizerProfile) -> tuple[tuple[int, range], ...]:
 
 
 def _number_pieces(profile: TokenizerProfile, byte_ids: Sequence[int]) -> dict[str, int]:
-    """The id of each piece: fixed ones first, then byte tokens, then every piece by rank on the ids left."""
+    """Return the id of each piece: fixed ids first, then byte tokens, then all pieces by rank on the remaining ids."""
     alone = 0x80 if profile.printable_first else 0x20
     numbered = dict(profile.fixed)
     numbered |= {chr(value): byte_ids[value] for value in range(alone) if chr(value) not in numbered}

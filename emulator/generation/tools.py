@@ -42,14 +42,14 @@ _MOST_NUMBERS = 500
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Parameters that take one kind of thing, told by a word of their name, and where a prompt has it."""
+    """Kind of parameter, recognised by a word of its name, with a function that finds its values in a prompt."""
 
     words: frozenset[str]
     find: Callable[[str], list[str]]
 
 
 def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
-    """For each parameter of a tool the values of the prompt that could be meant, in order; none are left out.
+    """Return the values of the prompt that fit each parameter of a tool, in order; parameters without one are omitted.
 
     Numbers go to the numeric parameters one after another. Whether a value is valid is not looked at.
     """
@@ -69,7 +69,7 @@ def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
 
 
 def properties_of(parameters: JSON) -> Object:
-    """A tool's parameters by name, as far as it says any: its schema has not been checked."""
+    """Return a tool's parameters by name; an unvalidated schema without any gives an empty object."""
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     return properties if isinstance(properties, dict) else {}
 
@@ -109,7 +109,7 @@ def _occurs(member: str, prompt: str) -> bool:
 
 
 def _named_after(which: str) -> Callable[[str], list[str]]:
-    """Capitalised names after words such as *in* and *for*."""
+    """Return a function that finds capitalised names after words such as *in* and *for*."""
 
     def find(prompt: str) -> list[str]:
         found = [name for match in _AFTER[which].finditer(prompt) for name in _BETWEEN.split(match[1])]
@@ -125,7 +125,7 @@ def _all(pattern: re.Pattern[str]) -> Callable[[str], list[str]]:
 
 
 def _phrase(prompt: str) -> list[str]:
-    """What is quoted, or else all of it."""
+    """Return the quoted texts of a prompt, or else the whole prompt."""
     quoted = _QUOTED_ARGUMENTS.findall(prompt)
     return quoted[:1] or [prompt.strip()[:_LONGEST]] * bool(prompt.strip())
 
@@ -169,7 +169,7 @@ _QUOTED = 200  # characters of a tool's result an answer repeats
 
 
 def choose_tools(ask: ChatRequest, key: bytes) -> tuple[Tool, ...]:
-    """The tools one answer calls, in order; the same tool twice if the prompt asks for two of its values.
+    """Return the tools that an answer calls, in order; a tool repeats if the prompt lists several values for it.
 
     With ``auto`` a tool is called when the prompt has a word in common with it, and none right after
     tool results; ``required`` falls back to a drawn tool.
@@ -189,7 +189,7 @@ def choose_tools(ask: ChatRequest, key: bytes) -> tuple[Tool, ...]:
 
 
 def _matching(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
-    """Tools the prompt speaks of, the best first; of several only those it speaks of as clearly."""
+    """Return the tools with the best score for a prompt."""
     asked = _stems(prompt)
     scored = [(_score(tool, asked), -position, tool) for position, tool in enumerate(tools)]
     found = sorted((entry for entry in scored if entry[0] > 0), key=lambda entry: entry[:2], reverse=True)
@@ -197,7 +197,7 @@ def _matching(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
 
 
 def _score(tool: Tool, asked: frozenset[str]) -> int:
-    """Words in common; the name's count three times, the description's twice."""
+    """Return the number of common words; those of the name count three times, those of the description twice."""
     name = _stems(tool.name)
     described = _stems(tool.description) - name
     rest = frozenset(stem for word in _parameter_words(tool.parameters) for stem in _stems(word)) - name - described
@@ -219,7 +219,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """A crude stem: enough for ``bookings`` to meet ``booked``."""
+    """Return a crude stem of a word, equal for ``bookings`` and ``booked``."""
     for ending in ("ings", "ing", "ies", "ied", "es", "ed", "s", "e", "y"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -227,7 +227,7 @@ def _stem(word: str) -> str:
 
 
 def _repeated(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
-    """A single tool once for each value the prompt lists for it: "in Paris and Rome" asks twice."""
+    """Repeat a single tool for each value that the prompt lists for it: "in Paris and Rome" calls it twice."""
     if len(tools) != 1:
         return tools
     times = max((len(values) for values in listed_values(tools[0].parameters, prompt).values()), default=1)
@@ -235,15 +235,15 @@ def _repeated(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
 
 
 def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
-    """Arguments as JSON text, an instance of the tool's schema, with the prompt's own values where they fit.
+    """Generate arguments as JSON text: an instance of the tool's schema, with values from the prompt where they fit.
 
     There is no apostrophe in them where the schema allows: clients are seen to turn ``'`` into ``"`` before they parse.
 
     Args:
-        turn: which call of the same tool, from 0; each takes the next of several values the prompt lists.
+        turn: index of the call among those of the same tool; each takes the next value that the prompt lists.
 
     Raises:
-        emulator.generation.json_schema.Unsatisfiable: no arguments fit the schema.
+        emulator.generation.json_schema.Unsatisfiable: no arguments satisfy the schema.
     """
     if not tool.parameters:
         return "{}"
@@ -259,7 +259,7 @@ def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
 
 
 def _write_text(schema: JSON, prompt: str, key: bytes) -> str:
-    """What the prompt quotes, or all of it, or a text of our own: the first of them that fits."""
+    """Return the first valid one of: a quoted text of the prompt, the whole prompt, a generated text."""
     asked = listed_values({"properties": {"prompt": {"type": "string"}}}, prompt).get("prompt", [])
     text = next((value for value in asked if is_instance(schema, value)), None)
     return str(generate(schema, key) if text is None else text)
@@ -270,7 +270,7 @@ def _write(value: JSON) -> str:
 
 
 def _generated(schema: JSON, key: bytes) -> JSON:
-    """An instance without apostrophes if there is one."""
+    """Generate an instance, without apostrophes if possible."""
     arguments = generate(schema, key)
     for attempt in range(4):
         text = _write(arguments)
@@ -291,7 +291,7 @@ _OPENINGS: Mapping[str, tuple[str, ...]] = {
 
 
 def answer_opening(ask: ChatRequest, language: str = "en_US") -> str:
-    """A sentence that uses the last tool's result, to stand before the prose; empty if there is no result.
+    """Return a sentence with the last tool's result, to precede the prose; empty without a result.
 
     Args:
         language: a locale such as ``de_DE``; English unless it is German or Chinese.
@@ -316,7 +316,7 @@ def _render_result(result: str) -> str:
 
 
 def _render_value(value: JSON) -> str:
-    """``key: value`` pairs for an object, the items for a list, else the text."""
+    """Format a value: ``key: value`` pairs for an object, the items of a list, otherwise its text."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_render_value(member)}" for name, member in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The pieces of text a token can stand for, most common first.
+"""Vocabulary of the tokenizers: pieces of text, most common first.
 
 They are ready-made, as ``tests.tools.vocabulary.make`` writes them, so a piece has the same rank, and so the
 same id, in every process.
@@ -22,7 +22,7 @@ _MORE_SCRIPTS = (range(0x5D0, 0x5EB), range(0x621, 0x653))
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a vocabulary of any size holds.
+    """Pieces that a vocabulary of any size holds.
 
     Fields:
         pieces: by rank, without repetition.
@@ -36,25 +36,25 @@ class Vocabulary:
 
 @cache
 def load_vocabulary() -> Vocabulary:
-    """The kept pieces."""
+    """Load the pieces."""
     return Vocabulary(**orjson.loads(VOCABULARY.read_bytes()))
 
 
 @cache
 def load_scripts() -> tuple[str, ...]:
-    """What only a large vocabulary holds, beside ideographs and Hangul: Hebrew, Arabic, Cyrillic syllables."""
+    """Load the pieces of large vocabularies only: Hebrew, Arabic and Cyrillic syllables."""
     syllables = [consonant + vowel for consonant in "бвгджзйклмнпрстфхцчшщ" for vowel in "аеиоуыьюяё"]
     return (*syllables, *map(chr, chain.from_iterable(_MORE_SCRIPTS)))
 
 
 @cache
 def load_contractions() -> tuple[str, ...]:
-    """The endings English writes with an apostrophe."""
+    """Load the English endings with an apostrophe, such as ``'s``."""
     return tuple(_CONTRACTIONS.split())
 
 
 def measure_longest(more: Mapping[str, int]) -> Mapping[str, int]:
-    """``longest`` of the vocabulary with some pieces more."""
+    """Return ``longest`` of the vocabulary extended by further pieces."""
     longest = load_vocabulary().longest
     beyond = {piece[:3]: len(piece) for piece in sorted(more, key=len) if len(piece) > longest.get(piece[:3], 2)}
     return {**longest, **beyond} if beyond else longest

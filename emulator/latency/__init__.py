@@ -1,4 +1,4 @@
-"""How long answers take: delays, the time to each token, and a server that fills up."""
+"""Latency: delay distributions, due times of tokens, and the slowdown of a server under load."""
 
 from emulator.latency.distributions import Delay
 from emulator.latency.pacing import Latency, Load

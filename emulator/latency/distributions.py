@@ -22,19 +22,19 @@ quantile_of_normal = NormalDist().inv_cdf
 
 
 def draw_uniforms(key: bytes, size: int) -> list[float]:
-    """``size`` numbers strictly between 0 and 1, of 52 bits; fewer are the beginning of more."""
+    """Draw ``size`` numbers strictly between 0 and 1, of 52 bits; a smaller size gives a prefix of a larger one."""
     words = Struct(f">{size}Q").unpack(shake_128(key).digest(8 * size))  # struct.unpack remembers each form
     return [((word >> 12) + 0.5) * 2.0**-52 for word in words]
 
 
 def draw_endlessly(key: bytes) -> Iterator[float]:
-    """Uniforms for methods that cannot tell how many they need."""
+    """Yield uniform numbers without end, for rejection sampling."""
     for block in count():
         yield from draw_uniforms(derive_key(key, block), 32)
 
 
 def draw_gamma(shape: float, uniforms: Iterator[float]) -> float:
-    """One draw with mean ``shape``, by rejection.
+    """Draw from the gamma distribution with mean ``shape``, by rejection sampling.
 
     Source: Marsaglia and Tsang, A Simple Method for Generating Gamma Variables, 2000.
     """
@@ -49,7 +49,7 @@ def draw_gamma(shape: float, uniforms: Iterator[float]) -> float:
 
 
 def interpolate(xs: Sequence[float], ys: Sequence[float], at: Sequence[float]) -> list[float]:
-    """Straight lines between ascending points, level outside them."""
+    """Interpolate linearly between ascending points; constant outside them."""
     values = []
     for x in at:
         right = bisect_left(xs, x)
@@ -67,13 +67,13 @@ class Distribution(Closed):
     max: Duration | None = Field(default=None, description="No draw exceeds it; one that would is set to it.")
 
     def sample(self, key: bytes, size: int) -> list[float]:
-        """``size`` draws in seconds; the same key gives the same ones, fewer are the beginning of more."""
+        """Draw ``size`` delays in seconds; the same key gives the same delays, a smaller size a prefix of them."""
         draws = self.draw(key, size)
         top = LONGEST if self.max is None else self.max
         return [min(draw, top) if draw > 0.0 else 0.0 for draw in draws]
 
     def draw(self, key: bytes, size: int) -> list[float]:
-        """The same before ``max`` and the cut at 0."""
+        """Draw ``size`` delays before limiting them to ``max`` and to 0."""
         raise NotImplementedError
 
 
@@ -136,7 +136,7 @@ class Lognormal(Distribution):
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the logarithm."""
+        """Return the standard deviation of the logarithm."""
         if self.sigma is not None:
             return self.sigma
         if self.p99 is not None:
@@ -185,7 +185,7 @@ class Empirical(Distribution):
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """Probability and seconds, ascending."""
+        """Return pairs of probability and seconds, ascending."""
         return sorted((float(name[1:]) / 100, value) for name, value in self.quantiles.items())
 
     @model_validator(mode="after")
@@ -281,7 +281,7 @@ class Mixture(Distribution):
         return self
 
     def draw(self, key: bytes, size: int) -> list[float]:
-        """Each part draws from a key of its own, so that one part's draws never shift another's."""
+        """Draw each part from a key of its own, so that the draws of one part never shift those of another."""
         bounds = list(accumulate(part.weight for part in self.parts))
         columns = [part.sample(derive_key(key, index), size) for index, part in enumerate(self.parts)]
         choices = draw_uniforms(derive_key(key, "part"), size)
@@ -297,7 +297,7 @@ def _read_delay(value: JSON) -> JSON:
 
 
 class _OrDuration:
-    """Publishes what :func:`_read_delay` takes: a bare duration too."""
+    """JSON Schema annotation that also allows a bare duration, as :func:`_read_delay` does."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JSON:
         return {"anyOf": [DURATION_SCHEMA, handler(schema)]}

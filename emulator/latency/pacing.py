@@ -1,4 +1,4 @@
-"""When each token of an answer is due, and what a busy server does to that."""
+"""Due times of the tokens of a response, from TTFT, ITL, prefill and server load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Load(Closed):
     )
 
     def stretch(self, running: int) -> float:
-        """What ITL is multiplied by: 1 for one running call, ``factor`` for ``capacity``, a straight line between."""
+        """Return the factor on ITL: 1 for one running call, ``factor`` for ``capacity`` calls, linear in between."""
         if self.capacity == 1:
             return 1.0
         return 1.0 + (self.factor - 1.0) * (min(max(running, 1), self.capacity) - 1) / (self.capacity - 1)
@@ -47,23 +47,23 @@ class Latency(Closed):
     )
 
     def merge(self, other: Self | None) -> Self:
-        """This latency with every part replaced that ``other`` has."""
+        """Return this latency with every field that ``other`` sets."""
         if other is None or not other.model_fields_set:
             return self
         return self.model_copy(update={name: getattr(other, name) for name in other.model_fields_set})
 
     @property
     def immediate(self) -> bool:
-        """Nothing delays a token."""
+        """Whether no token is delayed."""
         return self.ttft is None and self.itl is None and self.prefill is None
 
     def pace(self, count: int, prompt_tokens: int, key: bytes, running: int = 1) -> Sequence[float]:
-        """Seconds after admission at which each of ``count`` tokens is due, never decreasing.
+        """Return when each of ``count`` tokens is due, in seconds after admission, never decreasing.
 
         Args:
             prompt_tokens: of the whole call.
-            key: of this very answer; TTFT and ITL draw from keys derived from it.
-            running: calls that run at admission, this one among them.
+            key: key of the choice; TTFT and ITL draw from keys derived from it.
+            running: running calls at admission, this one included.
         """
         if self.immediate:
             return _space(count, 0.0, 0.0)
@@ -81,7 +81,7 @@ class Latency(Closed):
 
 
 def _space(count: int, first: float, gap: float) -> Sequence[float]:
-    """Evenly spaced due times."""
+    """Return evenly spaced due times."""
     if gap == 0.0:
         return (first,) * count
     return _space_cached(count, first, gap) if count <= _LONGEST_CACHED else _step(count, first, gap)

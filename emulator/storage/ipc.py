@@ -1,4 +1,4 @@
-"""The store of several workers: the parent process holds the state and answers them on a Unix socket."""
+"""Store of several workers: state in each worker, and a cluster bus in the parent process on a Unix socket."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from emulator.storage.memory import MemoryState
 
 __all__ = ["HUB", "hub_folder", "open_hub", "serve_hub"]
 
-_MOST_BYTES = 64 * 1024**2  # of the journals of all sessions
+_MAX_JOURNAL_BYTES = 64 * 1024**2  # of all sessions
 _BIRTH = "hub"
 
 
 class InMemoryBus:
-    """Changes in order, worlds as they stand, journals.
+    """Bus in the memory of the parent process: changes, snapshots and journals.
 
-    :class:`emulator.core.bus.ClusterBus` says what each verb does.
+    The methods correspond to those of :class:`emulator.core.bus.ClusterBus`.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class InMemoryBus:
         return _BIRTH, self._worlds
 
     async def leave(self, replica: str) -> None:
-        """It lives no more; nobody waits for it."""
+        """Remove a replica, and stop waiting for its replies."""
         self._inboxes.pop(replica, None)
         async with self._replied:
             self._replied.notify_all()
@@ -105,7 +105,7 @@ class InMemoryBus:
             self._size += len(text)
         while len(journal) > most:
             self._size -= len(journal.popleft()[1])
-        while self._size > _MOST_BYTES:
+        while self._size > _MAX_JOURNAL_BYTES:
             self._drop_first()
         return first
 
@@ -136,7 +136,7 @@ class InMemoryBus:
 
 
 def _find_new(journal: deque[tuple[int, str]], after: int) -> Iterable[tuple[int, str]]:
-    """Calls that came after one, oldest first; most of them are known."""
+    """Return the records after a number, oldest first; searches from the end, as most records are older."""
     count = 0
     for number, _ in reversed(journal):
         if number <= after:
@@ -145,12 +145,12 @@ def _find_new(journal: deque[tuple[int, str]], after: int) -> Iterable[tuple[int
     return islice(journal, len(journal) - count, None)
 
 
-LONGEST = 2**30  # bytes of one line
+LONGEST = 2**30  # maximum bytes of one line
 
 
 @asynccontextmanager
 async def serve_hub(path: Path) -> AsyncIterator[None]:
-    """Meanwhile workers find it at a path, and one that hangs up lives no more."""
+    """Serve the bus on a Unix socket within the context; a worker that disconnects is removed."""
     board = InMemoryBus()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -164,7 +164,7 @@ async def serve_hub(path: Path) -> AsyncIterator[None]:
 
 
 class _Guest:
-    """One worker; its first line says its name, each of the others is a verb with what it takes."""
+    """Connection of a worker; the first line has its name, each further line a verb with arguments."""
 
     def __init__(self, board: InMemoryBus, writer: asyncio.StreamWriter) -> None:
         self._board = board
@@ -173,7 +173,7 @@ class _Guest:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
-        """Answer until it hangs up."""
+        """Answer requests until the worker disconnects."""
         try:
             while line := await reader.readline():
                 task = asyncio.create_task(self._answer(as_object(parse_json(line))))
@@ -204,7 +204,7 @@ class _Guest:
         return await self._pass_on(verb, takes)
 
     async def _pass_on(self, verb: str, takes: list[JSON]) -> JSON:
-        """Changes, and what becomes of them."""
+        """Run a verb about changes and replies."""
         board = self._board
         match verb, takes:
             case "post", [change]:
@@ -223,7 +223,7 @@ class _Guest:
         raise ValueError(verb)
 
     def _look_after(self, verb: str, takes: list[JSON]) -> JSON:
-        """Journals."""
+        """Run a verb about journals."""
         match verb, takes:
             case "append", [session, entries, most]:
                 texts = [as_text(entry) for entry in as_array(entries)]
@@ -241,40 +241,40 @@ def _show(posted: PendingChange) -> JSON:
     return [posted.number, sorted(posted.replicas)]
 
 
-def open_hub(url: SplitResult, room: StorageLimits = DEFAULT_LIMITS) -> IpcStore:
-    """``hub:///path``: counters, quotas and documents of this process alone, and what workers tell one another."""
-    return IpcStore(url.path, room)
+def open_hub(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> IpcStore:
+    """Open ``hub:///path``: state in this process, and a bus shared with the other workers."""
+    return IpcStore(url.path, limits)
 
 
 class IpcStore:
-    """Every world it opens is a new one."""
+    """Store with a new state in this process's memory for each namespace, and a bus between workers."""
 
     counts_for_all = False
     health = None
 
-    def __init__(self, path: str, room: StorageLimits = DEFAULT_LIMITS) -> None:
+    def __init__(self, path: str, limits: StorageLimits = DEFAULT_LIMITS) -> None:
         self.bus = IpcBus(path)
-        self._room = room
+        self._limits = limits
 
-    def open(self, world: str) -> MemoryState:
-        return MemoryState(self._room)
+    def open(self, namespace: str) -> MemoryState:
+        return MemoryState(self._limits)
 
-    async def start_namespace(self, world: str, now: float) -> float:
+    async def start_namespace(self, namespace: str, now: float) -> float:
         return now
 
     async def heartbeat(self) -> bool:
-        """Whoever hangs up lives no more; no other sign is needed."""
+        """Do nothing: a closed socket tells the parent process that a worker has ended."""
         return True
 
     async def release(self) -> None:
-        """It goes with the process that started this one, and so does this one."""
+        """Do nothing: the bus ends with the parent process, and its workers with it."""
 
     async def close(self) -> None:
         await self.bus.close()
 
 
 class IpcBus:
-    """Implements :class:`emulator.core.bus.ClusterBus` on a local socket."""
+    """Implementation of :class:`emulator.core.bus.ClusterBus` on a Unix socket."""
 
     outlives = False
 
@@ -331,7 +331,7 @@ class IpcBus:
         await self._ask("clear", session, until)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._writer is not None and self._reading is not None:
             self._writer.close()
             self._reading.cancel()
@@ -379,15 +379,15 @@ def _read_posted(answer: JSON) -> PendingChange:
 
 HUB = "hub"
 _PREFIX = "emulator-hub-"
-_FRESH = 60.0  # real seconds in which a hub may still be about to listen
+_START_TIMEOUT = 60.0  # real seconds in which a new hub may still be about to listen
 
 
 @contextmanager
 def hub_folder(within: Path | None = None) -> Iterator[Path]:
-    """Give a new folder that goes at the end; those of processes that were killed go now.
+    """Create a temporary folder for the socket; delete the folders that killed processes left.
 
     Args:
-        within: the folder for temporary files; absent: the system's.
+        within: parent folder; ``None``: the system's folder for temporary files.
     """
     place = Path(tempfile.gettempdir()) if within is None else within
     for left in place.glob(f"{_PREFIX}*"):
@@ -398,9 +398,9 @@ def hub_folder(within: Path | None = None) -> Iterator[Path]:
 
 
 def _is_dead(hub: Path) -> bool:
-    """Return whether nobody listens there any more; what cannot be asked, such as another user's, lives."""
+    """Return whether no process listens on a socket; one that cannot be checked, as another user's, counts as alive."""
     try:
-        if time.time() - hub.lstat().st_mtime < _FRESH:
+        if time.time() - hub.lstat().st_mtime < _START_TIMEOUT:
             return False
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(1.0)

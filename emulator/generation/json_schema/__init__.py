@@ -1,4 +1,4 @@
-"""An instance of a JSON Schema: made from the schema, checked against it, the same for the same key."""
+"""Generate and validate instances of JSON Schemas, deterministically by key."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _STEPS = 6_000  # schemas looked at before giving up, some ten microseconds each
 
 
 def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
-    """An instance of ``schema``, drawn by ``key``.
+    """Generate an instance of ``schema``, drawn by ``key``.
 
     Args:
-        mode: ``typical`` reads like data, ``minimal`` has only what is required, ``boundary`` goes to the bounds,
-            ``adversarial`` is valid and yet trips careless readers; ``invalid`` breaks exactly one rule.
+        mode: ``typical`` resembles real data, ``minimal`` has only required parts, ``boundary`` uses extreme values,
+            ``adversarial`` is valid but hard to parse naively; ``invalid`` breaks exactly one rule.
 
     Raises:
-        Unsatisfiable: there is no instance, or none was found within the bounds.
+        Unsatisfiable: there is no instance, or none was found within the budget.
     """
     if mode == "invalid":
         return generate_invalid(schema, key).instance
@@ -38,7 +38,7 @@ def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
 
 
 def generate_invalid(schema: JSON, key: bytes) -> Invalid:
-    """An instance that breaks exactly one rule, the keyword of that rule, and where in the instance it is broken.
+    """Generate an instance that breaks exactly one rule; return it with the rule's keyword and location.
 
     Raises:
         Unsatisfiable: none was found, such as when every value is an instance.
@@ -58,10 +58,10 @@ _BROKEN: tuple[Mode, ...] = ("typical", "minimal", "typical", "adversarial")
 
 
 def is_instance(schema: JSON, value: JSON) -> bool:
-    """Whether ``value`` is an instance of ``schema``, formats included.
+    """Return whether ``value`` is an instance of ``schema``, formats included.
 
     Raises:
-        Unsatisfiable: the schema is none, or finding out goes beyond the bound.
+        Unsatisfiable: the schema is invalid, or validation exceeds the budget.
     """
     with _refusing():
         return Checker(Budget(4 * _STEPS)).valid(root_node(schema), value)
@@ -86,7 +86,7 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder,
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Whatever is wrong with a schema, the caller meets one exception; any other is a mistake of ours."""
+    """Convert every error about a schema to :class:`Unsatisfiable`; any other exception is an internal error."""
     try:
         yield
     except RecursionError:

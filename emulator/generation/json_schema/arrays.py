@@ -1,4 +1,4 @@
-"""An array whose every item, number of items and contents are as asked."""
+"""Generate arrays that satisfy item schemas, item counts, ``contains`` and uniqueness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TURNS = 8  # ways to place what an array must contain
 
 
 def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
-    """An array of the shape.
+    """Generate an array of the shape.
 
     Raises:
         Unsatisfiable: none was found.
@@ -90,7 +90,7 @@ def _known(shape: Shape) -> int | None:
 
 
 def _longest(shape: Shape) -> int:
-    """How many first items have schemas of their own."""
+    """Return how many leading items have schemas of their own."""
     return max((len(positional(node.keywords)[0]) for node in shape.items), default=0)
 
 
@@ -117,10 +117,10 @@ def _count(solver: Solver, shape: Shape, place: Position, low: int, high: int | 
 
 
 def item_nodes(shape: Shape, index: int, contained: bool = False) -> tuple[Node, ...]:
-    """Every schema that speaks of the item at ``index``.
+    """Return every schema that applies to the item at ``index``.
 
     Args:
-        contained: it is one of those that ``contains`` asks for.
+        contained: the item is one of those that ``contains`` requires.
     """
     found = []
     spoken = contained and all(c.evaluates and c.high is None for c in shape.contains)

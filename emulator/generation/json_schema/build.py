@@ -29,7 +29,7 @@ _MOST_APART = 200  # branches of ``oneOf`` that are kept apart: it takes their n
 
 
 def options(choice: Undecided, key: bytes, strict: bool) -> list[Option]:
-    """How a choice can be decided.
+    """Return the options of a choice.
 
     Args:
         strict: keep the options apart: ``oneOf`` also asks that the other branches do not hold. Costly, and
@@ -49,7 +49,7 @@ def options(choice: Undecided, key: bytes, strict: bool) -> list[Option]:
 
 
 def _rotate(found: list[Option], key: bytes) -> list[Option]:
-    """Begin at a drawn option, and keep the order for the rest."""
+    """Return the options rotated to begin at a drawn one."""
     if len(found) < 2:
         return found
     first = draw_integer(key, len(found), "branch")
@@ -79,7 +79,7 @@ def _conditional(node: Node, condition: JSON, key: bytes) -> list[Option]:
 
 
 def _dependent(name: str, below: Node, key: bytes) -> list[Option]:
-    """Leave the property out, or have it and meet the schema."""
+    """Return two options: omit the property, or include it and satisfy the schema."""
     absent = (below._replace(schema={"properties": {name: False}}),)
     present = (below._replace(schema={"required": [name]}), below)
     return [present, absent] if derive_key(key, name)[0] % 2 else [absent, present]
@@ -128,7 +128,7 @@ class Builder:
         raise Unsatisfiable(self.reason or _refusal(place))
 
     def _settled(self, shape: Shape, place: Position, strict: bool) -> Iterator[Shape]:
-        """Every way to decide the choices, each a shape without any."""
+        """Yield a shape without choices for every way to decide them."""
         self.budget.spend()
         if shape.empty:
             return
@@ -151,7 +151,7 @@ class Builder:
             yield from self._settled(narrowed, place, strict)
 
     def _values(self, shape: Shape, nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
-        """Instances of the nodes that have the shape."""
+        """Yield instances of the nodes that have the shape."""
         if shape.values is not None:
             yield from self._listed(shape.values, nodes, place)
             return
@@ -160,7 +160,7 @@ class Builder:
         yield from self._written(shape, nodes, place)
 
     def _written(self, shape: Shape, nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
-        """Values made for the shape: several tries of each type where not every one need be an instance."""
+        """Yield values generated for the shape; several attempts per type where a value may fail validation."""
         for kind in self._kinds(shape, place):
             attempts = (_RETRIES + 16 * bool(shape.exclusions)) if shape.delicate else 1
             for attempt in range(attempts):
@@ -192,7 +192,7 @@ class Builder:
                 yield value
 
     def _hinted(self, shape: Shape, nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
-        """Values the schema itself gives as examples."""
+        """Yield the schema's own ``examples`` and ``default``."""
         for note in shape.notes:
             examples = note.get("examples")
             hints = list(examples) if isinstance(examples, list) else []
@@ -203,7 +203,7 @@ class Builder:
                 yield from self._listed(hints, nodes, place)
 
     def _kinds(self, shape: Shape, place: Position) -> list[str]:
-        """Types to try, the likeliest first."""
+        """Return the types to try, the most likely first."""
         kinds = [kind for kind in TYPES if kind in shape.types]
         if len(kinds) == len(TYPES):
             deep = place.depth > 2 * _DEEP
@@ -257,7 +257,7 @@ def _refusal(place: Position) -> str:
 
 
 def _evidence(shape: Shape, kind: str) -> int:
-    """How much a schema that names no type speaks of one."""
+    """Return how strongly the keywords of a schema without ``type`` suggest a type."""
     found = {
         "object": len(shape.members) + len(shape.required) + len(shape.names) + len(shape.dependent)
         + (shape.member_count != (0, None)) + len(shape.unevaluated_members),

@@ -1,4 +1,4 @@
-"""When two JSON values are the same: 1 is 1.0, but true is not 1."""
+"""Equality of JSON values: 1 equals 1.0, but true does not equal 1."""
 
 from collections.abc import Hashable
 from fractions import Fraction
@@ -13,7 +13,7 @@ def is_number(value: JSON) -> TypeGuard[int | float]:
 
 
 def identity(value: JSON) -> Hashable:
-    """A hashable stand-in: equal for equal JSON values and only for them."""
+    """Return a hashable key that is equal exactly for equal JSON values."""
     if isinstance(value, dict):
         return ("object", frozenset((name, identity(member)) for name, member in value.items()))
     if isinstance(value, list):
@@ -31,10 +31,10 @@ def equal(left: JSON, right: JSON) -> bool:
 
 
 def is_finite(number: float) -> bool:
-    """Not one of those beyond the range of doubles, which are read as infinite."""
+    """Return whether a number is within the range of doubles; others are parsed as infinite."""
     return isinstance(number, int) or isfinite(number)
 
 
 def exact(number: float) -> Fraction:
-    """The number as it is written in decimal: 0.1 is one tenth, not the nearest binary fraction."""
+    """Return the exact decimal value: 0.1 is one tenth, not the nearest binary fraction."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))

@@ -1,4 +1,4 @@
-"""Faker as texts are made with it; some 100 ms to import, for all it can say."""
+"""Faker instance for generated values, in a module of its own because the import takes about 100 ms."""
 
 from threading import local
 

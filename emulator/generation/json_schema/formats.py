@@ -1,4 +1,4 @@
-"""The named string formats: what conforms to each.
+"""Validate strings against the named formats of JSON Schema.
 
 Sources: RFC 3339 (dates), RFC 5321 and 6531 (email), RFC 1123 (hostname), RFC 3986 and 3987 (URI and IRI),
 RFC 4122 (UUID), RFC 6570 (URI template), RFC 6901 (JSON pointer).
@@ -36,7 +36,7 @@ _TEMPLATE = re.compile(
 
 
 def conforms(name: JSON, text: str) -> bool:
-    """Whether ``text`` is of the format; formats not known here allow any text."""
+    """Return whether ``text`` conforms to a format; unknown formats allow any text."""
     test = FORMATS.get(name) if isinstance(name, str) else None
     return test is None or test(text)
 

@@ -1,4 +1,4 @@
-"""How deep the shallowest instance of a schema nests, so that recursion is left where it can be."""
+"""Minimum nesting depth of the instances of a schema, used to choose branches that end recursion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEVER = 1 << 30  # above any position on the way
 
 
 class Heights:
-    """Heights of nodes, each found once.
+    """Cache of the heights of nodes.
 
     A height never promises an instance; only ``inf`` is certain: every instance would be endless.
     """
@@ -25,7 +25,7 @@ class Heights:
         self._lowest = _NEVER
 
     def of(self, nodes: tuple[Node, ...]) -> float:
-        """Levels below a value that is an instance of all nodes: 0 for a string, 1 for a list of strings."""
+        """Return the levels below an instance of all nodes: 0 for a string, 1 for a list of strings."""
         return max((self._height(node) for node in nodes), default=0)
 
     def _height(self, node: Node) -> float:

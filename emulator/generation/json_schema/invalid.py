@@ -1,4 +1,4 @@
-"""Build an instance that breaks exactly one rule of its schema, and list the rules an instance breaks."""
+"""Build instances that break exactly one rule of a schema, and list the rules that an instance breaks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 
 
 class Spot(NamedTuple):
-    """A value of the instance and a schema that applies to it."""
+    """Value within an instance, with a schema that applies to it."""
 
     node: Node
     value: JSON
@@ -80,7 +80,7 @@ def _schemas_for(name: str, schema: Object, keyword: str, budget: Budget) -> lis
 
 
 def violations(checker: Checker, spot: Spot) -> Iterator[tuple[str, Path]]:
-    """Keyword and path of every broken rule; a missing property counts for itself."""
+    """Yield keyword and path of every broken rule; each missing property counts separately."""
     node, value, path = spot
     if node.schema is False:
         yield "false", path
@@ -103,7 +103,7 @@ _OPTIONS = 3
 
 
 class Invalid(NamedTuple):
-    """An instance, and the one rule it breaks: a keyword, and where in the instance."""
+    """Instance with the keyword and path of the one rule that it breaks."""
 
     instance: JSON
     keyword: str
@@ -130,7 +130,7 @@ def break_one(builder: Builder, instance: JSON, key: bytes) -> Invalid:
 
 
 def _spots(builder: Builder, spot: Spot) -> Iterator[Spot]:
-    """Every value of the instance with every schema that certainly applies to it."""
+    """Yield every value of the instance with every schema that certainly applies to it."""
     if isinstance(spot.node.schema, bool):
         return
     builder.budget.spend()
@@ -141,7 +141,7 @@ def _spots(builder: Builder, spot: Spot) -> Iterator[Spot]:
 
 
 def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[JSON]:
-    """Values for the spot that break ``keyword`` there."""
+    """Yield values for the spot that break ``keyword`` there."""
     value, schema = spot.value, spot.node.keywords
     if keyword == "required" and isinstance(value, dict):
         for name in required_names(schema):
@@ -161,7 +161,7 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
 
 
 def _misnamed(builder: Builder, spot: Spot, value: Object, key: bytes) -> Iterator[JSON]:
-    """The object with one more name, which is not allowed."""
+    """Yield the object with an additional, disallowed name."""
     wrong: Object = {"type": "string", "not": spot.node.keywords["propertyNames"]}
     try:
         name = builder.solve((spot.node._replace(schema=wrong),), Position(derive_key(key, "name"), len(spot.path)))
@@ -171,7 +171,7 @@ def _misnamed(builder: Builder, spot: Spot, value: Object, key: bytes) -> Iterat
 
 
 def _replaced(instance: JSON, path: Path, value: JSON) -> JSON:
-    """The instance with another value at the path."""
+    """Return the instance with another value at the path."""
     if not path:
         return value
     step, rest = path[0], path[1:]

@@ -1,4 +1,4 @@
-"""What keywords mean that stand together in one schema."""
+"""Read keywords of a schema, including those that depend on sibling keywords."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from emulator.generation.regex.match import matches
 
 
 def listed(schema: Object, keyword: str) -> list[JSON]:
-    """What a keyword lists; nothing if it is not there."""
+    """Return the list of a keyword; empty if it is absent."""
     return as_array(schema.get(keyword, []))
 
 
 def named(schema: Object, keyword: str) -> Object:
-    """What a keyword has by name; nothing if it is not there."""
+    """Return the object of a keyword; empty if it is absent."""
     return as_object(schema.get(keyword, {}))
 
 
 def required_names(schema: Object) -> list[str]:
-    """What ``required`` lists; the flag it was in draft 3 lists nothing."""
+    """Return the names in ``required``; none for the boolean of draft 3."""
     names = schema.get("required", False)
     return [] if isinstance(names, bool) else [as_text(name) for name in as_array(names)]
 
 
 def listed_values(schema: Object) -> list[JSON]:
-    """The values ``const`` or ``enum`` gives."""
+    """Return the values of ``const`` or ``enum``."""
     return [schema["const"]] if "const" in schema else listed(schema, "enum")
 
 
 def has_type(value: JSON, name: JSON, dialect: Dialect) -> bool:
-    """Whether a value is of one of the seven types; 1.0 is an integer from draft 6 on."""
+    """Return whether a value is of one of the seven types; 1.0 is an integer from draft 6 on."""
     if name == "integer":
         whole = isinstance(value, float) and value.is_integer() and dialect > Dialect.DRAFT_4
         return (isinstance(value, int) and not isinstance(value, bool)) or whole
@@ -49,7 +49,7 @@ _PYTHON_TYPES: Mapping[str, type] = {
 
 
 def positional(schema: Object) -> tuple[list[JSON], JSON]:
-    """The schemas of the first items, and the one of the rest (``True`` if none is given).
+    """Return the schemas of the first items, and that of the rest (``True`` if absent).
 
     The older form (``items`` a list, then ``additionalItems``) is understood in every dialect.
     """
@@ -60,12 +60,12 @@ def positional(schema: Object) -> tuple[list[JSON], JSON]:
 
 
 def speaks_of_rest(schema: Object) -> bool:
-    """Whether the items after the first are spoken of as well."""
+    """Return whether a schema applies to the items after the first as well."""
     return ("additionalItems" if isinstance(schema.get("items"), list) else "items") in schema
 
 
 def contains_bounds(node: Node) -> tuple[int, int | None]:
-    """How many items must match ``contains``."""
+    """Return the minimum and maximum number of items that match ``contains``."""
     if node.dialect < Dialect.DRAFT_2019:
         return 1, None
     low, high = node.keywords.get("minContains", 1), node.keywords.get("maxContains")
@@ -73,7 +73,7 @@ def contains_bounds(node: Node) -> tuple[int, int | None]:
 
 
 def is_additional(schema: Object, name: str, budget: Budget) -> bool:
-    """Neither ``properties`` nor ``patternProperties`` of the schema speak of ``name``."""
+    """Return whether neither ``properties`` nor ``patternProperties`` apply to ``name``."""
     return name not in named(schema, "properties") and not any(
         matches(pattern, name, budget) for pattern in named(schema, "patternProperties")
     )

@@ -1,4 +1,4 @@
-"""Several schemas merged into one shape, before anything is built."""
+"""Merge the schemas that apply to a value into one shape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAMILIES = {"number": ("integer", "fraction")}
 
 
 def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
-    """Narrow ``shape`` by everything ``node`` asks, through references and ``allOf``."""
+    """Narrow ``shape`` by all constraints of ``node``, through references and ``allOf``."""
     budget.spend()
     budget.descend(depth)
     schema = node.schema

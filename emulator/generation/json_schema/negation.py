@@ -1,4 +1,4 @@
-"""What breaks a schema, written as schemas: an instance of any one of them is no instance of it."""
+"""Negate a schema: build schemas with instances that are no instances of the original."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ATOMIC = frozenset({"type", "enum", "const", "multipleOf", "pattern", "format", 
 
 
 def negations(node: Node) -> Iterator[Option]:
-    """Every way to break ``node``, one keyword each; none if it cannot be broken."""
+    """Yield every way to break ``node``, one keyword each; none if it cannot be broken."""
     if node.schema is False:
         yield ()
     rules = [keyword for keyword, _ in rules_of(node)]
@@ -26,7 +26,7 @@ def negations(node: Node) -> Iterator[Option]:
 
 
 def breaches(node: Node, keyword: str) -> Iterator[Option]:
-    """Every way to break one keyword of ``node``."""
+    """Yield every way to break one keyword of ``node``."""
     argument = node.keywords[keyword]
     if keyword in ATOMIC:
         yield (_schema(node, {"not": {keyword: argument}}),)

@@ -1,4 +1,4 @@
-"""A number within bounds that is a multiple of what it must be, without rounding."""
+"""Generate numbers within bounds that satisfy ``multipleOf``, by exact arithmetic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PRECISIONS = (Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**8), Fractio
 
 
 def common_multiple(multiples: list[Fraction]) -> Fraction:
-    """The least number that is a multiple of all."""
+    """Return the least common multiple."""
     found = multiples[0]
     for other in multiples[1:]:
         numerator = lcm(found.numerator, other.numerator)
@@ -28,7 +28,7 @@ def common_multiple(multiples: list[Fraction]) -> Fraction:
 
 def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: bytes, style: Style,
                  wanted: tuple[float, float], fits: Callable[[JSON], bool]) -> int | float | None:  # fmt: skip
-    """A number of :data:`shape.TYPES` ``kind``; ``None`` if there is none.
+    """Generate a number of a type of :data:`shape.TYPES`; return ``None`` if there is none.
 
     Args:
         wanted: the range a reader would expect, heeded where the interval allows.

@@ -1,4 +1,4 @@
-"""An object whose names, number of members and values are as asked."""
+"""Generate objects that satisfy schemas of names, member counts and values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 150  # optional properties of one object, roughly
 
 
 def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
-    """An object of the shape.
+    """Generate an object of the shape.
 
     Raises:
         Unsatisfiable: none was found.
@@ -51,7 +51,7 @@ def _member(solver: Solver, shape: Shape, place: Position, name: str) -> JSON:
 
 
 def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | None:
-    """Every schema that speaks of the property; ``None`` if one forbids it."""
+    """Return every schema that applies to the property, or ``None`` if one forbids it."""
     found: list[Node] = []
     spoken = False
     budget.spend(2 * len(shape.members))
@@ -137,7 +137,7 @@ def _in_order(shape: Shape, chosen: dict[str, None]) -> list[str]:
 
 
 def _fill(solver: Solver, shape: Shape, place: Position, built: Object, low: int) -> None:
-    """Add properties until there are ``low``."""
+    """Add properties until the object has ``low``."""
     if len(built) >= low and not _lonely(solver, shape, place, built):
         return
     goal, high = max(low, len(built) + 1), shape.member_count.high
@@ -166,7 +166,7 @@ def _lonely(solver: Solver, shape: Shape, place: Position, built: Object) -> boo
 
 
 def _possible_names(solver: Solver, shape: Shape, place: Position) -> Iterator[str]:
-    """Names to add, the likeliest first."""
+    """Yield names to add, the most likely first."""
     yield from _declared(shape)
     for node in shape.members:
         for pattern in named(node.keywords, "patternProperties"):

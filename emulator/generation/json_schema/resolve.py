@@ -1,4 +1,4 @@
-"""Where a schema lives: its dialect, its base, and what its references point to."""
+"""Resolve references, base URIs and dialects of schemas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulator.generation.json_schema.subschemas import META_SCHEMA, NotASchema, 
 
 
 class Dialect(IntEnum):
-    """The drafts of JSON Schema, in order of publication."""
+    """Draft of JSON Schema, in order of publication."""
 
     DRAFT_4 = 4
     DRAFT_6 = 6
@@ -42,7 +42,7 @@ def dialect_of(schema: Schema, default: Dialect = Dialect.DRAFT_2020) -> Dialect
 
 
 class Resource:
-    """A schema with an address of its own, in which ``#…`` references are looked up."""
+    """Schema resource with its own base URI, in which ``#…`` references are resolved."""
 
     __slots__ = ("anchors", "base", "dialect", "dynamic", "library", "recursive", "root")
 
@@ -138,7 +138,7 @@ def own_address(schema: Schema, dialect: Dialect) -> str | None:
 
 
 def _split(address: str) -> tuple[str, str]:
-    """An address without its fragment, and the fragment."""
+    """Split an address into the part before the fragment, and the fragment."""
     try:
         base, fragment = urldefrag(address)
     except ValueError:  # such as a bracket that is not closed
@@ -268,7 +268,7 @@ def _follow(target: Node, reference: str, fragment: str) -> Node:
 
 
 def root_node(schema: JSON) -> Node:
-    """The whole document as a node.
+    """Return the whole document as a node.
 
     Raises:
         NotASchema: it is none.

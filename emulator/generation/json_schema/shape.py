@@ -1,4 +1,4 @@
-"""Everything required of one value: the constraints that remain once schemas are merged."""
+"""Shape of a value: all its constraints, after the schemas that apply to it are merged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TYPES = ("object", "array", "string", "integer", "fraction", "boolean", "null")
 
 
 class Interval(NamedTuple):
-    """Numbers between two bounds; ``None``: none on that side."""
+    """Range of numbers; ``None``: unbounded on that side."""
 
     low: Fraction | None = None
     high: Fraction | None = None
@@ -45,7 +45,7 @@ class Interval(NamedTuple):
 
 
 class Count(NamedTuple):
-    """A count between two bounds."""
+    """Range of a count."""
 
     low: int = 0
     high: int | None = None

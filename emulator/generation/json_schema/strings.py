@@ -1,4 +1,4 @@
-"""A string that meets patterns, formats and lengths together."""
+"""Generate strings that satisfy patterns, formats and lengths together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOSTILE = (
 
 
 def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budget) -> str | None:
-    """A string of the shape; ``None`` if none was found."""
+    """Generate a string of the shape; return ``None`` if none was found."""
     budget.fill(shape.length.low)
     ruled_out, unwanted = _ruled_out(shape), _unwanted(shape)
     budget.spend(80 + len(ruled_out) // 4)

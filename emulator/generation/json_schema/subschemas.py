@@ -1,4 +1,4 @@
-"""What a JSON Schema is: as much as is taken for one, and as little as is made where a schema is asked for.
+"""Find the subschemas of a JSON Schema, and check that keywords have values of the right kind.
 
 Source: the validation vocabularies of JSON Schema drafts 3 to 2020-12.
 """
@@ -14,14 +14,14 @@ Schema = Object | bool
 
 
 class NotASchema(ValueError):
-    """What is given for a schema is none in any draft."""
+    """The value is not a valid JSON Schema in any supported draft."""
 
     def __init__(self, reason: str = "a keyword has a value of the wrong kind") -> None:
         super().__init__(f"not a JSON Schema: {reason}")
 
 
 def subschemas(schema: Object) -> Iterator[Schema]:
-    """Schemas directly below one schema.
+    """Yield the schemas directly below one schema.
 
     A keyword may have what any draft allows it, whichever the schema is of. Keywords that only describe are not
     looked at.

@@ -1,4 +1,4 @@
-"""Values that read like data: a property's name says what a reader expects to find there."""
+"""Generate realistic values from the names of properties."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _LONG_NAMES = {
 
 
 def union(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Sorted and joined where they touch."""
+    """Return ranges sorted and merged where they touch."""
     joined: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if joined and low <= joined[-1][1] + 1:
@@ -71,7 +71,7 @@ def intersect(left: Ranges, right: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Every other character."""
+    """Return the ranges of all other characters."""
     outside, start = [], 0
     for low, high in ranges:
         if low > start:
@@ -91,7 +91,7 @@ def size(ranges: Ranges) -> int:
 
 
 def pick(ranges: Ranges, index: int) -> str:
-    """The character at ``index`` (modulo the size)."""
+    """Return the character at ``index`` (modulo the size)."""
     index %= size(ranges)
     for low, high in ranges:
         if index <= high - low:
@@ -101,7 +101,7 @@ def pick(ranges: Ranges, index: int) -> str:
 
 
 def readable(ranges: Ranges) -> tuple[Ranges, ...]:
-    """The parts a reader would expect, most expected first; never empty unless ``ranges`` is."""
+    """Return the commonly readable parts, most common first; empty only if ``ranges`` is."""
     return _READ[ranges]
 
 
@@ -128,7 +128,7 @@ def unicode_property(name: str) -> Ranges | None:
 
 @cache
 def _categories() -> dict[str, list[tuple[int, int]]]:
-    """The characters of the first plane by general category."""
+    """Return the characters of the Basic Multilingual Plane by general category."""
     found: dict[str, list[tuple[int, int]]] = {}
     for point in range(0x10000):
         found.setdefault(unicodedata.category(chr(point)), []).append((point, point))

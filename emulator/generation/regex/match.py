@@ -33,28 +33,28 @@ _END = -1  # in place of the next character
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Take one character of the set."""
+    """Instruction: consume one character of the set."""
 
     ranges: charset.Ranges
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Go on at every one of these places."""
+    """Instruction: continue at every one of these positions."""
 
     targets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Assert:
-    """Go on if the anchor holds here."""
+    """Instruction: continue if the anchor holds here."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Go on while another machine, started here, must (not) come to its end."""
+    """Instruction: continue if another automaton, started here, accepts (or, negated, does not)."""
 
     machine: Machine
     negative: bool
@@ -72,7 +72,7 @@ FREE: State = frozenset({(-1, NO_DUTY)})
 
 
 class Machine:
-    """The instructions of one pattern; its end is the place after the last.
+    """Automaton of one pattern; the position after its last instruction accepts.
 
     Args:
         anywhere: the pattern may begin at any character and not only at the first.
@@ -213,7 +213,7 @@ def _is_word(point: int) -> bool:
 
 
 def _advance(duties: Iterable[Duty], before: int, char: int, budget: Budget) -> frozenset[Duty] | None:
-    """The duties after one more character; ``None`` if one is broken."""
+    """Return the pending look-aheads after one more character, or ``None`` if one fails."""
     left: set[Duty] = set()
     broken = False
     for machine, state, negative in duties:  # all of them, in whatever order: the cost must not depend on it
@@ -237,17 +237,17 @@ _MACHINES = SizedCache(_make, lambda pattern, machine: len(machine.code), _ROOM)
 
 
 def machine_of(pattern: str) -> Machine:
-    """The machine that finds ``pattern`` anywhere in a text.
+    """Return the automaton that finds ``pattern`` anywhere in a text.
 
     Raises:
-        BadPattern: it has parts no such machine can have.
+        BadPattern: the pattern has parts that an automaton cannot express.
         Exhausted: it is too large.
     """
     return _MACHINES[pattern]
 
 
 def reads(pattern: str, text: str, budget: Budget) -> bool:
-    """Whether the pattern is found in the text."""
+    """Return whether the pattern is found in the text."""
     machine = machine_of(pattern)
     state, before = machine.start, _END
     for char in map(ord, text):
@@ -264,11 +264,11 @@ _SHORT = 64  # characters tried against a pattern whose cost grows with a power 
 
 
 def matches(pattern: str, text: str, budget: Budget) -> bool:
-    """Whether ``pattern`` is found anywhere in ``text``, as ECMA 262 has it.
+    """Return whether ``pattern`` is found anywhere in ``text``, by ECMA 262.
 
     Raises:
         BadPattern: not a pattern, or one that only a search without bound could decide.
-        Exhausted: finding out takes too long.
+        Exhausted: the match exceeds the budget.
     """
     budget.spend_once(pattern)
     compiled, risk = compile_pattern(pattern)
@@ -278,7 +278,7 @@ def matches(pattern: str, text: str, budget: Budget) -> bool:
 
 
 def compile_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
-    """The pattern for Python, and how its cost grows: 1 gently, 2 as a power, 3 exponentially."""
+    """Compile a pattern for :mod:`re`; return it with its cost class: 1 mild, 2 polynomial, 3 exponential."""
     return _COMPILED[pattern]
 
 
@@ -325,14 +325,14 @@ def _ways(part: Part) -> int:
 
 
 def _disjoint(choice: Choice) -> bool:
-    """No two options begin alike."""
+    """Return whether no two options can begin with the same character."""
     firsts = [_first(option) for option in choice.options]
     total = sum(map(charset.size, firsts))
     return all(firsts) and charset.size(charset.union(r for ranges in firsts for r in ranges)) == total
 
 
 def _plain(part: Part) -> bool:
-    """Matches texts of one length only, and no two of its options begin alike."""
+    """Return whether a part matches texts of one length only, with options that differ in their first character."""
     if isinstance(part, Repeat):
         return part.low == part.high and _plain(part.part)
     if isinstance(part, Choice) and not _disjoint(part):
@@ -355,7 +355,7 @@ def _count(part: Part) -> int:
 
 
 def _render(part: Part) -> str:
-    """The same pattern in Python's own words, with every class spelled out."""
+    """Render a part in the syntax of :mod:`re`, with every class spelled out."""
     if isinstance(part, Chars):
         return _render_chars(part.ranges)
     if isinstance(part, Sequence):

@@ -1,4 +1,4 @@
-"""A text for a pattern: a walk through its tree, each turn a keyed draw."""
+"""Generate a text for a regular expression by keyed random choices along its syntax tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLAIN = 12  # characters a reader expects of a repeat of readable characters
 
 
 class PatternSampler:
-    """One text of a pattern.
+    """Generator of one text for a pattern.
 
     What an anchor or a look-around asks is not heeded here: the text is checked afterwards.
 
@@ -75,7 +75,7 @@ class PatternSampler:
 
 
 def shortest(part: Part) -> int:
-    """Characters of the shortest text, look-arounds and back references aside."""
+    """Return the length of the shortest text, without regard to look-arounds and back references."""
     if isinstance(part, Chars):
         return 1
     if isinstance(part, Sequence):

@@ -1,4 +1,4 @@
-"""A text for several patterns at once, for patterns it must not match, and for bounds of its length."""
+"""Search for a text that matches several patterns, avoids others, and has a bounded length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRINTABLE: charset.Ranges = ((0x20, 0x7E), (0xA1, 0x167F))
 
 def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: int | None, random: Random,
               budget: Budget) -> str | None:  # fmt: skip
-    """A shortest text of at least ``low`` characters; ``None`` if there is none at all.
+    """Return a shortest text of at least ``low`` characters, or ``None`` if no text exists.
 
     Layer by layer, each the states that can be reached with one character more.
     """
@@ -36,7 +36,7 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Machines side by side; the first ``wanted`` of them must come to their end, and no other."""
+    """Search over automata in parallel; exactly the first ``wanted`` of them must accept."""
 
     machines: list[Machine]
     wanted: int

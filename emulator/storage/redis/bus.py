@@ -1,4 +1,4 @@
-"""What replicas tell one another, through the server that they share: each has an inbox there."""
+"""Cluster bus on a Redis server, with an inbox list for each replica."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from emulator.storage.redis.pipeline import Pipeline, digest_of
 from emulator.storage.redis.server import LEASE, BlockingConnection, Connections, ask, read_text
 
 _SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear": ()}
-"""And what each begins with."""
+"""Scripts, with the scripts that precede each."""
 _POST = read_text("post")
-_LISTEN = 0.5  # real seconds that one question for changes waits
+_BLOCK_TIMEOUT = 0.5  # real seconds of one blocking read
 _UNCHANGED = "-"
-_ALL = "9e15"  # no number is higher
+_ALL = "9e15"  # above every record number
 
 
 class RedisBus:
-    """Implements :class:`emulator.core.bus.ClusterBus`.
+    """Implementation of :class:`emulator.core.bus.ClusterBus` on Redis.
 
-    ``missed`` is set when others took this process for dead, and told it nothing for a while.
+    ``missed`` is set when other replicas considered this process dead, so that it missed changes.
 
     Args:
-        ways: for what takes its time; ``line``: for what does not.
-        prefix: how every key begins.
-        owner: the key that names this process.
+        ways: connections for blocking and occasional commands.
+        line: connection for short commands.
+        prefix: prefix of every key.
+        owner: key that identifies this process.
     """
 
     outlives = True
@@ -70,13 +71,13 @@ class RedisBus:
         return PendingChange(int(answer[0]), frozenset(answer[1:])) if answer else None
 
     async def _post(self, *words: str) -> list[str]:
-        """As many as there are at once go over one connection."""
+        """Run the ``post`` script on the pipelined connection, which concurrent posts share."""
         return await self._line.run(_POST, digest_of(_POST), self._prefix, words)
 
     async def receive(self) -> tuple[int, JSON] | None:
         if self.missed:
             raise StoreLostError("others took this process for dead")
-        found = await ask(self._ways.hearing.blpop([f"{self._owner}:inbox"], timeout=_LISTEN))
+        found = await ask(self._ways.hearing.blpop([f"{self._owner}:inbox"], timeout=_BLOCK_TIMEOUT))
         if found is None:
             return None
         number, text = _split(found[1])
@@ -94,7 +95,7 @@ class RedisBus:
             for asked, seconds in ((posted.replicas - silent, patience), (posted.replicas & silent, REPLY_TIMEOUT)):
                 ends = time.monotonic() + seconds
                 while not asked <= replies.keys() and (left := ends - time.monotonic()) > 0:
-                    found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
+                    found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _BLOCK_TIMEOUT)))
                     if found is not None:
                         owner, _, text = found[1].partition(" ")
                         replies[owner] = parse_json(text)
@@ -102,7 +103,7 @@ class RedisBus:
 
     @asynccontextmanager
     async def _apart(self) -> AsyncIterator[BlockingConnection]:
-        """The server over one connection, which is closed afterwards: so many at once are seldom wanted again."""
+        """Open a client on one connection and close it afterwards; that many connections are rarely needed at once."""
         server = self._ways.waiting.client()
         try:
             yield await ask(server.initialize())
@@ -132,6 +133,6 @@ class RedisBus:
 
 
 def _split(text: str) -> tuple[int, str]:
-    """``17 {…}`` → 17 and what follows."""
+    """Split ``17 {…}`` into the number and the text after it."""
     number, _, rest = text.partition(" ")
     return int(number), rest

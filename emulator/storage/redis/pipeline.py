@@ -17,14 +17,14 @@ _UNABLE = re.compile(r"[A-Z]{3,} |The user executing the script|.*user_script: ?
 
 
 class RedisReplyError(Exception):
-    """What the server says in place of an answer."""
+    """Error reply of the server."""
 
 
 def is_command_error(text: str) -> bool:
-    """Whether a refusal is for what was asked; else the server cannot do it now: it is full, read only, locked…
+    """Return whether an error reply is about the command; otherwise the server is full, read-only, loading, ….
 
     Source: redis 7.0, ``script.c`` and ``acl.c``; redis 6, ``scripting.c``, where the refusal of a command within a
-    script stands after ``@user_script: 1: -``.
+    script follows ``@user_script: 1: -``.
     """
     text = text.removeprefix("ERR ")
     if text.startswith(("WRONGTYPE ", "NOSCRIPT ")):
@@ -37,11 +37,11 @@ _PORT = 6379
 
 
 class Pipeline:
-    """Connects when it is first asked, and again after it was cut off.
+    """Pipelined connection that is opened on first use and reopened after a failure.
 
     Args:
-        patience: real seconds for one answer, and for the connection.
-        scripts: that the server is to know.
+        patience: timeout of a command and of connecting, real seconds.
+        scripts: Lua scripts to load on connecting.
     """
 
     def __init__(self, url: SplitResult, patience: float, scripts: Sequence[str] = ()) -> None:
@@ -52,11 +52,11 @@ class Pipeline:
         self._connecting: asyncio.Future[_Wire] | None = None
 
     async def ask(self, *words: str) -> Reply:
-        """What the server answers to a command.
+        """Return the reply to a command.
 
         Raises:
-            StoreLostError: nothing, or that it cannot.
-            Refused: the command is wrong.
+            StoreLostError: the server is unreachable or cannot run commands now.
+            RedisReplyError: the command is wrong.
         """
         wire = await self.reach()
         try:
@@ -67,7 +67,7 @@ class Pipeline:
             raise StoreLostError(str(error)) from None
 
     async def run(self, script: str, digest: str, key: str, words: Sequence[str]) -> list[str]:
-        """What a script returns that takes one key."""
+        """Run a script with one key and return its result; load it first if the server lacks it."""
         try:
             answer = await self.ask("EVALSHA", digest, "1", key, *words)
         except RedisReplyError as error:
@@ -77,10 +77,10 @@ class Pipeline:
         return answer if isinstance(answer, list) else []
 
     def tell(self, digest: str, key: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
-        """Have a script run of whose answer nothing depends; false: there is no connection.
+        """Send a script without waiting for the reply; return ``False`` without a connection.
 
         Args:
-            lost: called if it turns out that it was perhaps not run.
+            lost: called if the script may not have run.
         """
 
         def look(answer: asyncio.Future[Reply]) -> None:
@@ -94,17 +94,17 @@ class Pipeline:
         return True
 
     async def close(self) -> None:
-        """Cut it off, and return once nothing of it is left."""
+        """Abort the connection and wait until it is closed."""
         if self._wire is not None:
             self._wire.cut("closed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wire.gone.wait(), self._patience)
 
     async def reach(self) -> _Wire:
-        """The connection; whoever asks while it is made waits for the same.
+        """Return the open connection; concurrent callers share one attempt to connect.
 
         Raises:
-            StoreLostError: there is none.
+            StoreLostError: connecting failed.
         """
         wire = self._wire
         if wire is not None and not wire.over:
@@ -136,7 +136,7 @@ class Pipeline:
         return wire
 
     async def _begin(self, wire: _Wire) -> None:
-        """Say who asks, of which database, and by what scripts: all at once, as the server may be far away."""
+        """Authenticate, select the database and load the scripts, in one round trip."""
         url = self._url
         words: list[tuple[str, ...]] = []
         if url.password or url.username:
@@ -152,9 +152,9 @@ class Pipeline:
 
 
 class _Wire(asyncio.Protocol):
-    """What is asked and not yet answered, and what has arrived of the answers.
+    """Connection with the queue of pending commands and the buffer of incomplete replies.
 
-    ``over``: nothing can be asked any more; ``gone``: nothing of it is left.
+    ``over``: no more commands are accepted; ``gone``: set once the transport is closed.
     """
 
     def __init__(self, patience: float) -> None:
@@ -169,13 +169,13 @@ class _Wire(asyncio.Protocol):
         self.gone = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is none by name
+        self._transport = transport  # type: ignore[assignment]  # uvloop's transport is no subclass
 
     def send(self, words: Sequence[str]) -> asyncio.Future[Reply]:
-        """Ask: the answer that will come.
+        """Send a command and return a future of its reply.
 
         Raises:
-            StoreLostError: nothing can be asked any more.
+            StoreLostError: the connection is closed.
         """
         if self.over or self._transport is None:
             raise StoreLostError(self._why)
@@ -199,7 +199,7 @@ class _Wire(asyncio.Protocol):
 
     def _answer(self, reply: Reply | RedisReplyError) -> None:
         if not self._waiting:
-            self.cut(f"it says unasked: {reply}")  # as one does that has too many clients
+            self.cut(f"it says unasked: {reply}")  # a server with too many clients sends an error on connecting
             return
         _, future = self._waiting.popleft()
         if future.done():
@@ -214,7 +214,7 @@ class _Wire(asyncio.Protocol):
         self.gone.set()
 
     def cut(self, reason: str) -> None:
-        """No answer comes any more."""
+        """Abort the connection and fail all pending commands."""
         if not self.over:
             self.over, self._why = True, reason
         if self._watch is not None:
@@ -227,7 +227,7 @@ class _Wire(asyncio.Protocol):
                 future.set_exception(StoreLostError(reason))
 
     def _look(self) -> None:
-        """See whether the first who waits has waited too long; one look serves all."""
+        """Abort if the oldest command has timed out; one timer serves all commands."""
         self._watch = None
         if self._waiting:
             left = self._waiting[0][0] - self._loop.time()
@@ -238,12 +238,15 @@ class _Wire(asyncio.Protocol):
 
 
 def digest_of(script: str) -> str:
-    """As the server names it."""
+    """Return the SHA-1 digest by which the server identifies a script."""
     return sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
 def write_command(words: Sequence[str]) -> bytes:
-    """Source: redis.io, "Redis serialization protocol specification", arrays of bulk strings."""
+    """Encode a command.
+
+    Source: redis.io, "Redis serialization protocol specification", arrays of bulk strings.
+    """
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
         data = word.encode()
@@ -252,12 +255,12 @@ def write_command(words: Sequence[str]) -> bytes:
 
 
 def read_reply(data: bytes, at: int) -> tuple[Reply | RedisReplyError, int] | None:
-    """A reply that begins there, and where the next begins; ``None``: it is not whole. Numbers in lists are texts.
+    """Parse the reply at an offset; return it with the offset of the next, or ``None`` if it is incomplete.
 
-    Source: the same; RESP 2, lists without lists.
+    Numbers in lists become text. Source: as :func:`write_command`; RESP 2 without nested lists.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the data is not a reply.
     """
     end = data.find(b"\r\n", at)
     if end < 0:
@@ -278,7 +281,7 @@ def read_reply(data: bytes, at: int) -> tuple[Reply | RedisReplyError, int] | No
 
 
 def _read_text(data: bytes, at: int, length: int) -> tuple[Reply, int] | None:
-    """So many bytes; fewer than none: there is none."""
+    """Parse ``length`` bytes of text; a negative length is a null."""
     if length < 0:
         return None, at
     stop = at + length

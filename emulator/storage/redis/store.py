@@ -23,12 +23,12 @@ from emulator.storage.redis.bus import RedisBus
 from emulator.storage.redis.pipeline import Pipeline, digest_of
 from emulator.storage.redis.server import LEASE, Connections, Server, ask, read_text, write_bounds
 
-_RENEWED = 600.0  # real seconds, of a day
+_RENEWED = 600.0  # real seconds between renewals of an expiry of one day
 _MOST_RENEWALS = 20_000
 
 
 class _Share(TypedDict):
-    """A share as the scripts read it; ``key`` names it."""
+    """Quota share as the Lua scripts take it; ``key`` identifies it within a session."""
 
     key: str
     name: str
@@ -42,9 +42,14 @@ class _Share(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A share as JSON: whole for whoever lists it, and the part that charging takes, to which costs are added."""
+    """Quota share encoded as JSON.
 
-    told: str
+    Fields:
+        full: complete, as ``levels`` returns it.
+        charged: fields that charging needs, without the closing brace, so that costs can be appended.
+    """
+
+    full: str
     charged: str
 
 
@@ -65,19 +70,19 @@ def write_share(quota: Quota, scope: str) -> Written:
 
 
 class Renewals:
-    """Which shares the store was asked lately to keep for a day: between two times it need not look at each."""
+    """Times at which the expiry of quota shares is due for renewal; between them, scripts skip the renewal."""
 
     def __init__(self) -> None:
         self._until: dict[tuple[str, str], float] = {}
 
     def is_time(self, base: str, shares: Iterable[Written], now: float) -> bool:
-        """Whether it is to be asked now, in real seconds, of one of a session's shares; then it is asked of all."""
+        """Return whether a session's shares are renewed at ``now`` (real seconds): any of them is due."""
         until, due = self._until, False
         for share in shares:
-            if until.get((base, share.told), 0.0) <= now:
+            if until.get((base, share.full), 0.0) <= now:
                 if len(until) >= _MOST_RENEWALS:
                     until.clear()
-                until[base, share.told] = now + _RENEWED
+                until[base, share.full] = now + _RENEWED
                 due = True
         return due
 
@@ -110,10 +115,10 @@ _NOT_A_PREFIX = set("*?[]{}")
 
 
 def read_prefix(url: SplitResult) -> str:
-    """How every key begins, of ``redis://[[user]:password@]host[:port][/number][?prefix=name]``.
+    """Return the key prefix of a URL ``redis://[[user]:password@]host[:port][/number][?prefix=name]``.
 
     Raises:
-        ValueError: another part says nothing here; it is not told, as it may be of a password.
+        ValueError: another part is invalid; the message does not quote it, as it may belong to a password.
     """
     number = url.path.removeprefix("/")
     if number and not (number.isascii() and number.isdigit()):
@@ -127,14 +132,14 @@ def read_prefix(url: SplitResult) -> str:
     return prefix
 
 
-MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
-_A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
-_PATIENCE = 1.0  # real seconds for one answer
-_WAITING = 200  # connections of one process, each only as long as it waits for what others reply
-_SOON = 0.05  # real seconds until the server hears of tickets that it may forget
-_TURN = 5.0  # real seconds that a call waits for one of them
+MOST_SKEW = 1.0  # seconds; maximum difference between the clocks of two machines
+_A_DAY = 86_400_000  # ms; expiry of a namespace without activity
+_COMMAND_TIMEOUT = 1.0  # real seconds
+_MAX_REPLY_CONNECTIONS = 200  # of one process, each open only during a wait for replies
+_BATCH_DELAY = 0.05  # real seconds in which tickets to delete are collected for one command
+_POOL_TIMEOUT = 5.0  # real seconds to wait for a free connection
 _KEYS, _SHARES = ("forget", "keys"), ("forget", "keys", "accounts")
-_SCRIPTS = {  # and what each begins with
+_SCRIPTS = {  # with the scripts that precede each
     "count": _KEYS,
     "spend": _SHARES,
     "expect": (),
@@ -148,44 +153,45 @@ _SCRIPTS = {  # and what each begins with
 
 
 Costs = Sequence[int] | None
-"""Of a ticket whose settling by these changes nothing, even if its process dies before; ``None``: of another."""
+"""Costs that need no settling, because they equal the charges and their ``least``; ``None``: always settle."""
 
 
-def open_redis(url: SplitResult, room: StorageLimits = DEFAULT_LIMITS) -> RedisStore:
-    """``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
+def open_redis(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> RedisStore:
+    """Open ``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
 
     Raises:
-        ValueError: the URL is not like that, or there is no client for such a store.
+        ValueError: the URL is invalid, or the client library is not installed.
     """
     prefix = read_prefix(url)
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
     except ImportError:
         raise ValueError("this store needs the extra redis: pip install 'llm-emulator[redis]'") from None
-    habits = {"socket_timeout": _PATIENCE, "socket_connect_timeout": _PATIENCE, "decode_responses": True}
+    options = {"socket_timeout": _COMMAND_TIMEOUT, "socket_connect_timeout": _COMMAND_TIMEOUT, "decode_responses": True}
     plain = url._replace(query="").geturl()
 
-    def connect(most: int) -> Server:
-        """Over so many connections at most; a burst of questions waits for its turn."""
-        pool = BlockingConnectionPool.from_url(plain, max_connections=most, timeout=_TURN, **habits)
-        return Redis.from_pool(pool)  # type: ignore[return-value]  # its types know no decoded answers
+    def connect(max_connections: int) -> Server:
+        """Return a client with a connection pool; commands beyond ``max_connections`` wait for a free one."""
+        pool = BlockingConnectionPool.from_url(plain, max_connections=max_connections, timeout=_POOL_TIMEOUT, **options)
+        return Redis.from_pool(pool)  # type: ignore[return-value]  # its types lack ``decode_responses``
 
-    bounds = write_bounds(room)
+    bounds = write_bounds(limits)
     texts = {name: bounds + read_text(*begins, name) for name, begins in _SCRIPTS.items()}
-    ways = Connections(asking=connect(1), hearing=connect(1), waiting=connect(_WAITING))
-    return RedisStore(ways, Pipeline(url, _PATIENCE, [*texts.values()]), texts, prefix)
+    ways = Connections(asking=connect(1), hearing=connect(1), waiting=connect(_MAX_REPLY_CONNECTIONS))
+    return RedisStore(ways, Pipeline(url, _COMMAND_TIMEOUT, [*texts.values()]), texts, prefix)
 
 
 class RedisStore:
-    """One server, and what this process is called among those that share it.
+    """Store on a Redis server, as one of the processes that share it.
 
     Fields:
-        held: tickets that are charged there, as far as this process knows.
-        owed: scripts that are still to run, with their words, since the server was away when they should.
+        held: tickets of this process with charges on the server.
+        owed: scripts with arguments that failed while the server was unreachable; retried on the next heartbeat.
 
     Args:
-        line: for what every call asks, by scripts of these names.
-        prefix: how every key begins.
+        line: connection for the commands of calls.
+        scripts: text of each script by name.
+        prefix: prefix of every key.
     """
 
     counts_for_all = True
@@ -194,7 +200,7 @@ class RedisStore:
         self.server = ways.asking
         self._ways = ways
         self.line = line
-        self.health = Health()  # whoever guards it says the rest
+        self.health = Health()  # ``ResilientStore`` sets the rest
         self.held: dict[str, Costs] = {}
         self.owed: list[tuple[str, ...]] = []
         self.renewals = Renewals()
@@ -207,21 +213,24 @@ class RedisStore:
         self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:
-        """What a script of this folder makes of a session's keys."""
+        """Run a script on the keys of a session and return its result."""
         return await self.line.run(*self._scripts[script], base, words)
 
     def tell(self, script: str, base: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
-        """Have a script run without waiting for it; ``lost`` is called if it was perhaps not; false: it cannot be."""
+        """Send a script without waiting for its result; return ``False`` without a connection.
+
+        ``lost`` is called if the script may not have run.
+        """
         return self.line.tell(self._scripts[script][1], base, words, lost)
 
     def settle(self, base: str, ticket: str, time: str, costs: str) -> bool:
-        """Tell of a ticket's costs, now or when the server is back; false: it is away."""
+        """Send the costs of a ticket, now or on a later heartbeat; return ``False`` if the server is unreachable."""
         return self._tell_surely("settle", base, ticket, time, costs, self.owner)
 
     def let_be(self, base: str, ticket: str) -> None:
-        """Have a ticket forgotten whose charges stay as they are: a moment later, with others; no call waits for it."""
+        """Delete a ticket with final charges; tickets are collected and deleted together a moment later."""
         if not self._spent:
-            asyncio.get_running_loop().call_later(_SOON, self._forget_spent)
+            asyncio.get_running_loop().call_later(_BATCH_DELAY, self._forget_spent)
         self._spent[base].append(ticket)
 
     def _forget_spent(self) -> None:
@@ -238,12 +247,12 @@ class RedisStore:
         owe()
         return False
 
-    def open(self, world: str) -> RedisState:
-        return RedisState(self, f"{self.prefix}:world:{world}")
+    def open(self, namespace: str) -> RedisState:
+        return RedisState(self, f"{self.prefix}:world:{namespace}")
 
-    async def start_namespace(self, world: str, now: float) -> float:
+    async def start_namespace(self, namespace: str, now: float) -> float:
         await self._compare_clocks()
-        key = f"{self.prefix}:world:{world}:began"
+        key = f"{self.prefix}:world:{namespace}:began"
         await ask(self.server.set(key, repr(now), nx=True, px=_A_DAY))
         self._began[key] = began = await ask(self.server.get(key)) or repr(now)
         return float(began)
@@ -252,12 +261,12 @@ class RedisStore:
         began = [word for pair in self._began.items() for word in pair]
         lost, missed, *dead = await self.run("live", self.prefix, self.owner, str(int(LEASE * 1000)), *began)
         self.bus.missed |= missed == "1"
-        while self.owed:  # whichever was told before is let be
-            question = self.owed.pop()
+        while self.owed:  # scripts ignore tickets that are settled already
+            command = self.owed.pop()
             try:
-                await self.run(*question)
+                await self.run(*command)
             except StoreLostError:
-                self.owed.append(question)
+                self.owed.append(command)
                 raise
         for owner in dead:
             await self._bury(owner)
@@ -265,15 +274,15 @@ class RedisStore:
         return lost == "0"
 
     async def _compare_clocks(self) -> None:
-        """Find out how far this machine's clock is ahead.
+        """Measure how far this machine's clock is ahead of the server's.
 
         Raises:
-            ApartError: too far; clocks are set while processes run, too.
+            IsolatedReplicaError: it differs by more than ``MOST_SKEW``.
         """
         asked = time.time()
-        told = await self.line.ask("TIME")  # where nothing that takes long comes before it
+        answer = await self.line.ask("TIME")  # on the pipeline, where no blocking command delays it
         doubt = (time.time() - asked) / 2
-        seconds, micros = told if isinstance(told, list) else ("0", "0")
+        seconds, micros = answer if isinstance(answer, list) else ("0", "0")
         skew = asked + doubt - int(seconds) - int(micros) / 1e6
         self.health.skew = skew
         if abs(skew) - doubt > MOST_SKEW:
@@ -283,7 +292,7 @@ class RedisStore:
         self.bus.skew = skew
 
     async def _bury(self, owner: str) -> None:
-        """Take back what a process held that has died."""
+        """Settle the tickets of a dead process and delete its keys."""
         for held in await ask(self.server.hgetall(owner)):
             base, _, ticket = held.rpartition(" ")
             await self.run("settle", base, ticket, "", "", owner)
@@ -304,7 +313,7 @@ class RedisStore:
 
 
 class RedisState:
-    """Counters, quotas and documents of one world; every key begins with ``base``."""
+    """State of one namespace on the server; every key begins with ``base``."""
 
     def __init__(self, store: RedisStore, base: str) -> None:
         self._store = store
@@ -330,13 +339,13 @@ class RedisState:
     async def _spend(
         self, session: str, counter: str, bare: str, ticket: bytes, charges: Sequence[Charge], now: float
     ) -> list[str]:
-        """What the script answers; if that never comes, what it may have charged is given back."""
+        """Return the result of the ``spend`` script; without a result, settle all charges to zero."""
         store, base, name, at = self._store, self._base(session), self._name(ticket), repr(float(now))
         shares = [write_share(charge.quota, charge.scope) for charge in charges]
         costs = zip(shares, charges, strict=True)
         bill = ",".join([f'{share.charged},"cost":{c.cost},"least":{c.least}}}' for share, c in costs])
         renews = "1" if store.renewals.is_time(base, shares, time.monotonic()) else ""
-        words = name, at, f"[{bill}]", store.owner, counter, bare, renews, *[share.told for share in shares]
+        words = name, at, f"[{bill}]", store.owner, counter, bare, renews, *[share.full for share in shares]
         await store.line.reach()
         try:
             answer = await store.run("spend", base, *words)
@@ -366,32 +375,32 @@ class RedisState:
         answer = await self._run("levels", session, now)
         return [read_level(*row) for row in zip(answer[::3], answer[1::3], answer[2::3], strict=True)]
 
-    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        answer = await self._store.line.ask("HGETALL", f"{self._base(session)}:shelf:{shelf}")
+    async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
+        answer = await self._store.line.ask("HGETALL", f"{self._base(session)}:shelf:{collection}")
         rows = answer if isinstance(answer, list) else []
         found = dict(zip(rows[::2], rows[1::2], strict=True))
         numbered = {key: text.split(" ", 1) for key, text in found.items()}
         order = sorted(numbered, key=lambda key: int(numbered[key][0]))
         return {key: parse_json(numbered[key][1]) for key in order}
 
-    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+    async def store(self, session: str, collection: str, key: str, document: JSON, before: JSON) -> bool:
         texts = ["" if value is None else canonical_json(value).decode() for value in (document, before)]
-        [stored] = await self._run("store", session, shelf, key, *texts)
+        [stored] = await self._run("store", session, collection, key, *texts)
         return stored == "1"
 
     async def reset(self, session: str | None = None) -> None:
-        question = ("reset", self._root, "all") if session is None else ("reset", self._base(session))
+        command = ("reset", self._root, "all") if session is None else ("reset", self._base(session))
         try:
-            await self._store.run(*question)
+            await self._store.run(*command)
         except StoreLostError:
-            self._store.owed.append(question)
+            self._store.owed.append(command)
             raise
 
     def retire(self) -> None:
-        """Whoever guards it sees to that."""
+        """Do nothing: :class:`~emulator.storage.resilient.ResilientState` stops the commands."""
 
     def _name(self, ticket: bytes) -> str:
-        """A ticket among those of all processes."""
+        """Return the name of a ticket, unique among all processes."""
         return self._store.name + ticket.hex()
 
     def _base(self, session: str) -> str:
@@ -403,4 +412,4 @@ class RedisState:
 
 
 def _let_be() -> None:
-    """A call whose end is not known is waited for all the same."""
+    """Ignore that an expected end was lost; it only shortens a wait."""

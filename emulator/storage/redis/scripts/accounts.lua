@@ -1,16 +1,16 @@
--- How much of one quota's share is taken, by each strategy: what emulator/ratelimit/strategies.py does, where every replica
--- sees it. Times are seconds since the scenario began. A share is a charge with what `open` found of it: how much is
--- `used` of its amount, and whether it `is_new`. A strategy is made where a charge has it: what a script makes it makes
--- again each time that it runs.
+-- Rate limit strategies, as in emulator/ratelimit/strategies.py, for a quota share that all replicas use. Times are
+-- seconds since the start of the scenario. A share is a charge with the fields that `open` adds: `used` of its amount,
+-- and `is_new`. A strategy is built only where a charge needs it, because a script builds all its values anew on each
+-- run.
 
-local EARLY = 1e-6 -- seconds; a wait that is over but for rounding is over
+local EARLY = 1e-6 -- seconds; absorbs rounding at the end of a wait
 local NEVER = 'inf'
 local ACCOUNTS = {}
 
 local function floor(number) return math.floor(number) end
 local function rest(share) return math.max(0, share.amount - share.used) end
 
--- Refills continuously, by the whole amount in a window.
+-- Token bucket that refills continuously, by the quota's amount per window.
 function ACCOUNTS.bucket()
   local Bucket = { keys = { '' } }
 
@@ -41,7 +41,7 @@ function ACCOUNTS.bucket()
   return Bucket
 end
 
--- Windows that follow one another, each with the whole amount.
+-- Consecutive windows, each with the whole amount.
 function ACCOUNTS.fixed()
   local Fixed = { keys = { '' }, left = rest }
 
@@ -74,7 +74,7 @@ function ACCOUNTS.fixed()
   return Fixed
 end
 
--- Each charge comes back a window after it was made: what it cost is kept under its ticket beside what is used.
+-- Window in which each charge returns one window after it was made; its cost is stored by ticket, next to the sum.
 function ACCOUNTS.sliding()
   local Sliding = { keys = { '', ':at' }, left = rest }
 
@@ -115,7 +115,7 @@ function ACCOUNTS.sliding()
   return Sliding
 end
 
--- So many calls at the same time, however long each takes.
+-- Limit on the number of calls at the same time.
 function ACCOUNTS.places()
   local Places = { keys = { ':at' } }
 
@@ -146,7 +146,7 @@ end
 
 local made = {}
 
--- A charge's account, with its share as it stands.
+-- Return the account of a charge, with the current state of its share.
 local function open(base, charge, now)
   local account = made[charge.strategy] or ACCOUNTS[charge.strategy]()
   made[charge.strategy] = account

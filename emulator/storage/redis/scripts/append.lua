@@ -1,6 +1,6 @@
--- Enter calls in a session's journal. KEYS[1]: the prefix; ARGV: session, the most it keeps, its owner's key, a name for
--- the calls, each call. Returns the number of the first. Numbers rise over all sessions. Calls that an owner entered last
--- are not entered again: it has not heard that they were.
+-- Append records to a session's journal. KEYS[1]: prefix; ARGV: session, maximum length, owner key, batch name,
+-- records. Returns the number of the first; numbers rise over all sessions. An owner's latest batch is not appended
+-- twice: the owner repeats the command if it lost the reply.
 local prefix, session, latest, before = KEYS[1], ARGV[1], ARGV[3] .. ':entered', 4
 local batch, entered = string.match(redis.call('GET', latest) or '', '^(%S+) (%d+)$')
 if batch == ARGV[4] then return { entered } end

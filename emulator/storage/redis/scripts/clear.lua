@@ -1,4 +1,4 @@
--- Forget a session's journal, or all. KEYS[1]: the prefix; ARGV: the number of the last call that goes, the session.
+-- Delete a session's journal, or all. KEYS[1]: prefix; ARGV: number of the last record to delete, optional session.
 local prefix, last = KEYS[1], tonumber(ARGV[1])
 local sessions = ARGV[2] and { ARGV[2] } or redis.call('ZRANGE', prefix .. ':journals', 0, -1)
 for _, session in ipairs(sessions) do

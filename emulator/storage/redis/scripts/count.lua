@@ -1,4 +1,4 @@
--- Add one to a counter, and say what it was. KEYS[1]: the session's base; ARGV: which, a shelf that must be bare or empty.
--- Returns nothing if that is not so.
+-- Increment a counter and return its value before. KEYS[1]: session base; ARGV: counter, collection or ''.
+-- Returns an empty list if the collection has documents.
 if has_documents(KEYS[1], ARGV[2]) then return {} end
 return { count(KEYS[1], ARGV[1], true) }

@@ -1,4 +1,4 @@
--- Keep account of a document that was written, or is no more; past a bound those written longest ago are forgotten.
+-- Update the sizes for a written or deleted document; beyond the maximum, evict the documents written longest ago.
 local function weigh(base, shelf, key, bytes)
   local root, name = root_of(base), shelf .. ' ' .. key
   local documents, written = root .. ':documents', root .. ':written'

@@ -1,5 +1,5 @@
--- Be one of the replicas. KEYS[1]: the prefix; ARGV: its owner's key, its lease in ms, 1 if it was there before,
--- a name. Returns the name of this store, which it has until it loses all, then each session and its world.
+-- Join the replicas. KEYS[1]: prefix; ARGV: owner key, lease in ms, 1 to rejoin, a new id.
+-- Returns the store's id, which changes when its data is lost, then each session and its snapshot.
 local prefix, me = KEYS[1], ARGV[1]
 local alone = true
 for _, owner in ipairs(redis.call('SMEMBERS', prefix .. ':owners')) do
@@ -9,7 +9,7 @@ if alone and ARGV[3] == '0' then
   for _, session in ipairs(redis.call('ZRANGE', prefix .. ':journals', 0, -1)) do
     redis.call('DEL', prefix .. ':journal:' .. session)
   end
-  for _, text in ipairs(redis.call('HVALS', prefix .. ':worlds')) do -- nobody knows any more how they are called
+  for _, text in ipairs(redis.call('HVALS', prefix .. ':worlds')) do -- snapshots of replicas that are all gone
     local world = cjson.decode(string.match(text, '^%d+ (.*)$'))
     if world.era ~= '' then
       forget_all(string.format('%s:world:%s.%.0f.%s', prefix, world.digest, world.seed, world.era))

@@ -1,4 +1,4 @@
--- Say when a call will end. KEYS[1]: the session's base; ARGV: ticket, end.
+-- Set when a call is expected to end. KEYS[1]: session base; ARGV: ticket, end.
 local known = redis.call('HGET', KEYS[1] .. ':tickets', ARGV[1])
 for _, charge in ipairs(known and cjson.decode(string.match(known, ' (.*)$')) or {}) do
   if charge.strategy == 'places' then

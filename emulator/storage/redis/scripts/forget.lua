@@ -1,4 +1,4 @@
--- Documents of a world are known by where they are: how many bytes each takes, with their sum, and which was written last.
+-- Documents of a namespace are indexed by location: their sizes with the sum, and the order in which they were written.
 local function release(root, name)
   local documents = root .. ':documents'
   redis.call('HINCRBY', documents, 'sum', 0 - tonumber(redis.call('HGET', documents, name) or 0))
@@ -8,7 +8,7 @@ end
 
 local function root_of(base) return string.match(base, '^(.*):session:') end
 
--- Forget all of a session.
+-- Delete all keys of a session.
 local function forget(base)
   local root, shelves = root_of(base), base .. ':shelf:'
   for _, key in ipairs(redis.call('SMEMBERS', base .. ':keys')) do
@@ -22,7 +22,7 @@ local function forget(base)
   if redis.call('EXISTS', root .. ':written') == 0 then redis.call('UNLINK', root .. ':documents') end
 end
 
--- Forget all of a world.
+-- Delete all keys of a namespace.
 local function forget_all(root)
   for _, base in ipairs(redis.call('ZRANGE', root .. ':sessions', 0, -1)) do forget(base) end
 end

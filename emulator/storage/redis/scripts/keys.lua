@@ -1,15 +1,15 @@
--- How the keys of a session are kept.
+-- Index and expiry of the keys of a session.
 local DAY, HOUR = 86400, 3600
 
 local function exact(number) return string.format('%.17g', number) end
 
--- Have a key live for so long at least.
+-- Set the expiry of a key to at least the given time.
 local function hold(key, seconds)
   if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds) end
 end
 
--- Every key of a session is known by its index, and the session by its world's; it lives for a day after it was last
--- used, and goes with a reset. A key that has more than a day left is known.
+-- Each key is in the index of its session, and each session in that of its namespace. A key expires a day after its
+-- last use, and a reset deletes it. A key with more than a day left is already indexed.
 local function keep(base, key, seconds)
   seconds = math.max(DAY, seconds or DAY)
   if redis.call('TTL', key) >= seconds then return end
@@ -23,7 +23,7 @@ local function keep(base, key, seconds)
   if redis.call('ZCARD', sessions) > MOST_SESSIONS then forget(redis.call('ZRANGE', sessions, 0, 0)[1]) end
 end
 
--- Let levels know of a share; past a bound the first of a session is forgotten.
+-- Register a share for `levels`; beyond the maximum, evict the oldest share of the session.
 local function tell(base, key, text)
   local shares, order = base .. ':shares', base .. ':order'
   local known = redis.call('HGET', shares, key)
@@ -41,14 +41,14 @@ local function tell(base, key, text)
   keep(base, shares)
 end
 
--- There are documents on a shelf; on none if it has no name.
+-- Return whether a collection has documents; false for ''.
 local function has_documents(base, shelf)
   return shelf ~= '' and redis.call('EXISTS', base .. ':shelf:' .. shelf) == 1
 end
 
--- Add one to a counter, and say what it was. A session has its part of the room, in two halves: once the younger is
--- full, give or take a tenth, it takes the place of the older; whatever nobody asked for since is forgotten.
--- `renews`: it is time to renew how long all of it lives.
+-- Increment a counter and return its value before. A session's share of the capacity has two generations: once the
+-- younger is full, within a tenth, it replaces the older, which evicts the counters not used since.
+-- `renews`: renew the expiry of all keys.
 local function count(base, which, renews)
   local young, old = base .. ':counts', base .. ':counts:old'
   local before = redis.call('HINCRBY', young, which, 1) - 1

@@ -1,5 +1,5 @@
--- How every share stands that was ever asked for. KEYS[1]: the session's base; ARGV: now.
--- Returns for each its charge as JSON, what is left, and the wait for all of it, in the order in which they came.
+-- Return the level of every share used so far. KEYS[1]: session base; ARGV: now.
+-- Returns for each its JSON, the units left, and the wait for the whole amount, in the order of first use.
 local base, now, answer = KEYS[1], tonumber(ARGV[1]), {}
 for _, key in ipairs(redis.call('LRANGE', base .. ':order', 0, -1)) do
   local text = redis.call('HGET', base .. ':shares', key)

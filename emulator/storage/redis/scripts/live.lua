@@ -1,6 +1,6 @@
--- Say that a process lives, and have what it began with last. KEYS[1]: the prefix; ARGV: its owner's key, its lease in ms,
--- then each key that it began with, and its value.
--- Returns 1 if the store has lost one of them, else 0; 1 if others took the process for dead; each owner that has died.
+-- Renew a process's lease and the expiry of its namespaces. KEYS[1]: prefix; ARGV: owner key, lease in ms, then key
+-- and value of each start time.
+-- Returns 1 if a start time was lost, else 0; 1 if the process's lease had expired; the key of each dead owner.
 local prefix, me, answer = KEYS[1], ARGV[1], { '0' }
 for place = 3, #ARGV, 2 do
   if redis.call('SET', ARGV[place], ARGV[place + 1], 'NX') then answer[1] = '1' end

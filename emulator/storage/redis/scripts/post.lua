@@ -1,13 +1,13 @@
--- Tell all replicas of a change. KEYS[1]: the prefix; ARGV: the change, the session whose world it changes or '' with
--- the next two, its document or empty, its version before or '-' if no world changes.
--- Returns the change's number, then each owner that is told; nothing if another change came before.
+-- Broadcast a change to all replicas. KEYS[1]: prefix; ARGV: change, session of the changed snapshot or '' with the
+-- next, new snapshot or '' to delete it, version before or '-' if no snapshot changes.
+-- Returns the change's number, then the key of each receiving owner; an empty list if another change came first.
 local prefix, change, session, document, before = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local worlds, number = prefix .. ':worlds', prefix .. ':number'
 if before ~= '-' then
   local version = string.match(redis.call('HGET', worlds, session) or '', '^(%d+) ') or '0'
   if version ~= before then return {} end
 end
-if redis.call('EXISTS', number) == 0 then -- a store that came back empty goes on with higher numbers
+if redis.call('EXISTS', number) == 0 then -- a store that lost its data continues with higher numbers
   redis.call('SET', number, redis.call('TIME')[1] .. '000')
 end
 redis.call('INCR', number)

@@ -1,5 +1,5 @@
--- Calls of all sessions that came after one, each as its number and itself, the earliest of them in no order.
--- KEYS[1]: the prefix; ARGV: that number, how many of a session at most.
+-- Return the earliest records of all sessions after a number, each as number and text, unordered.
+-- KEYS[1]: prefix; ARGV: number, maximum records per session.
 local prefix, after, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local found, bound, answer = {}, math.huge, {}
 
@@ -8,7 +8,7 @@ local function number_of(call) return tonumber(string.match(call, '^%d+')) end
 for _, session in ipairs(redis.call('ZRANGEBYSCORE', prefix .. ':journals', '(' .. ARGV[1], '+inf')) do
   local journal = prefix .. ':journal:' .. session
   local length = redis.call('LLEN', journal)
-  local low, high = 0, length -- the first that came after lies in between
+  local low, high = 0, length -- binary search for the first record after the number
   while low < high do
     local middle = math.floor((low + high) / 2)
     if number_of(redis.call('LINDEX', journal, middle)) > after then high = middle else low = middle + 1 end

@@ -1,4 +1,4 @@
--- Say what became of a change. KEYS[1]: where replies to it are waited for; ARGV: the reply.
+-- Send a reply to a change. KEYS[1]: list of replies to the change; ARGV: reply.
 redis.call('RPUSH', KEYS[1], ARGV[1])
-redis.call('EXPIRE', KEYS[1], 30) -- nobody asks for them later
+redis.call('EXPIRE', KEYS[1], 30) -- longer than any wait for replies
 return {}

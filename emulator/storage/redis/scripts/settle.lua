@@ -1,5 +1,5 @@
--- Put true costs in place of what was spent. KEYS[1]: the session's base; ARGV: ticket, now, costs or empty, owner's key.
--- Without time and costs the owner has died: what was surely used stays, and the rest comes back.
+-- Replace a ticket's charges by the true costs. KEYS[1]: session base; ARGV: ticket, now, costs or '', owner key.
+-- Without time and costs the owner is dead: each charge's `least` stays, and the rest is returned.
 local base, ticket = KEYS[1], ARGV[1]
 local known = redis.call('HGET', base .. ':tickets', ticket)
 redis.call('HDEL', ARGV[4], base .. ' ' .. ticket)

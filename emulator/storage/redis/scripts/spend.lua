@@ -1,8 +1,8 @@
--- Make every charge of a bill, or none. KEYS[1]: the session's base; ARGV: ticket, now, bill, owner's key, a counter to
--- which one is added or empty, a shelf that must be bare or empty, something if it is time to renew how long all of it
--- lives or empty, how each share is told of.
--- Returns for each charge what is left and the wait, empty where there was enough; last what the counter was. Nothing
--- if the shelf is not bare.
+-- Make all charges, or none if a quota is insufficient. KEYS[1]: session base; ARGV: ticket, now, charges as JSON,
+-- owner key, counter to increment or '', collection that must be empty or '', '1' to renew the expiry of all keys
+-- or '', the full JSON of each share.
+-- Returns for each charge the units left and the wait, '' where the quota was sufficient; last the counter's value
+-- before. Returns an empty list if the collection has documents.
 if has_documents(KEYS[1], ARGV[6]) then return {} end
 local base, ticket, now, bill, renews = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3]), ARGV[7] ~= ''
 local accounts, waits, enough, answer = {}, {}, true, {}

@@ -1,4 +1,4 @@
--- Forget tickets whose charges stay as they are. KEYS[1]: the session's base; ARGV: owner's key, each ticket.
+-- Delete tickets with final charges. KEYS[1]: session base; ARGV: owner key, tickets.
 for place = 2, #ARGV do
   redis.call('HDEL', KEYS[1] .. ':tickets', ARGV[place])
   redis.call('HDEL', ARGV[1], KEYS[1] .. ' ' .. ARGV[place])

@@ -1,5 +1,5 @@
--- Put a document in the place of another. KEYS[1]: the session's base; ARGV: shelf, key, document or empty, before or empty.
--- A document keeps its place among the others: a number stands before it.
+-- Replace a document. KEYS[1]: session base; ARGV: collection, key, new document or '', document before or ''.
+-- A document keeps its position among the others: a number precedes its text.
 local base, shelf, key, document = KEYS[1], KEYS[1] .. ':shelf:' .. ARGV[1], ARGV[2], ARGV[3]
 local found = redis.call('HGET', shelf, key)
 local place, text = string.match(found or '', '^(%d+) (.*)$')
