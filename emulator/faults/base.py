@@ -44,7 +44,7 @@ def apply_faults(
 ) -> FaultableResponse:
     """The answer with all faults in it, in order; one that never begins is bent no further.
 
-    ``tell`` is told of each fault, with the answer before and after it.
+    ``tell`` is called for each fault, with the response before and after it.
     """
     for fault in faults:
         if delivery.start == inf:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GAMMA = 0x9E3779B97F4A7C15  # the constants of SplitMix64 (Steele, Lea and Flood, 2014)
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-_MEAN = 131070.5  # half a step beside the mean of a sum of four 16-bit words: no component is zero
+_MEAN = 131070.5  # half a step off the mean of a sum of four 16-bit words, so that no component is zero
 _BLOCK = 16384  # components worked on at once: the intermediate arrays stay in the second-level cache
 
 

@@ -105,7 +105,7 @@ def detect_language(text: str) -> str:
     """Return the locale of a text, one of :data:`LOCALES`; ``en_US`` without evidence.
 
     Examines the beginning only. A distinctive script decides if it makes up a fifth of the letters:
-    a foreign name in an English sentence does not. Of locales with as many words the one whose word comes first wins,
+    a foreign name in an English sentence does not. Of locales with equal counts the one with the earliest word wins,
     save English, which wins every tie.
     """
     words = text[:_LOOK_AT].split()

@@ -106,7 +106,7 @@ _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text ne
 _MAX_CACHED_WORDS = 1 << 14
 _MAX_WORD = 32  # characters of a cached word
 _MEMO_BUDGET = 1 << 18  # items all remembered pieces together may hold; some 7 MB
-_ENTRY_COST = 8  # items' worth of memory an entry takes beside its items
+_ENTRY_COST = 8  # memory of an entry in addition to its items, in items
 
 # Runs are bounded, so that no text makes a match long or backtracking quadratic.
 _CONTRACTION = r"'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])|"

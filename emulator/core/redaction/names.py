@@ -15,7 +15,7 @@ def list_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MAX_CACHED = 64  # characters of a name whose result is cached
+_MAX_CACHED = 64  # characters of a name with a cached result
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 

@@ -32,7 +32,7 @@ _RESOLVE = {"$ref": Node.resolve, "$dynamicRef": Node.resolve_dynamic, "$recursi
 
 
 def below(checker: Checker, spot: Spot, keyword: str) -> Iterator[Spot] | None:
-    """What ``keyword`` applies schemas to, whatever the value; ``None`` if it is a rule of its own."""
+    """Yield the spots to which ``keyword`` applies schemas; return ``None`` if it is a rule of its own."""
     node, value, path = spot
     argument = node.keywords[keyword]
     if keyword in _RESOLVE:

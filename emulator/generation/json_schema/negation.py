@@ -13,7 +13,7 @@ from emulator.generation.json_schema.validator import rules_of
 Option = tuple[Node, ...]
 
 ATOMIC = frozenset({"type", "enum", "const", "multipleOf", "pattern", "format", "uniqueItems"})
-"""Keywords whose opposite stays ``not``: it narrows a shape as it stands."""
+"""Keywords that are negated with ``not``, which narrows a shape directly."""
 
 
 def negations(node: Node) -> Iterator[Option]:
@@ -42,7 +42,7 @@ def _rank(keyword: str) -> int:
 
 
 def _schema(node: Node, schema: Schema) -> Node:
-    """A schema of our own beside ``node``: what it holds of the node's schema keeps its place."""
+    """Return a node for a built schema; parts of the original schema keep their location."""
     return Node(schema, node.path)
 
 
@@ -165,7 +165,7 @@ def _items(node: Node, argument: JSON) -> Iterator[Option]:
 
 
 def _wrong_at(node: Node, index: int, below: JSON) -> Node:
-    """An array whose item at ``index`` breaks a schema."""
+    """Return a node for arrays in which the item at ``index`` breaks a schema."""
     before: list[JSON] = [True] * index
     return _schema(node, {"type": "array", "prefixItems": [*before, {"not": below}], "minItems": index + 1})
 

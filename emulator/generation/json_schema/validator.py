@@ -398,7 +398,7 @@ def rules_of(node: Node) -> Iterator[tuple[str, Rule]]:
     """The keywords of a schema that can be broken, each with its rule."""
     schema = node.keywords
     if "$ref" in schema and node.dialect <= Dialect.DRAFT_7:
-        yield "$ref", RULES["$ref"]  # up to draft 7 whatever stands beside a reference is ignored
+        yield "$ref", RULES["$ref"]  # up to draft 7 siblings of a reference are ignored
         return
     for keyword in schema:
         rule = RULES.get(keyword)

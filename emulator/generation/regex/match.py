@@ -27,7 +27,7 @@ from emulator.generation.regex.parse import (
 _LARGEST = 20_000  # instructions of one pattern
 _REMEMBERED = 4_000  # steps of one machine
 _ROOM = 200_000  # for instructions and what steps led to, of all machines that are kept; some 40 MB
-_STEP = 5  # instructions' worth of memory that a step takes beside the state it led to
+_STEP = 5  # memory of a step in addition to the state it led to, in instructions
 _END = -1  # in place of the next character
 
 
@@ -62,13 +62,13 @@ class Ahead:
 
 Instruction = Read | Fork | Assert | Ahead
 
-# A thread: its place, and the machines that run beside it: (machine, places, must not match).
+# A thread: its position, and the machines that run in parallel: (machine, positions, must not match).
 Duty = tuple["Machine", "State", bool]
 Thread = tuple[int, frozenset[Duty]]
 State = frozenset[Thread]
 NO_DUTY: frozenset[Duty] = frozenset()
 FREE: State = frozenset({(-1, NO_DUTY)})
-"""The state of a machine that has come to its end: whatever follows, the pattern is found."""
+"""State of a machine that has accepted: the pattern is found, regardless of the following text."""
 
 
 class Machine:
@@ -216,7 +216,7 @@ def _advance(duties: Iterable[Duty], before: int, char: int, budget: Budget) -> 
     """Return the pending look-aheads after one more character, or ``None`` if one fails."""
     left: set[Duty] = set()
     broken = False
-    for machine, state, negative in duties:  # all of them, in whatever order: the cost must not depend on it
+    for machine, state, negative in duties:  # all of them, so that the cost is independent of their order
         threads = machine.close(state, before, char, budget)
         state = FREE if (machine.end, NO_DUTY) in threads else machine.step(state, before, char, budget)
         broken = broken or (state is FREE and negative) or not (state or negative)
@@ -260,7 +260,7 @@ def reads(pattern: str, text: str, budget: Budget) -> bool:
 
 _MANY = 50_000  # ways to share out one text that are too many to try
 _ROOM_MATCHING = 500_000  # characters of Python's words for patterns, a class being some tens; some 10 MB
-_SHORT = 64  # characters tried against a pattern whose cost grows with a power of the length
+_SHORT = 64  # characters tried against a pattern of polynomial cost
 
 
 def matches(pattern: str, text: str, budget: Budget) -> bool:
@@ -304,7 +304,7 @@ def _risk(part: Part) -> int:
 
 
 def _ambiguous(part: Part) -> bool:
-    """A repeat whose body can match the same text in several ways, as far as is easily seen."""
+    """Return whether a repeat has a body that may match the same text in several ways; a cheap estimate."""
     if isinstance(part, Repeat) and (part.high is None or part.high > 2) and not _plain(part.part):
         return True
     return any(map(_ambiguous, children(part)))
