@@ -107,9 +107,9 @@ def test_natural_lengths_are_spread_around_their_median() -> None:
 @pytest.mark.parametrize("language", ["en_US", "de_DE", "zh_CN"])
 def test_the_text_is_the_same_in_another_process(language: str) -> None:
     program = (
-        "import sys; from emulator.generation.text import recite;"
+        "import sys; from emulator.generation.text import generate_text;"
         "from emulator.generation.tokenizer import tokenizer_for;"
-        f"text = recite(tokenizer_for('llama3'), b'key', '{language}', None).text;"
+        f"text = generate_text(tokenizer_for('llama3'), b'key', '{language}', None).text;"
         "sys.stdout.buffer.write(text.encode())"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
