@@ -1,4 +1,4 @@
-"""Grammars in Lark's syntax: whatever fits the expression, the grammar takes."""
+"""Test that texts of the compiled expression match their Lark grammar."""
 
 import re
 

@@ -32,7 +32,7 @@ _KINDS: list[Object] = [{"name": "small", "context": 60, "max_output": 10}, {"na
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """A vendor under settings, with deployments beside its own, and where it is asked for which models."""
+    """Vendor settings with extra deployments, and the path and models of the requests."""
 
     vendor: str
     path: str

@@ -16,7 +16,7 @@ KEY = {"api-key": "k"}
 
 
 def size_of(png: bytes) -> tuple[int, int]:
-    """Width and height of a picture all of whose chunks and lines are there."""
+    """Return width and height of a PNG with complete chunks and lines."""
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     position, pixels, names = 8, b"", []
     while position < len(png):

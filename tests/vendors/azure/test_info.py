@@ -1,4 +1,4 @@
-"""``GET /info`` and the routes beside it."""
+"""Test ``GET /info``, health and the API description."""
 
 import pytest
 

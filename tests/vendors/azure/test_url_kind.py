@@ -1,4 +1,4 @@
-"""What a path says: whose dialect is spoken there, and who answers."""
+"""Test which dialect and deployment a path selects."""
 
 import pytest
 

@@ -154,7 +154,7 @@ def invoke(name: str, body: JSON, **options: JSON) -> Exchange:
 
 
 def chat(name: str = LLAMA, options: Mapping[str, JSON] | None = None, **fields: JSON) -> Exchange:
-    """A chat request with one user message, and whatever fields a test adds; ``options`` are of :func:`send`."""
+    """Return a chat request with one user message and extra fields; ``options`` are of :func:`send`."""
     return invoke(name, {"messages": [USER], **fields}, **(options or {}))
 
 

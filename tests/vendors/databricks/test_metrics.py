@@ -21,7 +21,7 @@ async def read(workspace: Workspace, name: str = "mine") -> dict[str, dict[str, 
     for series, endpoint, served, value in _SERIES.findall(text):
         assert endpoint == name
         found.setdefault(served, {})[series] = float(value)
-    assert text.count("# TYPE ") == len(set(re.findall("# TYPE .*", text)))  # each family is told once
+    assert text.count("# TYPE ") == len(set(re.findall("# TYPE .*", text)))  # each family occurs once
     return found
 
 

@@ -18,7 +18,7 @@ def block(**fields: JSON) -> JSON:
 
 
 def item(**fields: JSON) -> JSON:
-    """A request whose input is this one item."""
+    """Return a request with one input item."""
     return {"input": [fields]}
 
 

@@ -1,4 +1,4 @@
-"""What clients are to be told of the emulator."""
+"""Test the environment variables of clients."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tools of Azure OpenAI whose argument is a text, in chat and in Responses."""
+"""Test custom tools of Azure OpenAI in chat and in Responses."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the management API says of one endpoint beside its description."""
+"""Test OpenAPI documents, logs and model optimization of endpoints."""
 
 import pytest
 

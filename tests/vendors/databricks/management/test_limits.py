@@ -1,4 +1,4 @@
-"""The limits that a workspace has without being told."""
+"""Test the preset limits of a workspace."""
 
 import pytest
 

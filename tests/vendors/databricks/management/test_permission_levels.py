@@ -58,7 +58,7 @@ async def open_users(start: Start) -> Users:
 )
 async def test_what_is_granted(start: Start, grant: JSON, allowed: int) -> None:
     users = await open_users(start)
-    assert await users.try_all("ben") == [200, 200, 200]  # nobody has said who may what
+    assert await users.try_all("ben") == [200, 200, 200]  # without grants everyone has access
     await users.grant(grant)
     assert await users.try_all("ben") == [200] * allowed + [403] * (3 - allowed)
     assert await users.try_all("ann") == [200, 200, 200]

@@ -1,4 +1,4 @@
-"""Endpoints that sleep when nobody asks them."""
+"""Test endpoints that scale to zero."""
 
 import pytest
 
