@@ -14,7 +14,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.text import escape
 from emulator.journal.record import describe
-from emulator.runtime.services import with_vendor_mistakes
+from emulator.runtime.services import adding_vendor_mistakes
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.load import load_paths
@@ -60,7 +60,7 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     require_readable([Path(path)])
     request = _read_request(request_path)
     try:
-        with with_vendor_mistakes(VENDORS):
+        with adding_vendor_mistakes(VENDORS):
             loaded, _ = load_paths([Path(path)], settings.scenario)
         results, refusal, reason = asyncio.run(_try_out(loaded, request, settings.seed))
     except ScenarioError as error:

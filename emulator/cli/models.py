@@ -8,7 +8,7 @@ from emulator.cli.files import require_readable
 from emulator.core.json import dump_json
 from emulator.core.requests import Deployment
 from emulator.core.text import escape
-from emulator.runtime.services import check_vendors, list_deployments, read_settings, with_vendor_mistakes
+from emulator.runtime.services import adding_vendor_mistakes, check_vendors, list_deployments, read_settings
 from emulator.scenario.load import load_paths
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.settings import Settings, SettingsError
@@ -21,7 +21,7 @@ def list_models(name: str, settings: Settings, *, as_json: bool) -> int:
     """Print a vendor's deployments with those of a scenario; return 1 if the scenario has mistakes."""
     require_readable(settings.paths)
     try:
-        with with_vendor_mistakes(VENDORS):
+        with adding_vendor_mistakes(VENDORS):
             loaded, _ = load_paths(settings.paths, settings.scenario)
         deployments = _list(name, loaded)
     except ScenarioError as error:

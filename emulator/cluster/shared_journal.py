@@ -13,7 +13,7 @@ from itertools import count
 
 from multidict import CIMultiDict
 
-from emulator.core.bus import MOST_READ, ClusterBus
+from emulator.core.bus import MAX_READ, ClusterBus
 from emulator.core.http import NOTHING, Headers, Request
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text, dump_text, parse_json
 from emulator.core.rng import derive_key
@@ -22,7 +22,7 @@ from emulator.faults import FaultSite
 from emulator.handler.call_record import CallRecord
 from emulator.handler.planning import Emulator
 from emulator.http.compact_record import CompactRecord
-from emulator.journal.journal import LATEST, Attempt, Journal
+from emulator.journal.journal import MAX_SESSION_ENTRIES, Journal, PendingItem
 from emulator.journal.record import Attempts, Explainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence, Payload
 from emulator.runtime.active import ActiveScenario
 from emulator.scenario.matching import Match, RuleResult
@@ -295,7 +295,7 @@ class SharedJournal(Journal):
     def follow(self, session: str, fingerprint: bytes, name: str) -> tuple[Attempts, str | None]:
         return PendingRecord(fingerprint), None
 
-    def add(self, call: JournalItem, most: int = LATEST) -> None:
+    def add(self, call: JournalItem, most: int = MAX_SESSION_ENTRIES) -> None:
         for listen in self.listeners:
             listen(call)
         self._waiting.append((call, most, self._epoch_of(call.session)))
@@ -305,7 +305,7 @@ class SharedJournal(Journal):
             self._waiting.popleft()
             self._forgotten += 1
 
-    def add_attempt(self, call: Attempt, most: int = LATEST) -> None:
+    def add_attempt(self, call: PendingItem, most: int = MAX_SESSION_ENTRIES) -> None:
         call.join(*self.follow(call.session, call.fingerprint, call.id))
         self.add(call, most)
 
@@ -371,7 +371,9 @@ class SharedJournal(Journal):
                     head = self._head(entry.session, epoch := self._epoch_of(entry.session))
                     text = dump_text({**head, "amends": entry.seq, "fields": read_amended(entry)})
                     await self._append(
-                        OutgoingBatch(next(self._names), entry.session, epoch, LATEST, (), [text.encode()], ())
+                        OutgoingBatch(
+                            next(self._names), entry.session, epoch, MAX_SESSION_ENTRIES, (), [text.encode()], ()
+                        )
                     )
                 del self._amended[0]
 
@@ -416,7 +418,7 @@ class SharedJournal(Journal):
             whole = False
             while not whole:
                 calls = await self._bus.read(self._read_to)
-                whole = len(calls) < MOST_READ
+                whole = len(calls) < MAX_READ
                 for seq, text in calls:
                     head, _, body = text.decode().partition("\n")
                     self._take(seq, as_object(parse_json(head)), body)

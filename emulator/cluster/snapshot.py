@@ -10,7 +10,7 @@ from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
 from emulator.core.redaction.credentials import CredentialDigest, digest_credential
 from emulator.runtime.active import Activation, ActiveScenario
-from emulator.scenario.credentials import TELLING
+from emulator.scenario.credentials import MIN_TOKEN_LENGTH
 from emulator.scenario.locations import KeyPath, Location, Locations
 from emulator.scenario.models import Scenario
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
@@ -49,7 +49,7 @@ def encode_scenario(loaded: ParsedScenario) -> Object:
     shown = mask_keys(loaded.data)
     text = dump_text(shown)
     for position, key in enumerate(keys):
-        if len(key.token) >= TELLING and key.token in text:
+        if len(key.token) >= MIN_TOKEN_LENGTH and key.token in text:
             what = "it stands elsewhere in the scenario, too, where a shared store would keep it; name the principal"
             raise ScenarioError([loaded.row(("keys", position, "token"), what)])
     places = [loaded.locations.values.get(("keys", position, "token")) for position in range(len(keys))]

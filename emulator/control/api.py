@@ -61,7 +61,7 @@ async def stream_text(http: web.BaseRequest, pieces: AsyncIterator[str], media: 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
 _LINE_END = re.compile(r"[\r\n\0]")
-MOST_VALUES = 10_000  # JSON values in a request body that is no scenario
+MAX_VALUES = 10_000  # JSON values in a request body that is no scenario
 _MAX_TEXT = 4 * 1024**2  # bytes of its strings
 _METRICS, _EACH = "/metrics", "/replicas/metrics"
 Result = BaseModel | bytes | str | AsyncIterator[str]
@@ -271,7 +271,7 @@ def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
-        check_json(body, MOST_VALUES, _MAX_TEXT)
+        check_json(body, MAX_VALUES, _MAX_TEXT)
         value = parse_json(body)
     except TooMuch as error:
         raise ProblemError(413, "Too large", f"The body has {error}.") from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from emulator.control.expectations import UNKEPT, FieldComparison, Pattern, Value
+from emulator.control.expectations import EVICTED, FieldComparison, Pattern, Value
 from emulator.control.models import CallCount
 from emulator.core.json import JSON, dump_text
 from emulator.journal.record import JournalEntry
@@ -50,7 +50,7 @@ def _format_key(name: str, value: Condition) -> str:
 def format_value(value: Value | Condition, start: int = 0) -> str:
     if value is ABSENT:
         return "none"
-    if value is UNKEPT:
+    if value is EVICTED:
         return "no longer kept"
     if isinstance(value, tuple):
         return ", ".join(format_value(each) for each in value[:_MAX_VALUES]) + _and_more(len(value))
@@ -105,14 +105,14 @@ def _and_more(count: int) -> str:
     return f" and {count - _MAX_VALUES} more" if count > _MAX_VALUES else ""
 
 
-MOST_LINES = 40
+MAX_LINES = 40
 _MAX_NEAR = 8  # requests that are shown field by field
 _MAX_LISTED = 10  # requests, steps or sessions that are named
 _EVIDENT = ("status",)  # fields that the first line of a request has
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RequestsMade:
     """Requests that were made, in order.
 
     Fields:
@@ -132,7 +132,7 @@ class Made:
 
 
 def describe_count(
-    pattern: Pattern, count: CallCount, found: Sequence[JournalEntry], made: Made, within: float = 0.0
+    pattern: Pattern, count: CallCount, found: Sequence[JournalEntry], made: RequestsMade, within: float = 0.0
 ) -> str:
     """Describe a wrong number of requests, in up to 40 lines."""
     many = _format_count(count)
@@ -145,10 +145,12 @@ def describe_count(
         taken = set(found)
         lines = [f"{says}{_name(found)}."]
         lines += _describe_near(pattern, made, [entry for entry in made.entries if entry not in taken])
-    return "\n".join(lines[:MOST_LINES])
+    return "\n".join(lines[:MAX_LINES])
 
 
-def describe_order(patterns: Sequence[Pattern], found: Sequence[JournalEntry], made: Made, within: float = 0.0) -> str:
+def describe_order(
+    patterns: Sequence[Pattern], found: Sequence[JournalEntry], made: RequestsMade, within: float = 0.0
+) -> str:
     """Describe requests out of order; ``found``: those of the first steps."""
     reached, missing = len(found), patterns[len(found)]
     waited = f" within {within:g} s" if within else ""
@@ -165,7 +167,7 @@ def describe_order(patterns: Sequence[Pattern], found: Sequence[JournalEntry], m
     if earlier:
         lines.append(f"such a call came before{_name(earlier)}.")
     lines += _describe_near(missing, made, [entry for entry in made.entries if entry.start_seq > last])
-    return "\n".join(lines[:MOST_LINES])
+    return "\n".join(lines[:MAX_LINES])
 
 
 def _format_count(count: CallCount) -> str:
@@ -191,7 +193,7 @@ def _format_pattern(pattern: Pattern) -> str:
     return f"{of} whose {rest}" if rest else of
 
 
-def _describe_near(pattern: Pattern, made: Made, others: Sequence[JournalEntry]) -> Iterator[str]:
+def _describe_near(pattern: Pattern, made: RequestsMade, others: Sequence[JournalEntry]) -> Iterator[str]:
     """Yield the number of requests, and those that come nearest."""
     if not others:
         yield f"{made.describe()}{', and no other' if made.entries else _format_elsewhere(made.elsewhere)}."

@@ -14,7 +14,7 @@ from emulator.control.models import EventsQuery, RequestEntry
 from emulator.control.watcher import JournalWatcher
 from emulator.core.errors import ProblemError
 from emulator.core.json import dump_json
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.journal.record import UNTAKEN, JournalItem
 from emulator.runtime.runtime import Runtime
 
@@ -130,4 +130,4 @@ def _read_last_id(http: web.BaseRequest) -> int | None:
     text = http.headers.get("Last-Event-ID", "")
     if text and not (text.isascii() and text.isdigit()):
         raise ProblemError(400, "Bad header", f"Last-Event-ID: expected the id of an event, got {text!r}")
-    return read_whole(text) if text else None
+    return parse_integer(text) if text else None

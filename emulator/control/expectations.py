@@ -25,14 +25,14 @@ from emulator.scenario.redaction import redact_wanted
 from emulator.scenario.regex import takes_long
 
 
-class UnkeptError(Enum):
+class Evicted(Enum):
     """Sentinel: the request, or this part of it, was evicted or truncated; no condition holds."""
 
-    UNKEPT = auto()
+    EVICTED = auto()
 
 
-UNKEPT: Final = UnkeptError.UNKEPT
-Value = JSON | Absent | UnkeptError
+EVICTED: Final = Evicted.EVICTED
+Value = JSON | Absent | Evicted
 
 _TRACE = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")  # W3C
 _OUTCOME: Mapping[str, Callable[[JournalEntry], JSON | Absent]] = {
@@ -130,16 +130,16 @@ class Pattern:
         findings = []
         for check in self._request_checks:
             value = ABSENT if entry.vendor is None else _extract(check, kept, attributes)
-            holds = value is not UNKEPT and check.holds(value)
+            holds = value is not EVICTED and check.holds(value)
             findings.append(FieldComparison(check.name, redact_wanted(check.name, check.wanted), value, holds))
         return findings
 
 
 def _extract(check: Matcher, kept: Payload | None, attributes: RequestAttributes | None) -> Value:
     if attributes is None or kept is None:
-        return UNKEPT
+        return EVICTED
     hidden = kept.request_cut and not check.name.startswith(_OUTSIDE_BODY)
-    return UNKEPT if hidden else check.extract(attributes)
+    return EVICTED if hidden else check.extract(attributes)
 
 
 def _compile_outcome(calls: Calls) -> list[Matcher]:

@@ -11,7 +11,7 @@ from emulator.core.errors import ProblemError
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.parsed import ScenarioError
 
-MOST_MISTAKES = 200  # listed in one response
+MAX_MISTAKES = 200  # listed in one response
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -23,7 +23,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 def format_mistakes(rows: Sequence[Diagnostic], between: str) -> str:
     """Join the first 200 diagnostics, and the number of the others."""
-    listed = [*map(str, rows[:MOST_MISTAKES])]
+    listed = [*map(str, rows[:MAX_MISTAKES])]
     more = len(rows) - len(listed)
     return between.join([*listed, f"and {more} more"] if more else listed)
 
@@ -44,7 +44,7 @@ def refusal_response(error: ProblemError) -> web.Response:
 def scenario_problem(error: ScenarioError) -> web.Response:
     """Build the 422 response of an invalid scenario, with each diagnostic as text and as a row."""
     found = [replace(row, file=show_file(row.file)) for row in error.rows]
-    rows = [dict(row.as_json()) for row in found[:MOST_MISTAKES]]
+    rows = [dict(row.as_json()) for row in found[:MAX_MISTAKES]]
     detail = format_mistakes(found, "\n")
     problem = Problem.model_validate(
         {"title": "The scenario has mistakes", "status": 422, "detail": detail, "errors": rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from emulator.control.assertion_messages import Made, describe_count, describe_order
+from emulator.control.assertion_messages import RequestsMade, describe_count, describe_order
 from emulator.control.expectations import Pattern
 from emulator.control.models import CallCount, Calls, Verified, Verify
 from emulator.control.watcher import JournalWatcher
@@ -91,7 +91,7 @@ class Verification:
         pattern = self._patterns[0 if self._single else len(found)]
         async for entry in cooperative(entries):  # fill the cache of the pattern before the message is built
             await _count(pattern, entry)
-        made = Made(self._session, entries, self._count_by_session() if not entries else {})
+        made = RequestsMade(self._session, entries, self._count_by_session() if not entries else {})
         if self._single:
             return await run_in_thread(describe_count, pattern, self._count, found, made, self._within)
         return await run_in_thread(describe_order, self._patterns, found, made, self._within)

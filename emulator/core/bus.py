@@ -6,7 +6,7 @@ from typing import Protocol
 
 from emulator.core.json import JSON
 
-MOST_READ = 500
+MAX_READ = 500
 """Maximum records per session that ``read`` returns; fewer means that there are no more."""
 
 REPLY_TIMEOUT = 0.3  # real seconds
@@ -93,7 +93,7 @@ class ClusterBus(Protocol):
         """
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
-        """Return the records of all sessions after a number, in order; at most ``MOST_READ`` per session."""
+        """Return the records of all sessions after a number, in order; at most ``MAX_READ`` per session."""
 
     async def clear(self, session: str | None, until: int | None) -> None:
         """Delete one session's journal, or all; records with numbers above ``until`` stay."""

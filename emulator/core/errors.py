@@ -6,13 +6,13 @@ from enum import StrEnum
 
 from emulator.core.json import JSON
 
-LONGEST = 64 * 1024
+MAX_TEXT = 64 * 1024
 """Maximum characters of a text that an error message repeats."""
 
 
 def shorten(text: str) -> str:
-    """Return the first ``LONGEST`` characters of a text."""
-    return text if len(text) <= LONGEST else text[:LONGEST]
+    """Return the first ``MAX_TEXT`` characters of a text."""
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT]
 
 
 class ErrorKind(StrEnum):

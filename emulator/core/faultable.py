@@ -54,7 +54,7 @@ class EventRange:
     mark: Mark = Mark.PLAIN
 
 
-def no_words(error: EmulatedError) -> bytes:
+def encode_no_error(error: EmulatedError) -> bytes:
     """Return no bytes; for vendors without an error event in streams."""
     return b""
 
@@ -91,7 +91,7 @@ class FaultableResponse:
     writes: int = DEFAULT.writes
     texts: tuple[str, ...] = ()
     fields: FieldNames = NO_FIELDS
-    word_error: Callable[[EmulatedError], bytes] = no_words
+    word_error: Callable[[EmulatedError], bytes] = encode_no_error
 
     @property
     def body(self) -> bytes:

@@ -25,7 +25,7 @@ class _Empty(dict[str, str]):
 NOTHING: Mapping[str, str] = _Empty()
 UNNAMED = bytes(16)
 """Key of a request before a key is assigned."""
-LONGEST_PATH = 1024
+MAX_PATH = 1024
 """Maximum characters of a path that the journal keeps after it evicted the payload of a request."""
 
 
@@ -106,8 +106,8 @@ class Request:
         self._json = _UNPARSED
 
     def forget(self) -> None:
-        """Drop body, query, headers and documents, and the path beyond ``LONGEST_PATH`` characters."""
-        self.path = self.path[:LONGEST_PATH]
+        """Drop body, query, headers and documents, and the path beyond ``MAX_PATH`` characters."""
+        self.path = self.path[:MAX_PATH]
         self.body = b""
         self.query = self.headers = self.documents = NOTHING
         self._json = _UNPARSED

@@ -23,7 +23,7 @@ SegmentKind = Literal["reasoning", "text", "refusal", "tool_call"]
 
 
 @lru(4096)
-def at_once(count: int) -> Sequence[float]:
+def undelayed(count: int) -> Sequence[float]:
     """Return due times of ``count`` tokens without any delay."""
     return (0.0,) * count
 

@@ -9,7 +9,7 @@ _MAX_DIGITS = 4_000  # ``int`` refuses more than 4,300
 _BEYOND: int = 10**_MAX_DIGITS
 
 
-def read_whole(digits: str) -> int:
+def parse_integer(digits: str) -> int:
     """Parse an integer; one of more than 4,000 digits becomes 10^4000 or its negative, beyond every valid value.
 
     Raises:

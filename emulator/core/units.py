@@ -16,7 +16,7 @@ from emulator.core.json import JSON
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-LONGEST = 36525 * 86400.0  # seconds; a century
+MAX_DURATION = 36525 * 86400.0  # seconds; a century
 _MAX_DIGITS = 12
 _MAX_QUOTED = 40  # characters of an invalid text in its error message
 _SIZE = re.compile(r"(\d+)(B|KiB|MiB|GiB)", re.ASCII)
@@ -33,8 +33,8 @@ def parse_duration(text: str) -> float:
     if match is None:
         raise ValueError(f"{_cut(text)} is not a duration; write a number with a unit, such as 250ms, 1.5s or 2m")
     seconds = float(match[1]) * _SECONDS[match[2]]
-    if seconds > LONGEST:
-        raise ValueError(f"{_cut(text)} is too long; at most {LONGEST / _SECONDS['d']:.0f}d")
+    if seconds > MAX_DURATION:
+        raise ValueError(f"{_cut(text)} is too long; at most {MAX_DURATION / _SECONDS['d']:.0f}d")
     return seconds
 
 

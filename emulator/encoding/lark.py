@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*
@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _HEAD = re.compile(r"^[ \t]*[?!]*(_?[A-Za-z]\w*)(?:\.-?\d+)?[ \t]*:", re.MULTILINE)
-LONGEST_GRAMMAR = 32_768
+MAX_GRAMMAR = 32_768
 """Maximum length of a grammar, in characters."""
 _MAX_RULES = 500
 _MAX_TOKENS_READ = 50_000  # tokens read over all passes: some 50 ms
@@ -79,8 +79,8 @@ def build_input_schema(syntax: str, definition: str) -> dict[str, JSON]:
     Raises:
         BadGrammarError: the grammar is invalid or too long.
     """
-    if len(definition) > LONGEST_GRAMMAR:
-        raise BadGrammarError(f"it has more than {LONGEST_GRAMMAR} characters")
+    if len(definition) > MAX_GRAMMAR:
+        raise BadGrammarError(f"it has more than {MAX_GRAMMAR} characters")
     if syntax == "lark":
         return {"type": "string", "pattern": f"^(?:{parse_lark(definition)})$"}
     try:
@@ -222,9 +222,9 @@ class _Compiler:
         return "" if shortest or atom is None else f"(?:{atom}){sign}"
 
     def _parse_counts(self) -> tuple[int, int]:
-        least = most = read_whole(self._parse_number())
+        least = most = parse_integer(self._parse_number())
         if self._accept(".."):
-            most = read_whole(self._parse_number())
+            most = parse_integer(self._parse_number())
         return least, most
 
     def _parse_number(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 CONTENT_TYPE = "text/plain; charset=utf-8"
 
 
-def write_labels(labels: Mapping[str, str]) -> str:
+def format_labels(labels: Mapping[str, str]) -> str:
     """Format ``{a="b"}``; return an empty string without labels."""
     pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels.items())
     return f"{{{pairs}}}" if pairs else ""
@@ -16,13 +16,13 @@ def _escape(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-def write_value(name: str, kind: str, value: float, labels: Mapping[str, str] | None = None) -> Iterator[str]:
+def format_value(name: str, kind: str, value: float, labels: Mapping[str, str] | None = None) -> Iterator[str]:
     """Yield the lines of a counter or gauge of one series."""
     yield f"# TYPE {name} {kind}"
-    yield f"{name}{write_labels(labels or {})} {write_number(value)}"
+    yield f"{name}{format_labels(labels or {})} {format_number(value)}"
 
 
-def write_histogram(
+def format_histogram(
     name: str, bounds: Sequence[float], samples: Iterable[float], labels: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Yield the lines of a histogram of one series: buckets up to each bound, sum and count."""
@@ -33,13 +33,13 @@ def write_histogram(
         total += sample
     yield f"# TYPE {name} histogram"
     seen = 0
-    for bound, count in zip([*map(write_number, bounds), "+Inf"], counts, strict=True):
+    for bound, count in zip([*map(format_number, bounds), "+Inf"], counts, strict=True):
         seen += count
-        yield f"{name}_bucket{write_labels({**(labels or {}), 'le': bound})} {seen}"
-    yield f"{name}_sum{write_labels(labels or {})} {write_number(total)}"
-    yield f"{name}_count{write_labels(labels or {})} {seen}"
+        yield f"{name}_bucket{format_labels({**(labels or {}), 'le': bound})} {seen}"
+    yield f"{name}_sum{format_labels(labels or {})} {format_number(total)}"
+    yield f"{name}_count{format_labels(labels or {})} {seen}"
 
 
-def write_number(value: float) -> str:
+def format_number(value: float) -> str:
     """Format a number without a trailing ``.0``."""
     return str(int(value)) if value == int(value) else repr(value)

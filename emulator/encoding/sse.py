@@ -10,7 +10,7 @@ _MAX_CACHED = 1 << 14  # texts
 _MAX_TEXT = 64  # characters of a cached text
 
 
-def frame(value: JSON) -> bytes:
+def encode_event(value: JSON) -> bytes:
     """Return one event: ``data: ``, compact JSON, a blank line."""
     return b"data: %b\n\n" % dump_json(value)
 
@@ -27,5 +27,5 @@ class _QuoteCache(Cache[str, bytes]):
         return quoted
 
 
-quote: Callable[[str], bytes] = _QuoteCache().__getitem__
+encode_string: Callable[[str], bytes] = _QuoteCache().__getitem__
 """Encode a text as a JSON string in UTF-8. Tokens repeat, so the result is cached."""

@@ -128,23 +128,23 @@ def _join_pieces(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
     return [*map(b"".join, zip(pieces[::4], pieces[1::4], pieces[2::4], strict=True)), b""]
 
 
-def join(
+def join_batches(
     opening: Iterable[Event],
     render_some: Callable[[int, int], tuple[bytes, int]],
     total: int,
     ending: Iterable[Event],
 ) -> Iterator[Batch]:
     """Yield all events of a stream in batches; ``opening`` joins the first batch, ``ending`` the last."""
-    chunks, size, count = chunk(opening)
+    chunks, size, count = encode_chunks(opening)
     for start in range(0, max(total, 1), MAX_BATCH):
         end = min(total, start + MAX_BATCH)
         rendered, more = render_some(start, end)
-        last, closing, closed = chunk(ending) if end == total else ((), 0, 0)
+        last, closing, closed = encode_chunks(ending) if end == total else ((), 0, 0)
         yield (*chunks, rendered, *last), size + more + closing, count + end - start + closed
         chunks, size, count = (), 0, 0
 
 
-def chunk(events: Iterable[Event]) -> Batch:
+def encode_chunks(events: Iterable[Event]) -> Batch:
     """Return events as HTTP chunks, their size and their number; a ``JOINED`` event shares the next one's chunk."""
     pieces: list[bytes] = []
     held = b""
@@ -215,7 +215,7 @@ class TemplateStream(BatchedEvents):
     def batches(self) -> Iterator[Batch] | None:
         if self.ending[-1][0] > 0.0 or not (self.silent or _SILENCE not in self.tokens):
             return None
-        return join(self.opening, self._render, len(self.tokens), self.ending)
+        return join_batches(self.opening, self._render, len(self.tokens), self.ending)
 
     def _render(self, start: int, end: int) -> tuple[bytes, int]:
         after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]

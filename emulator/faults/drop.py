@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from emulator.core.faultable import Edit, FaultableResponse
 from emulator.core.http import FieldNames, Mark
 from emulator.core.json import JSON
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.faults.base import Fault
 from emulator.faults.json_edit import KeyPath, Member, move_edits, remove_members
 from emulator.faults.marks import is_finish, is_id, is_usage, names_of
@@ -75,7 +75,7 @@ def _matches(fields: FieldNames, name: str, path: KeyPath) -> bool:
     """A name stands for what it means in the vendor's format, and for a member at the top."""
     if name in _NAMED:
         return _NAMED[name](fields, path)
-    steps: list[str | int] = [read_whole(step) if step.isdecimal() else step for step in _STEP.findall(name)]
+    steps: list[str | int] = [parse_integer(step) if step.isdecimal() else step for step in _STEP.findall(name)]
     if any(isinstance(step, int) for step in steps):
         return tuple(steps) == path
     return tuple(steps) == names_of(path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Segment, Tokens, Usage, at_once
+from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Segment, Tokens, Usage, undelayed
 from emulator.core.requests import (
     ChatRequest,
     CompletionRequest,
@@ -216,7 +216,7 @@ def _write_choice(
         finish = reply.finish_reason
     logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
     said = Tokens(tokens, ids)
-    return Choice(said, at_once(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
+    return Choice(said, undelayed(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
 
 
 def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
@@ -237,7 +237,7 @@ def _write_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Token
             count += 1
         else:
             finish = "length"  # no room was left for the end of the sequence
-    return Choice(said, at_once(count), finish, _one_text(count), None, None, position)
+    return Choice(said, undelayed(count), finish, _one_text(count), None, None, position)
 
 
 @lru(4096)

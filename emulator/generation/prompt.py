@@ -39,7 +39,7 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
     return count + _count_tools(tools, tokenizer) if tools else count
 
 
-def weigh_texts(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
+def count_tokens_and_language(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
     """Return :func:`count_chat` of a text-only conversation, and the locale of its last message."""
     template, last = tokenizer.profile, messages[-1].text
     count, leaning = tokenizer.weigh(last)

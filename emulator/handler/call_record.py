@@ -11,7 +11,7 @@ from emulator.core.http import NOTHING, Headers, Request
 from emulator.core.plan import Choice, Usage
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.credentials import MaskedCredential
-from emulator.core.redaction.values import cut_head, redact, redact_request, redact_text
+from emulator.core.redaction.values import redact, redact_named, redact_request, redact_text
 from emulator.faults import FaultSite
 from emulator.http.stream_writer import Sent
 from emulator.journal.record import (
@@ -217,7 +217,7 @@ class CallRecord:
             return
         request.forget_json()
         request.documents = NOTHING  # documents have a limit of their own in the store
-        cut_head(request)
+        redact_named(request)
         self._shorten(most)
         response_size = 0 if self.choice is None else self.choice.count * TOKEN
         if self.body is not None:

@@ -21,7 +21,7 @@ Name = tuple[str, str, bytes, bytes]
 END = b"\r\n\r\n"  # of a head
 MAX_DIGITS = 9  # of Content-Length
 
-Written = tuple[bytes, bool]
+EncodedResponse = tuple[bytes, bool]
 """Bytes of a response, and whether the connection stays open."""
 
 
@@ -38,7 +38,7 @@ class Connection(Protocol):
         """End the response; an incomplete one closes the connection."""
 
 
-class DelayedWriter(Protocol):
+class TimedWriter(Protocol):
     """Response that is written over time."""
 
     def begin(self, connection: Connection, transport: asyncio.Transport) -> None:
@@ -56,7 +56,7 @@ class FastAnswers(Protocol):
 
     vendor: str
 
-    def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
+    def answer(self, head: CachedHead, body: bytes) -> EncodedResponse | TimedWriter | None:
         """Return the response; ``None`` if the general request handler must handle the request.
 
         Raises:

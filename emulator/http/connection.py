@@ -11,7 +11,7 @@ from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.text import reason_phrase
-from emulator.http.cached_head import CachedHead, DelayedWriter, Name
+from emulator.http.cached_head import CachedHead, Name, TimedWriter
 from emulator.http.head_cache import HeadCache, is_bare, read_frame
 from emulator.http.timeouts import ConnectionPhase
 from emulator.http.writer import CLOSE
@@ -91,7 +91,7 @@ class Connection(RequestHandler):
         self._head_cache, self._coalescer, self._own = head_cache, coalescer, own
         self._held = b""  # a fast-path request without its whole body; or data received during a delayed response
         self._head: CachedHead | None = None  # of the latest fast-path request
-        self._flow: DelayedWriter | None = None  # of the fast path
+        self._flow: TimedWriter | None = None  # of the fast path
         self._flow_ended: asyncio.Future[None] | None = None
         self._missing = 0  # bytes left of the request that aiohttp reads; below 0: unknown
         self.name: Name | None = None

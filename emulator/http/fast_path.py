@@ -20,7 +20,7 @@ from emulator.handler.context import RequestContext
 from emulator.handler.parse import ParseCache, compute_fingerprint
 from emulator.handler.planning import LONG_PROMPT, UNMATCHED, Emulator
 from emulator.handler.record import CallRecorder
-from emulator.http.cached_head import CachedHead, Connection, DelayedWriter, Written
+from emulator.http.cached_head import CachedHead, Connection, EncodedResponse, TimedWriter
 from emulator.http.compact_record import CompactRecord, ReplayedResponse
 from emulator.http.response_head import LAST_CHUNK, check_headers, chunk, encode_head, frame, identify_response
 from emulator.http.stream_writer import OnDone, Sent, StreamState, StreamWriter
@@ -198,7 +198,7 @@ class FastHandler:
         self.explainer = recorder.explainer
         self.most = emulator.journal.bodies
 
-    def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
+    def answer(self, head: CachedHead, body: bytes) -> EncodedResponse | TimedWriter | None:
         """Return the response and record its call; ``None`` if the general request handler must handle the request.
 
         Raises:
@@ -252,7 +252,7 @@ class FastHandler:
             return None
         return self._time_response(answer, self._build_context(head, request, call, plan, whole, fingerprint))
 
-    def _encode_whole(self, request: Request, plan: Plan, answer: _FramedBody) -> Written:
+    def _encode_whole(self, request: Request, plan: Plan, answer: _FramedBody) -> EncodedResponse:
         """Return the bytes of a response with its head."""
         headers, goes_on = (*answer.headers, identify_response(request.key)), answer.goes_on
         opening = encode_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)

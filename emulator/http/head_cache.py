@@ -14,7 +14,7 @@ from aiohttp import web
 from emulator.core.cache import Cache, create_stats
 from emulator.core.errors import EmulatedError
 from emulator.handler.app import VendorApp
-from emulator.http.cached_head import END, MAX_DIGITS, CachedHead, DelayedWriter, Name, Written
+from emulator.http.cached_head import END, MAX_DIGITS, CachedHead, EncodedResponse, Name, TimedWriter
 from emulator.http.sessions import HEADER, PREFIX, SessionRoute
 from emulator.runtime.runtime import Runtime
 
@@ -88,7 +88,7 @@ class HeadCache:
         _TALLY.hits += 1
         return head, begin, end
 
-    def answer(self, head: CachedHead, body: bytes) -> Written | DelayedWriter | None:
+    def answer(self, head: CachedHead, body: bytes) -> EncodedResponse | TimedWriter | None:
         """Return the response; ``None`` if the general path must handle the request."""
         runtime, session = self._runtime, head.session
         if runtime.active is not head.server or (session and runtime.find(session) is not head.active):

@@ -12,19 +12,19 @@ from typing import Protocol
 
 from emulator.journal.record import Attempts, JournalEntry, JournalItem
 
-LATEST = 10_000  # entries of a session
+MAX_SESSION_ENTRIES = 10_000  # entries of a session
 _MAX_ENTRIES = 100_000  # of all sessions
 _MAX_FINGERPRINTS = 20_000  # different requests of a session of which attempts are counted
 _MAX_EPOCHS = 20_000  # cleared sessions that may still have requests in flight
 _MAX_STALE = 1000  # evicted entries left in a deque before it is rebuilt
 _MAX_PAYLOAD_BYTES = 32 * 1024**2  # of all payloads together
 _MAX_PENDING = 200  # records in a batch
-WORLD = 32 * 1024  # bytes charged for a scenario while an entry with a payload refers to it; its least size
+SCENARIO_BYTES = 32 * 1024  # bytes charged for a scenario while an entry with a payload refers to it; its least size
 Listener = Callable[[JournalItem], None]
 _read_seq = attrgetter("seq")
 
 
-class Attempt(JournalItem, Protocol):
+class PendingItem(JournalItem, Protocol):
     """Record that can wait in a batch before it enters the journal."""
 
     @property
@@ -50,8 +50,8 @@ class Journal:
         self._order: deque[JournalItem] = deque()  # may hold evicted records, as may the next
         self._payloads: deque[JournalItem] = deque()
         self._payload_limit = self._free = most_kept  # bytes
-        self._pending: list[Attempt] = []  # a batch of one session
-        self._pending_most = LATEST
+        self._pending: list[PendingItem] = []  # a batch of one session
+        self._pending_most = MAX_SESSION_ENTRIES
         self._count = 0
         self._forgotten = 0
         self._emptied = 0
@@ -120,7 +120,7 @@ class Journal:
         attempts.count += 1
         return attempts, before
 
-    def add(self, call: JournalItem, most: int = LATEST) -> None:
+    def add(self, call: JournalItem, most: int = MAX_SESSION_ENTRIES) -> None:
         """Append a record and notify listeners and watchers; a session keeps its latest ``most``."""
         self.enter(call, most)
         for listen in self.listeners:
@@ -128,7 +128,7 @@ class Journal:
         for watch in self.watchers:
             watch(call)
 
-    def add_attempt(self, call: Attempt, most: int = LATEST) -> None:
+    def add_attempt(self, call: PendingItem, most: int = MAX_SESSION_ENTRIES) -> None:
         """Do :meth:`follow` and :meth:`add`, in batches while there are no listeners and watchers.
 
         A batch costs a third of the single calls.
@@ -190,7 +190,7 @@ class Journal:
             explainer = call.explainer
             if explainer is not None:
                 if not explainer.held:
-                    self._free -= WORLD
+                    self._free -= SCENARIO_BYTES
                 explainer.held += 1
 
     def _evict_payloads(self) -> None:
@@ -209,7 +209,7 @@ class Journal:
             if explainer is not None:
                 explainer.held -= 1
                 if not explainer.held:
-                    self._free += WORLD
+                    self._free += SCENARIO_BYTES
         call.drop_payload()
 
     def _evict_records(self, calls: deque[JournalItem], most: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from weakref import ref
 
-from emulator.core.http import LONGEST_PATH, Headers, Request
+from emulator.core.http import MAX_PATH, Headers, Request
 from emulator.faults import FaultSite
 from emulator.scenario.credentials import ListedCredentials
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult, find_nearest
@@ -262,7 +262,7 @@ class JournalEntry:
         return self
 
     def drop_payload(self) -> None:
-        self.path = self.path[:LONGEST_PATH]
+        self.path = self.path[:MAX_PATH]
         self.keep = self.evidence = self._shown = None
 
     @property

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from emulator.core.json import JSON
 from emulator.core.rng import derive_key
-from emulator.core.units import DURATION_SCHEMA, LONGEST, Closed, Duration, require
+from emulator.core.units import DURATION_SCHEMA, MAX_DURATION, Closed, Duration, require
 
 quantile_of_normal = NormalDist().inv_cdf
 
@@ -69,7 +69,7 @@ class Distribution(Closed):
     def sample(self, key: bytes, size: int) -> list[float]:
         """Draw ``size`` delays in seconds; the same key gives the same delays, a smaller size a prefix of them."""
         draws = self.draw(key, size)
-        top = LONGEST if self.max is None else self.max
+        top = MAX_DURATION if self.max is None else self.max
         return [min(draw, top) if draw > 0.0 else 0.0 for draw in draws]
 
     def draw(self, key: bytes, size: int) -> list[float]:

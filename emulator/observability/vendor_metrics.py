@@ -18,7 +18,7 @@ _MAX_SESSION_SERIES = 200  # different labels of a session
 _MAX_DEPLOYMENTS = 10_000  # registered names
 
 
-class Ended(CountedCall, Protocol):
+class FinishedCall(CountedCall, Protocol):
     """Record of an answered request; ``over``: the response was sent, so the record no longer changes."""
 
     @property
@@ -39,7 +39,7 @@ class LabelledTotals:
         self._known: dict[str | None, str] = {None: ""}
         self._all = MetricTotals()
         self._sessions: OrderedDict[str, MetricTotals] = OrderedDict()
-        self._open: list[Sequence[Ended]] = []
+        self._open: list[Sequence[FinishedCall]] = []
 
     def register(self, names: Iterable[str]) -> None:
         """Register deployments; requests to others are counted under the model OTHER."""
@@ -47,7 +47,7 @@ class LabelledTotals:
             if len(self._known) < _MAX_DEPLOYMENTS:
                 self._known[name] = name
 
-    def add(self, kinds: Iterable[Sequence[Ended]]) -> None:
+    def add(self, kinds: Iterable[Sequence[FinishedCall]]) -> None:
         """Count requests, each sequence of one kind; those still being sent are counted later."""
         some, self._open = [*self._open, *kinds], []
         for alike in some:
@@ -56,7 +56,7 @@ class LabelledTotals:
             else:
                 self._open.append(alike)
 
-    def _count(self, calls: Sequence[Ended]) -> None:
+    def _count(self, calls: Sequence[FinishedCall]) -> None:
         call = calls[0]
         model = self._known.get(call.deployment, OTHER)
         labels = call.operation, self._provider(call.path), model, call.status, call.failure
@@ -102,7 +102,7 @@ _MAX_PENDING = 500  # requests that wait to be counted
 _MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
 
 
-class Answered(Ended, Protocol):
+class AnsweredCall(FinishedCall, Protocol):
     """Figures of an answered request; see :class:`emulator.journal.record.JournalEntry`."""
 
     @property
@@ -128,7 +128,7 @@ class VendorMetrics:
     """
 
     def __init__(self, provider: Callable[[str], str] = lambda path: "") -> None:
-        self._waiting: list[Answered] = []
+        self._waiting: list[AnsweredCall] = []
         self._sums = LabelledTotals(provider)
         self._requests = 0
         self._prompt_tokens = 0
@@ -144,7 +144,7 @@ class VendorMetrics:
         self._limits = array("q")
         self.running = 0
 
-    def add(self, call: Answered) -> None:
+    def add(self, call: AnsweredCall) -> None:
         """Count an answered request; tokens only if it reached a deployment."""
         self._waiting.append(call)
         if len(self._waiting) >= _MAX_PENDING:
@@ -155,7 +155,7 @@ class VendorMetrics:
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
-        kinds: defaultdict[Hashable, list[Answered]] = defaultdict(list)
+        kinds: defaultdict[Hashable, list[AnsweredCall]] = defaultdict(list)
         for call in waiting:
             kinds[call.kind].append(call)
         self._requests += len(waiting)
@@ -165,7 +165,7 @@ class VendorMetrics:
         del self._limits[:-_LATEST]
         self._sums.add(kinds.values())
 
-    def _count(self, calls: Sequence[Answered]) -> None:
+    def _count(self, calls: Sequence[AnsweredCall]) -> None:
         first, many = calls[0], len(calls)
         deployment, served, status = first.deployment, first.served, first.status
         if not 200 <= status < 400:

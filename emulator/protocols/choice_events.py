@@ -10,7 +10,7 @@ from itertools import repeat
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark
 from emulator.core.plan import Choice, Plan, Segment, SegmentKind, Tokens
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 
 PLAIN, FINISH, USAGE, DONE, JOINED = Mark.PLAIN, Mark.FINISH, Mark.USAGE, Mark.DONE, Mark.JOINED
 
@@ -85,17 +85,17 @@ def last_due(choice: Choice, default: float = 0.0) -> float:
     return choice.due[-1] if len(choice.due) else default
 
 
-def begins(plan: Plan) -> float:
+def first_token_due(plan: Plan) -> float:
     """Return when the first token of any choice is due."""
     return min((choice.due[0] for choice in plan.choices if len(choice.due)), default=plan.due)
 
 
-def ends(plan: Plan) -> float:
+def last_token_due(plan: Plan) -> float:
     """Return when the last token of all choices is due."""
     return max((choice.due[-1] for choice in plan.choices if len(choice.due)), default=plan.due)
 
 
-def is_only(choice: Choice, kind: SegmentKind = "text") -> bool:
+def has_only(choice: Choice, kind: SegmentKind = "text") -> bool:
     """Return whether all tokens of a choice are of one kind; true for a choice without segments."""
     segments = choice.segments
     return not segments or (len(segments) == 1 and segments[0].kind == kind)
@@ -106,7 +106,7 @@ def is_plain_text(plan: Plan) -> bool:
     choices = plan.choices
     choice = choices[0]
     ended = choice.finish_reason == "length" or choice.finish_reason == "stop"
-    return ended and len(choices) == 1 and choice.logprobs is None and is_only(choice)
+    return ended and len(choices) == 1 and choice.logprobs is None and has_only(choice)
 
 
 def token_events(choice: Choice, run: TextRun, before: bytes, after: bytes) -> Iterator[Event]:
@@ -115,7 +115,7 @@ def token_events(choice: Choice, run: TextRun, before: bytes, after: bytes) -> I
     tokens, dues = choice.tokens[start:end], choice.due[start:end]
     for token, due, count in zip(tokens, dues, range(start + 1, end + 1), strict=True):
         if token:
-            yield due, b"".join((before, quote(token), after)), count, PLAIN
+            yield due, b"".join((before, encode_string(token), after)), count, PLAIN
 
 
 def interleave(streams: Sequence[Iterator[Event]], *, in_turn: bool = False) -> Iterator[Event]:
@@ -169,7 +169,7 @@ class MessageContent:
 
 def collect_message(choice: Choice) -> MessageContent:
     """Return the content of a choice for a response in one piece."""
-    if is_only(choice) and choice.segments:
+    if has_only(choice) and choice.segments:
         return MessageContent(choice.tokens_said.text, "", "", ())
     tokens, segments = choice.tokens, choice.segments
     texts: dict[SegmentKind, str] = {"text": "", "reasoning": "", "refusal": ""}
@@ -186,7 +186,7 @@ def collect_message(choice: Choice) -> MessageContent:
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
-def put_in_text(choice: Choice, kinds: Set[SegmentKind], mark: Callable[[Segment], tuple[str, str]]) -> Choice:
+def merge_into_text(choice: Choice, kinds: Set[SegmentKind], mark: Callable[[Segment], tuple[str, str]]) -> Choice:
     """Return the choice with segments of these kinds as text; ``mark`` returns the texts before and after each."""
     tokens = list(choice.tokens)
     segments: list[Segment] = []

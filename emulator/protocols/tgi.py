@@ -25,7 +25,7 @@ FIELDS = FieldNames(
 )
 
 
-def reason(choice: Choice) -> str:
+def format_finish_reason(choice: Choice) -> str:
     """Return ``finish_reason``: ``eos_token``, ``stop_sequence`` or ``length``."""
     if choice.finish_reason == "length":
         return "length"
@@ -43,7 +43,7 @@ def report_counts(plan: Plan, prompt: int, generated: int) -> tuple[int, int]:
     return usage.prompt_tokens or prompt, usage.completion_tokens if fixed else generated
 
 
-def pick_seed(key: bytes, asked: int | None, bits: int = 64) -> int:
+def choose_seed(key: bytes, asked: int | None, bits: int = 64) -> int:
     """Return the seed of the request, or a drawn one of ``bits`` bits."""
     return asked if asked is not None else draw_integer(key, 2**bits, "seed")
 
@@ -59,7 +59,7 @@ def join_prompt(rows: Sequence[tuple[int, str]]) -> tuple[str, tuple[int, ...]]:
     return "".join(text for _, text in rows), tuple(token for token, _ in rows)
 
 
-def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+def decode_each(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     """Return the text of each id by itself."""
     return [tokenizer.decode([token]) for token in ids]
 
@@ -75,7 +75,7 @@ def encode_first(tokenizer: Tokenizer, text: str) -> int:
     return int(ids[0]) if ids else 0
 
 
-def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
+def find_served_deployment(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
     """Return the deployment with which a server of one model answers.
 
     The last deployment wins, so a scenario's own precedes the built-in one. Deployments of kind ``lora`` are adapters
@@ -92,10 +92,10 @@ def find_served(service: Service[S, H]) -> Deployment:
     """Return the deployment for a request that names none."""
     deployments = tuple(service.deployments.values())
     newest = deployments[-1]
-    return serves(deployments) if newest.kind == "lora" else newest
+    return find_served_deployment(deployments) if newest.kind == "lora" else newest
 
 
-def check_ready(deployment: Deployment) -> Deployment:
+def validate_ready(deployment: Deployment) -> Deployment:
     """Return the deployment if it is ready.
 
     Raises:

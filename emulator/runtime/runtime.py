@@ -24,7 +24,7 @@ from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import NOW, Activation, ActiveScenario
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
-from emulator.runtime.services import with_vendor_mistakes
+from emulator.runtime.services import adding_vendor_mistakes
 from emulator.runtime.sessions import IDLE, Session, Sessions, estimate_size, require_capacity
 from emulator.runtime.validation import Finding, validate_scenario
 from emulator.scenario.load import load_text
@@ -261,7 +261,7 @@ class Runtime:
         Raises:
             ScenarioError: with every mistake.
         """
-        with with_vendor_mistakes(self.vendors):
+        with adding_vendor_mistakes(self.vendors):
             return load_text(text, "scenario")
 
     def check(self, text: bytes) -> Sequence[Finding]:

@@ -11,7 +11,7 @@ from emulator.core.clock import Clock
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
-from emulator.generation.prompt import count_chat, count_prompt, weigh_texts
+from emulator.generation.prompt import count_chat, count_prompt, count_tokens_and_language
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
@@ -66,7 +66,7 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
 
 
 @contextmanager
-def with_vendor_mistakes(vendors: Vendors) -> Iterator[None]:
+def adding_vendor_mistakes(vendors: Vendors) -> Iterator[None]:
     """Add mistakes in vendor sections to any :class:`ScenarioError` raised inside."""
     try:
         yield
@@ -199,4 +199,4 @@ def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: 
 
 
 def _count_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
-    return weigh_texts(messages, tokenizer_for(deployment.tokenizer))
+    return count_tokens_and_language(messages, tokenizer_for(deployment.tokenizer))

@@ -14,14 +14,14 @@ from emulator.scenario.models import Rule, Scenario
 if TYPE_CHECKING:
     from emulator.scenario.matching import RuleResult
 
-TELLING = 6  # characters of a token that is redacted; a shorter one may be an ordinary word
+MIN_TOKEN_LENGTH = 6  # characters of a token that is redacted; a shorter one may be an ordinary word
 
 
 class ListedCredentials:
     """Credentials of one scenario that are long enough to be redacted from texts."""
 
     def __init__(self, listed: Iterable[str] = ()) -> None:
-        shown = {token: mask(token) for token in listed if len(token) >= TELLING}
+        shown = {token: mask(token) for token in listed if len(token) >= MIN_TOKEN_LENGTH}
         shown |= {dump_text(token)[1:-1]: mask(token) for token in shown}  # escaped as in JSON
         self._shown = shown
         self._found = _compile(shown)

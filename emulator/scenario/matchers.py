@@ -11,7 +11,7 @@ from typing import Final
 
 from emulator.core.json import JSON
 from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, InferenceRequest
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.scenario.conditions import Bounds, Comparison, Condition, When
 from emulator.scenario.locations import KeyPath, look_up
 from emulator.scenario.regex import compile_regex
@@ -316,7 +316,7 @@ def _extract_query(name: str) -> Extract:
 def split_path(written: str) -> KeyPath:
     """Parse a body path: ``tools[0].name`` → ``tools``, 0, ``name``."""
     steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
-    return tuple(read_whole(step[1:-1]) if step[0] == "[" else step for step in steps)
+    return tuple(parse_integer(step[1:-1]) if step[0] == "[" else step for step in steps)
 
 
 @lru_cache(maxsize=_MAX_NAMES)

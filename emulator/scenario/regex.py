@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import re2
 
 log = logging.getLogger("emulator")
-LONGEST = 8_192  # characters of an expression
-MOST_STEPS = 2_000_000  # of all expressions of a document
+MAX_PATTERN_LENGTH = 8_192  # characters of an expression
+MAX_STEPS = 2_000_000  # of all expressions of a document
 _MAX_REASON = 80  # characters
 _MEMORY = 2 * 1024**2  # bytes of a compiled expression and its search state
 _MAX_SEARCH = 2 * 10**9  # steps times characters; at worst some seconds
@@ -107,10 +107,10 @@ class Regex:
 
 
 class Expressions:
-    """Budget of ``MOST_STEPS`` for all expressions of one document."""
+    """Budget of ``MAX_STEPS`` for all expressions of one document."""
 
     def __init__(self) -> None:
-        self._left = MOST_STEPS
+        self._left = MAX_STEPS
 
     def add(self, pattern: str, ignore_case: bool) -> None:
         """Validate an expression and charge its steps.
@@ -125,7 +125,7 @@ class Expressions:
             raise RegexError("all expressions together take too much to search")
 
 
-class Cache:
+class RegexCache:
     """LRU cache of compiled expressions, bounded by their total steps."""
 
     def __init__(self, most: int) -> None:
@@ -150,7 +150,7 @@ class Cache:
                 self._steps -= self._entries.popitem(last=False)[1].steps
 
 
-_CACHE = Cache(2 * MOST_STEPS)  # twice the budget of a document
+_CACHE = RegexCache(2 * MAX_STEPS)  # twice the budget of a document
 
 
 def compile_regex(pattern: str, ignore_case: bool) -> Regex:
@@ -170,8 +170,8 @@ def compile_regex(pattern: str, ignore_case: bool) -> Regex:
 def _compile(pattern: str, ignore_case: bool) -> Regex:
     import re2  # imported late: few scenarios have expressions
 
-    if len(pattern) > LONGEST:
-        raise RegexError(f"{len(pattern)} characters; at most {LONGEST} are searched")
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise RegexError(f"{len(pattern)} characters; at most {MAX_PATTERN_LENGTH} are searched")
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True

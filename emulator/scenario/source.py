@@ -71,7 +71,7 @@ def _shift(path: KeyPath, lengths: Mapping[str, int]) -> KeyPath:
     return path
 
 
-LARGEST = 16 * 1024**2  # bytes
+MAX_FILE_BYTES = 16 * 1024**2  # bytes
 
 
 def read_file(path: Path) -> bytes:
@@ -83,9 +83,9 @@ def read_file(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # reading a pipe blocks, and a device may never end
         raise OSError(errno.EINVAL, "not a file", str(path))
     with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise OSError(errno.EFBIG, f"more than {LARGEST // 1024**2} MiB", str(path))
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise OSError(errno.EFBIG, f"more than {MAX_FILE_BYTES // 1024**2} MiB", str(path))
     return data
 
 

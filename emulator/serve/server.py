@@ -25,7 +25,7 @@ from emulator.http.tls import Tls, open_tls
 from emulator.latency import Latency
 from emulator.observability.access_log import AccessLog, configure_logging
 from emulator.observability.spans import Spans
-from emulator.runtime.services import with_vendor_mistakes
+from emulator.runtime.services import adding_vendor_mistakes
 from emulator.scenario.load import load_paths
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve import warmup
@@ -97,7 +97,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
     """
     stamps = read_stamps(settings.paths)
     try:
-        with with_vendor_mistakes(VENDORS):
+        with adding_vendor_mistakes(VENDORS):
             loaded, library = load_paths(settings.paths, settings.scenario)
         built = create_application(
             loaded,

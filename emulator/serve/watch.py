@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from emulator.runtime.runtime import Runtime
-from emulator.runtime.services import with_vendor_mistakes
+from emulator.runtime.services import adding_vendor_mistakes
 from emulator.scenario.load import find_files, load_paths
 from emulator.scenario.parsed import ScenarioError
 
@@ -73,7 +73,7 @@ class Watcher:
         active = runtime.active.loaded
         name = next((key for key, loaded in runtime.library.items() if loaded is active), None)
         is_folder = any(map(os.path.isdir, self._paths))
-        with with_vendor_mistakes(runtime.vendors):
+        with adding_vendor_mistakes(runtime.vendors):
             loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
         if loaded.digest != (active.digest if name is not None else self._digest):
             runtime.put(loaded)

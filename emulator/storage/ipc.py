@@ -16,7 +16,7 @@ from itertools import count, islice
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from emulator.core.bus import MOST_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
+from emulator.core.bus import MAX_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text, dump_json, parse_json
 from emulator.core.storage import StoreLostError
 from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
@@ -118,8 +118,8 @@ class InMemoryBus:
     def read(self, after: int) -> Sequence[tuple[int, str]]:
         bound, found = self._number, []
         for journal in self._journals.values():
-            new = [*islice(_find_new(journal, after), MOST_READ + 1)]
-            if len(new) > MOST_READ:
+            new = [*islice(_find_new(journal, after), MAX_READ + 1)]
+            if len(new) > MAX_READ:
                 bound = min(bound, new[-2][0])
             found += new
         return sorted(call for call in found if call[0] <= bound)

@@ -78,7 +78,7 @@ def test_a_cache_without_references_is_collected() -> None:
 @pytest.mark.parametrize(
     ("find", "key"),
     [
-        pytest.param(sse.quote, "twelve", id="texts as JSON"),
+        pytest.param(sse.encode_string, "twelve", id="texts as JSON"),
         pytest.param(language._tally_of, "twelve", id="languages of words"),
         pytest.param(SAMPLINGS.__getitem__, 12, id="common samplings"),
     ],

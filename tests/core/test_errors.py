@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.errors import LONGEST, EmulatedError, ErrorKind
+from emulator.core.errors import MAX_TEXT, EmulatedError, ErrorKind
 
 
 def test_everything_but_the_kind_is_left_to_the_vendor() -> None:
@@ -31,7 +31,7 @@ def test_kinds_are_their_names_in_lower_case(kind: ErrorKind) -> None:
 
 
 def test_no_text_is_told_again_that_has_no_end() -> None:
-    long = "x" * (LONGEST + 1)
+    long = "x" * (MAX_TEXT + 1)
     error = EmulatedError(ErrorKind.INVALID_PARAMETER, long, param=long, details={"deployment": long, "most": 3})
     assert (error.message, error.param) == (long[:-1], long[:-1])
     assert error.details == {"deployment": long[:-1], "most": 3}

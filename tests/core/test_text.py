@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 
 
 @pytest.mark.parametrize(
@@ -16,9 +16,9 @@ from emulator.core.text import read_whole
     ],
 )
 def test_a_whole_number(digits: str, number: int) -> None:
-    assert read_whole(digits) == number
+    assert parse_integer(digits) == number
 
 
 def test_no_number() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
-        read_whole("1x")
+        parse_integer("1x")

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from emulator.core.http import Batch, BatchedEvents, Event, Mark, Request, StreamingResponse
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.encoding.template_stream import (
     MAX_BATCH,
     NumberedTails,
     TemplateStream,
     build_numbered_tails,
-    chunk,
+    encode_chunks,
     render_chunks,
 )
 from emulator.handler.planning import UNMATCHED
@@ -74,7 +74,7 @@ def test_a_stream_joined_is_the_stream_event_by_event(
 ) -> None:
     stream = TemplateStream(
         opening=[(due, data, number, mark & ~Mark.JOINED) for due, data, number, mark in opening],
-        tokens=[*map(quote, tokens)],
+        tokens=[*map(encode_string, tokens)],
         due=[0.0] * len(tokens),
         before=before,
         after=(*(part for part, _ in counts), after),
@@ -107,7 +107,7 @@ def test_a_long_stream_comes_in_several_batches(length: int) -> None:
 )
 def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], silent: bool, known: bool) -> None:
     stream = TemplateStream(
-        (), [*map(quote, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent
+        (), [*map(encode_string, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent
     )
     assert (stream.batches() is not None) is known
 
@@ -155,7 +155,7 @@ def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:
 
 def test_events_that_go_out_together_are_one_chunk() -> None:
     events = [(0.0, b"ab", 1, Mark.JOINED), (0.0, b"c", 1, Mark.DONE)]
-    assert chunk(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
+    assert encode_chunks(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
 
 
 def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = "") -> StreamingResponse:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emulator.core.plan import Choice, Logprob, PromptTokens, Tokens, Usage, at_once
+from emulator.core.plan import Choice, Logprob, PromptTokens, Tokens, Usage, undelayed
 from emulator.generation.generate import Content, ContentCache
 
 
@@ -11,7 +11,7 @@ def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Conte
     weighed = None
     if alternatives is not None:
         weighed = (Logprob("a", -1.0, (("a", -1.0),) * alternatives),) * tokens
-    choice = Choice(Tokens(("a",) * tokens, (1,) * tokens), at_once(tokens), "stop", (), weighed)
+    choice = Choice(Tokens(("a",) * tokens, (1,) * tokens), undelayed(tokens), "stop", (), weighed)
     told = (PromptTokens((), (), (Logprob("a", -1.0),) * prompt),) if prompt else ()
     return Content(Usage(0, tokens), (choice,), told)
 

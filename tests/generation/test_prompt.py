@@ -11,7 +11,7 @@ from emulator.core.requests import (
     Tool,
     ToolCall,
 )
-from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt, weigh_texts
+from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt, count_tokens_and_language
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 
 LLAMA = PROFILES["llama3"]
@@ -87,6 +87,6 @@ def test_texts_are_weighed_as_they_are_counted(profile: str) -> None:
     said = (Message("system", "Be  brief."), Message("user", "Was ist das?"), Message("user", "what's this, 12 345?"))
     for count in (1, 2, 3):
         texts = said[:count]
-        assert weigh_texts(texts, tokenizer)[0] == count_chat(texts, (), tokenizer, profile)
-    assert weigh_texts(said, tokenizer)[1] == "en_US"
-    assert weigh_texts(said[:2], tokenizer)[1] == "de_DE"
+        assert count_tokens_and_language(texts, tokenizer)[0] == count_chat(texts, (), tokenizer, profile)
+    assert count_tokens_and_language(said, tokenizer)[1] == "en_US"
+    assert count_tokens_and_language(said[:2], tokenizer)[1] == "de_DE"

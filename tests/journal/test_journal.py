@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.core.executor import cooperative
 from emulator.core.http import Request
-from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, WORLD, Journal
+from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, SCENARIO_BYTES, Journal
 from emulator.journal.record import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload
 from emulator.scenario.credentials import NO_TOKENS
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
@@ -103,7 +103,7 @@ def test_only_the_latest_ten_thousand_are_kept() -> None:
 
 
 def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
-    journal, witness = Journal(most_kept=WORLD + 100), Witness()
+    journal, witness = Journal(most_kept=SCENARIO_BYTES + 100), Witness()
     entries = [make_entry(str(number), body=b"x" * 40, witness=witness) for number in range(4)]
     for entry in entries:
         journal.add(entry)
@@ -112,7 +112,7 @@ def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
 
 
 def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
-    journal, witness = Journal(most_kept=WORLD + 10), Witness()
+    journal, witness = Journal(most_kept=SCENARIO_BYTES + 10), Witness()
     large, small = (make_entry(body.decode(), body=body, witness=witness) for body in (b"x" * 50, b"x"))
     journal.add(large)
     assert large.explain()
@@ -134,9 +134,9 @@ def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> N
     journal, one, two = Journal(), Witness(), Witness()
     for session, witness in (("a", one), ("a", one), ("b", one), ("b", two)):
         journal.add(Call("", 10, session=session, explainer=witness))
-    assert (journal.size, one.held, two.held) == (2 * WORLD + 40, 3, 1)
+    assert (journal.size, one.held, two.held) == (2 * SCENARIO_BYTES + 40, 3, 1)
     journal.clear("b")
-    assert (journal.size, one.held, two.held) == (WORLD + 20, 2, 0)
+    assert (journal.size, one.held, two.held) == (SCENARIO_BYTES + 20, 2, 0)
     journal.clear()
     assert (journal.size, one.held) == (0, 0)
 
@@ -145,7 +145,7 @@ def test_of_calls_that_come_together_what_goes_at_once_takes_no_room() -> None:
     journal, witness = Journal(), Witness()
     for number in range(_MAX_PENDING * 2):
         journal.add_attempt(Call(str(number), 10, explainer=witness), 5)
-    assert (len(journal), journal.size, witness.held) == (5, WORLD + 50, 5)
+    assert (len(journal), journal.size, witness.held) == (5, SCENARIO_BYTES + 50, 5)
     journal.clear()
     assert (journal.size, witness.held) == (0, 0)
 
@@ -158,7 +158,7 @@ def test_scenarios_are_let_go_before_there_are_too_many() -> None:
         witnesses.append(weakref.ref(witness))
         journal.add(Call(str(number), 1, explainer=witness))
     del witness
-    assert sum(witness() is not None for witness in witnesses) <= 32 * 2**20 // WORLD
+    assert sum(witness() is not None for witness in witnesses) <= 32 * 2**20 // SCENARIO_BYTES
     assert len(journal) == 3_000
 
 

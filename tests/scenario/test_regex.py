@@ -11,7 +11,7 @@ import pytest
 
 from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
-from emulator.scenario.regex import LONGEST, MOST_STEPS, Cache, Expressions, RegexError, compile_regex
+from emulator.scenario.regex import MAX_PATTERN_LENGTH, MAX_STEPS, Expressions, RegexCache, RegexError, compile_regex
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_classes_know_every_script_as_python_does(name: str) -> None:
         pytest.param("(?>a)b", "an atomic group", id="an atomic group"),
         pytest.param("(a", "missing )", id="no expression at all"),
         pytest.param("(.{100}){100}", "invalid repetition size", id="repeats of repeats"),
-        pytest.param("a" * (LONGEST + 1), f"at most {LONGEST}", id="too long"),
+        pytest.param("a" * (MAX_PATTERN_LENGTH + 1), f"at most {MAX_PATTERN_LENGTH}", id="too long"),
         pytest.param(r"(\w{99}x){10}", "too large", id="too large written out"),
     ],
 )
@@ -130,7 +130,7 @@ def test_what_was_compiled_is_found_again_up_to_a_bound() -> None:
     first = compile_regex("a certain expression", False)
     assert compile_regex("a certain expression", False) is first
     assert compile_regex("a certain expression", True) is not first
-    cache = Cache(3 * first.steps)
+    cache = RegexCache(3 * first.steps)
     for number in range(5):
         cache.keep((str(number), False), first)
         cache.find(("0", False))
@@ -159,5 +159,5 @@ def test_the_log_says_once_that_a_text_was_not_searched_to_its_end(caplog: pytes
 
 
 def test_the_steps_of_a_document_are_those_of_its_expressions() -> None:
-    assert compile_regex(r"\w{20}", False).steps < MOST_STEPS / 20
+    assert compile_regex(r"\w{20}", False).steps < MAX_STEPS / 20
     assert compile_regex("hello", False).steps < 50

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from emulator import __version__
 from emulator.control import models
-from emulator.control.problem import MOST_MISTAKES
+from emulator.control.problem import MAX_MISTAKES
 from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
 from emulator.core.quota import Level
@@ -124,7 +124,7 @@ class StatusHandlers:
     async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
         check = self._runtime.check
         findings = await run_parsing(body, check, body)
-        rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MOST_MISTAKES]]
+        rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MAX_MISTAKES]]
         errors = [row for severity, row in rows if severity == "error"]
         warnings = [row for severity, row in rows if severity == "warning"]
         return models.Checked(ok=not errors, errors=errors, warnings=warnings)
@@ -137,7 +137,7 @@ class StatusHandlers:
 
 def show_document(document: Document) -> models.Parsed:
     """Return a parsed scenario file as the response of ``POST /_emulator/parse``."""
-    errors = [models.MistakeRow.model_validate(row) for row in document.rows[:MOST_MISTAKES]]
+    errors = [models.MistakeRow.model_validate(row) for row in document.rows[:MAX_MISTAKES]]
     values, keys = _show_places(document.locations.values), _show_places(document.locations.keys)
     return models.Parsed(document=document.data, values=values, keys=keys, errors=errors)
 

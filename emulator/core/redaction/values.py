@@ -98,7 +98,7 @@ def redact_text(text: str, depth: int = 0) -> str:
     return _PAIR.sub(redact_parameter, text) if ";" in text else text
 
 
-def cut_head(request: Request) -> None:
+def redact_named(request: Request) -> None:
     """Redact headers and query parameters with names of credentials; cheaper than :func:`redact_request`."""
     _change_head(request, _redact_named)
 

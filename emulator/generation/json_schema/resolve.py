@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from emulator.core.json import JSON, Object, as_object
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.generation.budget import Unsatisfiable
 from emulator.generation.json_schema.subschemas import META_SCHEMA, NotASchema, Schema, subschemas
 
@@ -258,7 +258,7 @@ def _follow(target: Node, reference: str, fragment: str) -> Node:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict) and name in found:
             found = found[name]
-        elif isinstance(found, list) and _INDEX.fullmatch(name) and read_whole(name) < len(found):
+        elif isinstance(found, list) and _INDEX.fullmatch(name) and parse_integer(name) < len(found):
             found = found[int(name)]
         else:
             raise Unsatisfiable(f"$ref {reference!r} points to nothing in the schema")

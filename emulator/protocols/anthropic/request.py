@@ -50,25 +50,25 @@ _MEDIA = ("image", "document")
 _CHOICES: Mapping[str, ToolChoice] = {"auto": "auto", "any": "required", "none": "none", "tool": "required"}
 
 
-def invalid(text: str, param: str | None = None) -> EmulatedError:
+def error_parameter(text: str, param: str | None = None) -> EmulatedError:
     """Return the error of a request with an invalid field (400)."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, param)
 
 
-def check_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
+def validate_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
     """Raise for the first field that is unknown, missing, mistyped or out of bounds.
 
     ``counts``: the request only counts tokens, so ``max_tokens`` is optional.
     """
     for name in ("model", "messages", *(() if counts else ("max_tokens",))):
         if body.get(name) is None:
-            raise invalid(f"{name}: Field required", name)
+            raise error_parameter(f"{name}: Field required", name)
     for name, value in body.items():
         types = _TYPES.get(name)
         if types is None:
-            raise invalid(f"{name}: Extra inputs are not permitted", name)
+            raise error_parameter(f"{name}: Extra inputs are not permitted", name)
         if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
-            raise invalid(f"{name}: Input should be a valid {_TYPE_NAMES[types[0]]}", name)
+            raise error_parameter(f"{name}: Input should be a valid {_TYPE_NAMES[types[0]]}", name)
     _validate_number(body, "max_tokens", 1, None)
     _validate_number(body, "temperature", 0, 1)
     _validate_number(body, "top_p", 0, 1)
@@ -80,30 +80,30 @@ def _validate_number(body: Mapping[str, JSON], name: str, low: float, high: floa
     if not isinstance(value, int | float):
         return
     if value < low:
-        raise invalid(f"{name}: Input should be greater than or equal to {low:g}", name)
+        raise error_parameter(f"{name}: Input should be greater than or equal to {low:g}", name)
     if high is not None and value > high:
-        raise invalid(f"{name}: Input should be less than or equal to {high:g}", name)
+        raise error_parameter(f"{name}: Input should be less than or equal to {high:g}", name)
 
 
-def refuse_sampling(body: Mapping[str, JSON]) -> None:
+def validate_sampling(body: Mapping[str, JSON]) -> None:
     """Raise if a sampling parameter is set, as the newest models do; unverified."""
     for name in ("temperature", "top_p", "top_k"):
         if body.get(name) is not None:
-            raise invalid(f"{name} is not supported with this model.", name)
+            raise error_parameter(f"{name} is not supported with this model.", name)
 
 
-def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
+def parse_messages_body(body: Mapping[str, JSON]) -> tuple[Message, ...]:
     """Return the conversation of ``system`` and ``messages``."""
     system = _parse_text(body.get("system"), "system")
     messages = [Message(role="system", text=system)] if system else []
     listed = body.get("messages")
     if not isinstance(listed, list) or not listed:
-        raise invalid("messages: at least one message is required", "messages")
+        raise error_parameter("messages: at least one message is required", "messages")
     called: frozenset[str] = frozenset()
     for position, message in enumerate(listed):
         where = f"messages.{position}"
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
-            raise invalid(f"{where}.role: Input should be 'user' or 'assistant'", "messages")
+            raise error_parameter(f"{where}.role: Input should be 'user' or 'assistant'", "messages")
         blocks = _list_blocks(message.get("content"), f"{where}.content")
         _validate_results(blocks, called, where)
         messages += _parse_turn(str(message["role"]), blocks, where)
@@ -115,10 +115,12 @@ def _list_blocks(content: JSON, where: str) -> list[Object]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise invalid(f"{where}: Field required" if content is None else f"{where}: Input should be a valid list")
+        raise error_parameter(
+            f"{where}: Field required" if content is None else f"{where}: Input should be a valid list"
+        )
     blocks = [block for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
     if len(blocks) < len(content):
-        raise invalid(f"{where}.0.type: Field required", "messages")
+        raise error_parameter(f"{where}.0.type: Field required", "messages")
     return blocks
 
 
@@ -130,14 +132,14 @@ def _validate_results(blocks: Sequence[Mapping[str, JSON]], called: frozenset[st
                 f"{where}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {name}. Each `tool_result`"
                 " block must have a corresponding `tool_use` block in the previous message."
             )
-            raise invalid(text, "messages")
+            raise error_parameter(text, "messages")
     missing = [name for name in sorted(called) if name not in results]
     if missing:
         text = (
             f"{where}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}."
             " Each `tool_use` block must have a corresponding `tool_result` block in the next message."
         )
-        raise invalid(text, "messages")
+        raise error_parameter(text, "messages")
 
 
 def _parse_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> Iterator[Message]:
@@ -157,7 +159,9 @@ def _parse_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> 
         elif kind in _MEDIA:
             media += 1
         elif kind not in ("thinking", "redacted_thinking"):
-            raise invalid(f"{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags")
+            raise error_parameter(
+                f"{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
+            )
     if texts or calls or media:
         yield Message(role=role, text="".join(texts), tool_calls=tuple(calls), media=media)
 
@@ -165,9 +169,9 @@ def _parse_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> 
 def _parse_block_text(block: Mapping[str, JSON], where: str) -> str:
     text = block.get("text")
     if not isinstance(text, str):
-        raise invalid(f"{where}.text.text: Field required", "messages")
+        raise error_parameter(f"{where}.text.text: Field required", "messages")
     if not text:
-        raise invalid("messages: text content blocks must be non-empty", "messages")
+        raise error_parameter("messages: text content blocks must be non-empty", "messages")
     return text
 
 
@@ -178,45 +182,47 @@ def _parse_text(content: JSON, where: str) -> str:
     return "".join(str(block.get("text", "")) for block in blocks if block["type"] == "text")
 
 
-def read_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
+def parse_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
     """Return the client's tools; tools that the service runs itself are ignored."""
     tools: list[Tool] = []
     for number, tool in enumerate(_list(body.get("tools"))):
         if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
-            raise invalid(f"tools.{number}.custom.name: Field required", "tools")
+            raise error_parameter(f"tools.{number}.custom.name: Field required", "tools")
         if tool.get("type") not in (None, "custom"):
             continue
         schema = tool.get("input_schema")
         if not isinstance(schema, dict):
-            raise invalid(f"tools.{number}.custom.input_schema: Field required", "tools")
+            raise error_parameter(f"tools.{number}.custom.input_schema: Field required", "tools")
         tools.append(Tool(name=tool["name"], description=str(tool.get("description") or ""), parameters=schema))
     return tuple(tools)
 
 
-def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
+def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
     """Return ``tool_choice`` and the name of the tool if it names one."""
     given = body.get("tool_choice")
     if not isinstance(given, dict):
         return ("auto" if tools else "none"), None
     choice = _CHOICES.get(str(given.get("type")))
     if choice is None:
-        raise invalid("tool_choice: Input tag does not match any of the expected tags: 'any', 'auto', 'none', 'tool'")
+        raise error_parameter(
+            "tool_choice: Input tag does not match any of the expected tags: 'any', 'auto', 'none', 'tool'"
+        )
     if choice == "required" and not tools:
-        raise invalid("tool_choice: may only be specified while providing `tools`", "tool_choice")
+        raise error_parameter("tool_choice: may only be specified while providing `tools`", "tool_choice")
     if given["type"] != "tool":
         return choice, None
     name = given.get("name")
     if name not in [tool.name for tool in tools]:
-        raise invalid(f"tool_choice: Tool '{name}' not found in provided tools", "tool_choice")
+        raise error_parameter(f"tool_choice: Tool '{name}' not found in provided tools", "tool_choice")
     return choice, str(name)
 
 
-def read_stops(body: Mapping[str, JSON]) -> tuple[str, ...]:
+def parse_stops(body: Mapping[str, JSON]) -> tuple[str, ...]:
     """Return the stop sequences that are not empty."""
     return tuple(text for text in _list(body.get("stop_sequences")) if isinstance(text, str) and text)
 
 
-def read_effort(body: Mapping[str, JSON]) -> str | None:
+def parse_effort(body: Mapping[str, JSON]) -> str | None:
     """Return the reasoning effort; ``None`` if thinking is disabled."""
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") == "disabled":
@@ -225,17 +231,19 @@ def read_effort(body: Mapping[str, JSON]) -> str | None:
         budget, max_tokens = thinking.get("budget_tokens"), body.get("max_tokens")
         if not isinstance(budget, int) or budget < 1024:
             text = "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
-            raise invalid(text, "thinking")
+            raise error_parameter(text, "thinking")
         if isinstance(max_tokens, int) and budget >= max_tokens:
-            raise invalid("`max_tokens` must be greater than `thinking.budget_tokens`.", "thinking")
+            raise error_parameter("`max_tokens` must be greater than `thinking.budget_tokens`.", "thinking")
         return "low" if budget <= 2048 else "high"
     if thinking.get("type") != "adaptive":
-        raise invalid("thinking: Input tag does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'")
+        raise error_parameter(
+            "thinking: Input tag does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'"
+        )
     config = body.get("output_config")
     return str(config.get("effort") or "medium") if isinstance(config, dict) else "medium"
 
 
-def read_schema(body: Mapping[str, JSON]) -> JSON:
+def parse_schema(body: Mapping[str, JSON]) -> JSON:
     """Return the JSON Schema of the answer; ``None`` if there is none."""
     config = body.get("output_config")
     given = config.get("format") if isinstance(config, dict) else body.get("output_format")

@@ -20,10 +20,10 @@ from emulator.protocols.choice_events import (
     ChoiceStarted,
     TextRun,
     ToolCallStarted,
-    begins,
     collect_message,
-    ends,
+    first_token_due,
     iterate_choice,
+    last_token_due,
     token_events,
 )
 
@@ -36,7 +36,7 @@ _DELTAS: dict[SegmentKind, tuple[str, str]] = {
 }
 
 
-def shape_message(plan: Plan, model: str) -> Object:
+def build_message(plan: Plan, model: str) -> Object:
     choice = plan.choices[0]
     message = collect_message(choice)
     content: list[JSON] = []
@@ -51,7 +51,7 @@ def shape_message(plan: Plan, model: str) -> Object:
         **_build_head(plan, model),
         "content": content,
         **_build_stop(choice),
-        "usage": shape_usage(plan.usage, plan.usage.completion_tokens),
+        "usage": build_usage(plan.usage, plan.usage.completion_tokens),
     }
 
 
@@ -59,14 +59,14 @@ def stream_message(plan: Plan, model: str) -> Iterator[Event]:
     """Yield the message as server-sent events."""
     choice = plan.choices[0]
     head: Object = {**_build_head(plan, model), "content": [], "stop_reason": None, "stop_sequence": None}
-    start: Object = {"type": "message_start", "message": {**head, "usage": shape_usage(plan.usage, 1)}}
-    yield begins(plan), _encode_event("message_start", start), 0, PLAIN
-    yield begins(plan), _encode_event("ping", {"type": "ping"}), 0, PLAIN
+    start: Object = {"type": "message_start", "message": {**head, "usage": build_usage(plan.usage, 1)}}
+    yield first_token_due(plan), _encode_event("message_start", start), 0, PLAIN
+    yield first_token_due(plan), _encode_event("ping", {"type": "ping"}), 0, PLAIN
     yield from _BlockWriter(plan, choice).stream()
     usage = {"output_tokens": plan.usage.completion_tokens}
     delta: Object = {"type": "message_delta", "delta": _build_stop(choice), "usage": usage}
-    yield ends(plan), _encode_event("message_delta", delta), len(choice.tokens), FINISH | USAGE
-    yield ends(plan), _encode_event("message_stop", {"type": "message_stop"}), 0, DONE
+    yield last_token_due(plan), _encode_event("message_delta", delta), len(choice.tokens), FINISH | USAGE
+    yield last_token_due(plan), _encode_event("message_stop", {"type": "message_stop"}), 0, DONE
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ class _BlockWriter:
 
     def _run(self, run: TextRun) -> Iterator[Event]:
         choice = self._choice
-        due = choice.due[run.start] if run.start < len(choice.due) else ends(self._plan)
+        due = choice.due[run.start] if run.start < len(choice.due) else last_token_due(self._plan)
         if run.kind == "reasoning" and self._open.kind != "reasoning":
             block: Object = {"type": "thinking", "thinking": "", "signature": ""}
             yield from self._begin("reasoning", block, due, run.start)
@@ -136,7 +136,7 @@ class _BlockWriter:
         )
 
 
-def shape_usage(usage: Usage, output: int) -> Object:
+def build_usage(usage: Usage, output: int) -> Object:
     """Return ``usage``; ``input_tokens`` excludes prompt tokens that were read from or written to the cache."""
     return {
         "input_tokens": usage.prompt_tokens - usage.cached_tokens - usage.stored_tokens,
@@ -146,9 +146,9 @@ def shape_usage(usage: Usage, output: int) -> Object:
     }
 
 
-def frame_error(kind: str, message: str) -> bytes:
+def encode_error(kind: str, message: str) -> bytes:
     """Encode an error event of a stream."""
-    return _encode_event("error", shape_error(kind, message))
+    return _encode_event("error", build_error(kind, message))
 
 
 _ERRORS = {
@@ -163,12 +163,12 @@ _ERRORS = {
 }
 
 
-def name_error(status: int) -> str:
+def find_error_type(status: int) -> str:
     """Return the error type for an HTTP status."""
     return _ERRORS.get(status, "api_error")
 
 
-def shape_error(kind: str, message: str) -> Object:
+def build_error(kind: str, message: str) -> Object:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 

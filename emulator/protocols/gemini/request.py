@@ -69,12 +69,12 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def invalid(text: str, field: str | None = None) -> EmulatedError:
+def error_parameter(text: str, field: str | None = None) -> EmulatedError:
     """Return the error of an invalid request (400); ``field``: its path, where Google reports one."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, text, field)
 
 
-def read_request(body: Mapping[str, JSON], message: str) -> Object:
+def parse_request(body: Mapping[str, JSON], message: str) -> Object:
     """Return the request with every name in camel case and without ``null`` members.
 
     Raises:
@@ -94,7 +94,7 @@ def _parse_message(value: JSON, message: str, where: str) -> Object:
         if kind is None:
             place = f" at '{where}'" if where else ""
             text = f'Invalid JSON payload received. Unknown name "{given}"{place}: Cannot find field.'
-            raise invalid(text, where or None)
+            raise error_parameter(text, where or None)
         if inner is not None:
             found[name] = _parse_value(inner, kind, f"{where}.{_to_snake(name)}" if where else _to_snake(name))
     return found
@@ -136,7 +136,7 @@ def _parse_number(value: JSON) -> float | None:
 
 
 def _error_type(value: JSON, kind: str, where: str) -> EmulatedError:
-    return invalid(f"Invalid value at '{where}' ({kind}), {dump_text(value)}", where)
+    return error_parameter(f"Invalid value at '{where}' ({kind}), {dump_text(value)}", where)
 
 
 def _to_camel(name: str) -> str:
@@ -212,21 +212,21 @@ class Choice:
     names: tuple[str, ...] = ()
 
 
-def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
+def parse_contents(body: Mapping[str, JSON]) -> tuple[Message, ...]:
     """Return the conversation of ``systemInstruction`` and ``contents``."""
     system = "".join(_parse_text(part) for part in _list_parts(body.get("systemInstruction")))
     messages = [Message(role="system", text=system)] if system else []
     contents = [as_object(content) for content in as_array(body.get("contents") or [])]
     if not contents:
-        raise invalid("* GenerateContentRequest.contents: contents is not specified\n", "contents")
+        raise error_parameter("* GenerateContentRequest.contents: contents is not specified\n", "contents")
     called = -1
     for number, content in enumerate(contents):
         parts = _list_parts(content)
         if not parts:
             text = f"* GenerateContentRequest.contents[{number}].parts: contents.parts must not be empty.\n"
-            raise invalid(text, "contents")
+            raise error_parameter(text, "contents")
         if content.get("role", "user") not in ("user", "model", "function", ""):
-            raise invalid("Please use a valid role: user, model.")
+            raise error_parameter("Please use a valid role: user, model.")
         called = _validate_turn(parts, called, number)
         messages += _parse_turn("assistant" if content.get("role") == "model" else "user", parts)
     return tuple(messages)
@@ -241,19 +241,19 @@ def _validate_turn(parts: Sequence[Mapping[str, JSON]], called: int, number: int
     calls = sum("functionCall" in part for part in parts)
     results = sum("functionResponse" in part for part in parts)
     if results and called < 1:
-        raise invalid("Please ensure that function response turn comes immediately after a function call turn.")
+        raise error_parameter("Please ensure that function response turn comes immediately after a function call turn.")
     if called > 0 and results != called:
         text = (
             "Please ensure that the number of function response parts is equal to the number of function call parts"
             " of the function call turn."
         )
-        raise invalid(text)
+        raise error_parameter(text)
     if calls and not number:
         text = (
             "Please ensure that function call turn comes immediately after a user turn or after a function response"
             " turn."
         )
-        raise invalid(text)
+        raise error_parameter(text)
     return calls
 
 
@@ -292,14 +292,14 @@ def find_unsigned(body: Mapping[str, JSON]) -> str | None:
     return None
 
 
-def read_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
+def parse_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
     """Return the client's functions; tools that the service runs itself are ignored."""
     found: dict[str, Tool] = {}
     for number, tool in enumerate(as_array(body.get("tools") or [])):
         for place, declared in enumerate(as_array(as_object(tool).get("functionDeclarations") or [])):
             read = _parse_tool(as_object(declared), f"tools[{number}].function_declarations[{place}]")
             if read.name in found:
-                raise invalid(f"Duplicate function declaration found: {read.name}")
+                raise error_parameter(f"Duplicate function declaration found: {read.name}")
             found[read.name] = read
     return tuple(found.values())
 
@@ -312,7 +312,7 @@ def _parse_tool(declared: Mapping[str, JSON], where: str) -> Tool:
             " Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a"
             " maximum length of 64.\n"
         )
-        raise invalid(text, where)
+        raise error_parameter(text, where)
     schema = declared.get("parametersJsonSchema")
     if schema is None:
         schema = to_json_schema(declared.get("parameters"))
@@ -320,7 +320,7 @@ def _parse_tool(declared: Mapping[str, JSON], where: str) -> Tool:
     return Tool(name=name, description=str(declared.get("description") or ""), parameters=parameters)
 
 
-def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice:
+def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice:
     """Parse ``toolConfig.functionCallingConfig``."""
     config = body.get("toolConfig")
     calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
@@ -329,12 +329,12 @@ def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice:
     mode = calling.get("mode", "AUTO")
     names = tuple(as_text(name) for name in as_array(calling.get("allowedFunctionNames") or []))
     if names and mode not in ("ANY", "VALIDATED"):
-        raise invalid("Please set allowed_function_names only when function calling mode is ANY.")
+        raise error_parameter("Please set allowed_function_names only when function calling mode is ANY.")
     unknown = next((name for name in names if name not in [tool.name for tool in tools]), None)
     if unknown is not None:
-        raise invalid(f"`allowed_function_names` contains a name that is not declared: {unknown}")
+        raise error_parameter(f"`allowed_function_names` contains a name that is not declared: {unknown}")
     if mode == "ANY" and not tools:
-        raise invalid("Function calling config is set without function_declarations.")
+        raise error_parameter("Function calling config is set without function_declarations.")
     kinds: Mapping[JSON, ToolChoice] = {"ANY": "required", "NONE": "none"}
     return Choice(kinds.get(mode, "auto" if tools else "none"), names)
 
@@ -345,7 +345,7 @@ def get_config(body: Mapping[str, JSON]) -> Object:
     return config if isinstance(config, dict) else {}
 
 
-def check_config(config: Mapping[str, JSON]) -> None:
+def validate_config(config: Mapping[str, JSON]) -> None:
     """Raise for the first value out of bounds."""
     _validate_range(config, "temperature", "temperature", 0.0, 2.0)
     _validate_range(config, "topP", "top_p", 0.0, 1.0)
@@ -373,10 +373,10 @@ def _validate_range(config: Mapping[str, JSON], name: str, snake: str, low: floa
 
 def _error_bounds(name: str, text: str) -> EmulatedError:
     where = f"generation_config.{name}"
-    return invalid(f"* GenerateContentRequest.{where}: {name} {text}\n", where)
+    return error_parameter(f"* GenerateContentRequest.{where}: {name} {text}\n", where)
 
 
-def read_sampling(config: Mapping[str, JSON], limit: int | None) -> Sampling:
+def parse_sampling(config: Mapping[str, JSON], limit: int | None) -> Sampling:
     """Return the sampling of a validated config; ``limit``: max tokens."""
     seed = config.get("seed")
     logprobs = as_integer(config.get("logprobs", 0)) if config.get("responseLogprobs") else None
@@ -391,7 +391,7 @@ def read_sampling(config: Mapping[str, JSON], limit: int | None) -> Sampling:
     )
 
 
-def read_format(config: Mapping[str, JSON]) -> tuple[Format, JSON]:
+def parse_format(config: Mapping[str, JSON]) -> tuple[Format, JSON]:
     """Return the format of the answer and its JSON Schema."""
     if config.get("responseMimeType", "text/plain") == "text/plain":
         return "text", None
@@ -401,7 +401,7 @@ def read_format(config: Mapping[str, JSON]) -> tuple[Format, JSON]:
     return ("json_object", None) if schema is None else ("json_schema", schema)
 
 
-def read_effort(config: Mapping[str, JSON]) -> str | None:
+def parse_effort(config: Mapping[str, JSON]) -> str | None:
     """Return the reasoning effort; ``None`` for a budget of 0. The default is ``medium``."""
     thinking = config.get("thinkingConfig")
     if not isinstance(thinking, dict):
@@ -414,7 +414,7 @@ def read_effort(config: Mapping[str, JSON]) -> str | None:
     return None if budget == 0 else "low" if budget <= _MAX_LOW_EFFORT else "high"
 
 
-def shows_thoughts(config: Mapping[str, JSON]) -> bool:
+def includes_thoughts(config: Mapping[str, JSON]) -> bool:
     """Return whether the answer includes thoughts."""
     thinking = config.get("thinkingConfig")
     return isinstance(thinking, dict) and thinking.get("includeThoughts") is True

@@ -14,8 +14,8 @@ from emulator.core.http import Event
 from emulator.core.json import JSON, Object, dump_json, parse_json
 from emulator.core.plan import Choice, Logprob, Plan, Segment, Usage
 from emulator.core.rng import draw_alphanumeric
-from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, ends, interleave, last_due
+from emulator.encoding.sse import encode_string
+from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, interleave, last_due, last_token_due
 
 _FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP", "content_filter": "SAFETY"}
 STATUSES = {
@@ -34,7 +34,7 @@ STATUSES = {
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Style:
+class GeminiOptions:
     """Rendering options of a response.
 
     Fields:
@@ -49,7 +49,7 @@ class Style:
     array: bool = False
 
 
-def shape_answer(plan: Plan, style: Style) -> Object:
+def build_response(plan: Plan, style: GeminiOptions) -> Object:
     candidates: list[JSON] = []
     for number, choice in enumerate(plan.choices):
         parts = [part for _, part, _ in _list_parts(choice, number, style, whole=True)]
@@ -57,17 +57,17 @@ def shape_answer(plan: Plan, style: Style) -> Object:
     return {"candidates": candidates, "usageMetadata": _build_usage(plan.usage), **_build_tail(plan, style)}
 
 
-def stream_answer(plan: Plan, style: Style) -> Iterator[Event]:
+def stream_answer(plan: Plan, style: GeminiOptions) -> Iterator[Event]:
     """Yield one response a token; the last one of each candidate has its finish reason."""
     before, after = (b"[", b"") if style.array else (b"data: ", b"\n\n")
     for due, data, tokens, mark in _stream_answers(plan, style):
         yield due, b"%b%b%b" % (before, data, after), tokens, mark
         before = b",\r\n" if style.array else before
     if style.array:
-        yield ends(plan), b"]", 0, DONE
+        yield last_token_due(plan), b"]", 0, DONE
 
 
-def _stream_answers(plan: Plan, style: Style) -> Iterator[Event]:
+def _stream_answers(plan: Plan, style: GeminiOptions) -> Iterator[Event]:
     """Yield each response as JSON with the counts so far; the last one has the totals."""
     usage = plan.usage
     tail = dump_json(_build_tail(plan, style)).removeprefix(b"{")
@@ -85,7 +85,7 @@ def _stream_answers(plan: Plan, style: Style) -> Iterator[Event]:
         yield due, data, tokens, mark if remaining else FINISH | USAGE
 
 
-def _stream_choice(choice: Choice, number: int, style: Style, due: float) -> Iterator[Event]:
+def _stream_choice(choice: Choice, number: int, style: GeminiOptions, due: float) -> Iterator[Event]:
     """Yield the candidate of each response; ``due``: the end of a choice without tokens."""
     ended = last_due(choice, due)
     for end, part, encoded in _list_parts(choice, number, style, whole=False):
@@ -101,7 +101,7 @@ def _stream_choice(choice: Choice, number: int, style: Style, due: float) -> Ite
 _Parts = Iterator[tuple[int, Object, bytes | None]]
 
 
-def _list_parts(choice: Choice, number: int, style: Style, *, whole: bool) -> _Parts:
+def _list_parts(choice: Choice, number: int, style: GeminiOptions, *, whole: bool) -> _Parts:
     """Yield the parts of a choice, each with the number of tokens up to its end.
 
     Args:
@@ -121,7 +121,7 @@ def _list_parts(choice: Choice, number: int, style: Style, *, whole: bool) -> _P
             )
 
 
-def _build_text_part(choice: Choice, segment: Segment, number: int, style: Style) -> _Parts:
+def _build_text_part(choice: Choice, segment: Segment, number: int, style: GeminiOptions) -> _Parts:
     text = "".join(choice.tokens[segment.start : segment.end])
     part: Object = {"text": text, "thought": True} if segment.kind == "reasoning" else {"text": text}
     if style.signatures and segment.kind != "reasoning" and segment is choice.segments[-1]:
@@ -133,7 +133,7 @@ def _encode_token_parts(choice: Choice, segment: Segment) -> _Parts:
     after = b',"thought":true}' if segment.kind == "reasoning" else b"}"
     for end, token in enumerate(choice.tokens[segment.start : segment.end], segment.start + 1):
         if token:
-            yield end, {}, b'{"text":%b%b' % (quote(token), after)
+            yield end, {}, b'{"text":%b%b' % (encode_string(token), after)
 
 
 def _build_call(choice: Choice, segment: Segment) -> Object:
@@ -172,7 +172,7 @@ def _build_logprobs(choice: Choice, logprobs: Sequence[Logprob]) -> Object:
     return {"topCandidates": tops, "chosenCandidates": chosen}
 
 
-def _build_tail(plan: Plan, style: Style) -> Object:
+def _build_tail(plan: Plan, style: GeminiOptions) -> Object:
     return {"modelVersion": style.model, "responseId": draw_alphanumeric(plan.key, 23, "response")}
 
 
@@ -185,23 +185,23 @@ def _build_usage(usage: Usage) -> Object:
     shape["totalTokenCount"] = usage.total_tokens
     if usage.cached_tokens:
         shape["cachedContentTokenCount"] = usage.cached_tokens
-    shape["promptTokensDetails"] = shape_details(usage.prompt_tokens)
+    shape["promptTokensDetails"] = build_details(usage.prompt_tokens)
     if usage.reasoning_tokens:
         shape["thoughtsTokenCount"] = usage.reasoning_tokens
     return shape
 
 
-def shape_details(tokens: int) -> JSON:
+def build_details(tokens: int) -> JSON:
     """Return the tokens by modality."""
     return [{"modality": "TEXT", "tokenCount": tokens}]
 
 
-def shape_count(tokens: int) -> Object:
+def build_count(tokens: int) -> Object:
     """Return the response of ``countTokens``."""
-    return {"totalTokens": tokens, "promptTokensDetails": shape_details(tokens)}
+    return {"totalTokens": tokens, "promptTokensDetails": build_details(tokens)}
 
 
-def shape_error(status: int, message: str, field: str | None = None) -> Object:
+def build_error(status: int, message: str, field: str | None = None) -> Object:
     """Return an error body; ``field``: path of the invalid field."""
     error: Object = {"code": status, "message": message, "status": STATUSES.get(status, "INTERNAL")}
     if message.startswith("Invalid"):  # errors of Google's JSON parser

@@ -28,7 +28,7 @@ V = TypeVar("V")
 Texts = tuple[Message, ...]
 
 
-def read_body(request: Request, most: int = INLINE_BYTES) -> Object | None:
+def parse_body(request: Request, most: int = INLINE_BYTES) -> Object | None:
     """Return the members of a short body that has no others than :data:`FIELDS`; ``None`` for any other body."""
     if len(request.body) > min(most, INLINE_BYTES):
         return None
@@ -41,7 +41,7 @@ def read_body(request: Request, most: int = INLINE_BYTES) -> Object | None:
     return body
 
 
-def read_limit(body: Object, most: int | None = None) -> int | None:
+def parse_limit(body: Object, most: int | None = None) -> int | None:
     """Return ``max_tokens`` up to ``most``; 0 if absent, ``None`` if the full parser must decide."""
     wanted = body.get("max_tokens", 0)
     if type(wanted) is not int or (wanted == 0 and "max_tokens" in body):
@@ -49,7 +49,7 @@ def read_limit(body: Object, most: int | None = None) -> int | None:
     return wanted if 0 <= wanted <= (_MAX_INTEGER if most is None else most) else None
 
 
-def read_texts(body: Object) -> Texts:
+def parse_texts(body: Object) -> Texts:
     """Return the messages: optional system texts, then user and assistant texts, a user's last; else ``()``."""
     parsed: list[Message] = []
     role = None

@@ -23,7 +23,7 @@ FIELDS = FieldNames(
 )
 
 
-def read_content(content: JSON) -> tuple[str, int]:
+def parse_content(content: JSON) -> tuple[str, int]:
     """Return the text of a message's content and the number of its media parts."""
     if isinstance(content, str):
         return content, 0
@@ -38,30 +38,30 @@ def read_content(content: JSON) -> tuple[str, int]:
     return "\n".join(found_texts), media
 
 
-def read_message(message: Mapping[str, JSON]) -> Message:
+def parse_message(message: Mapping[str, JSON]) -> Message:
     """Parse an item of ``messages``."""
     content = message.get("content")
     if len(message) == 2 and isinstance(content, str) and "role" in message:
         return Message(str(message["role"]), content)
-    text, media = read_content(content)
+    text, media = parse_content(content)
     tool_call_id = message.get("tool_call_id")
     calls = message.get("tool_calls")
     return Message(
         role=str(message.get("role", "")),
         text=text,
         media=media,
-        tool_calls=tuple([read_tool_call(as_object(call)) for call in as_array(calls)]) if calls else (),
+        tool_calls=tuple([parse_tool_call(as_object(call)) for call in as_array(calls)]) if calls else (),
         tool_call_id=tool_call_id if isinstance(tool_call_id, str) else None,
     )
 
 
-def read_tool_call(call: Mapping[str, JSON]) -> ToolCall:
+def parse_tool_call(call: Mapping[str, JSON]) -> ToolCall:
     """Parse an item of an assistant message's ``tool_calls``."""
     function = _get_object(call, "function")
     return ToolCall(str(call.get("id", "")), str(function.get("name", "")), str(function.get("arguments", "")))
 
 
-def read_tool(tool: Mapping[str, JSON]) -> Tool:
+def parse_tool(tool: Mapping[str, JSON]) -> Tool:
     """Parse an item of ``tools``, nested as in chat or flat as in Responses."""
     function = _get_object(tool, "function") or tool
     parameters = function.get("parameters")
@@ -78,7 +78,7 @@ def _get_object(value: Mapping[str, JSON], name: str) -> Mapping[str, JSON]:
     return as_object(found) if found else {}
 
 
-def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | None]:
+def parse_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | None]:
     """Return ``tool_choice`` and the tool it names; by default ``auto`` with tools and ``none`` without."""
     if isinstance(choice, dict):
         return "required", str((choice.get("function") or choice).get("name", ""))
@@ -87,7 +87,7 @@ def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | No
     return ("auto" if tools else "none"), None
 
 
-def read_format(value: JSON) -> tuple[Format, JSON]:
+def parse_format(value: JSON) -> tuple[Format, JSON]:
     """Return the kind of ``response_format`` and, for ``json_schema``, the schema."""
     kind = value.get("type", "text") if isinstance(value, dict) else "text"
     if kind == "json_schema":
@@ -95,7 +95,7 @@ def read_format(value: JSON) -> tuple[Format, JSON]:
     return ("json_object", None) if kind == "json_object" else ("text", None)
 
 
-def shape_logprob(entry: Logprob) -> JSON:
+def build_logprob(entry: Logprob) -> JSON:
     """Return an item of ``logprobs.content``; the ``bytes`` of all items joined are the text in UTF-8."""
     return {
         "token": entry.token,
@@ -105,14 +105,14 @@ def shape_logprob(entry: Logprob) -> JSON:
     }
 
 
-LEAST = 1024
+MIN_CACHED_PROMPT = 1024
 """Minimum length of a cached prompt, in tokens."""
 _BLOCK = 128  # tokens
 
 
-def count_blocks(plan: Plan, attempt: int) -> Plan:
+def count_cached_blocks(plan: Plan, attempt: int) -> Plan:
     """Return the plan with cached prompt tokens, in whole blocks, if a long prompt is repeated."""
     usage = plan.usage
-    if not attempt or usage.prompt_tokens < LEAST:
+    if not attempt or usage.prompt_tokens < MIN_CACHED_PROMPT:
         return plan
     return replace(plan, usage=replace(usage, cached_tokens=usage.prompt_tokens // _BLOCK * _BLOCK))

@@ -11,7 +11,7 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan, SegmentKind, Usage
 from emulator.core.rng import draw_hex, draw_opaque
-from emulator.encoding.sse import DONE, frame, quote
+from emulator.encoding.sse import DONE, encode_event, encode_string
 from emulator.protocols.choice_events import (
     FINISH,
     PLAIN,
@@ -21,7 +21,7 @@ from emulator.protocols.choice_events import (
     iterate_choice,
     last_due,
 )
-from emulator.protocols.openai.messages import shape_logprob
+from emulator.protocols.openai.messages import build_logprob
 
 Status = Literal["queued", "in_progress", "completed", "incomplete"]
 OWN_FIELDS = frozenset(
@@ -92,13 +92,13 @@ def list_items(choice: Choice) -> list[Item]:
     return items
 
 
-def status_of(plan: Plan) -> Status:
+def find_status(plan: Plan) -> Status:
     """Return ``incomplete`` for a choice that was cut by its limit or filtered, else ``completed``."""
     cut = any(choice.finish_reason in ("length", "content_filter") for choice in plan.choices)
     return "incomplete" if cut else "completed"
 
 
-def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:
+def build_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:
     """Return the response object with the given status."""
     reason: JSON = None
     found = options.findings
@@ -117,11 +117,11 @@ def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, outp
         "output": output,
         **options.echo,
         **(found if status in ("completed", "incomplete") else dict.fromkeys(found)),
-        "usage": shape_usage(plan.usage, options) if usage else None,
+        "usage": build_usage(plan.usage, options) if usage else None,
     }
 
 
-def shape_usage(usage: Usage, options: ResponseOptions) -> Object:
+def build_usage(usage: Usage, options: ResponseOptions) -> Object:
     """Return ``usage`` under OpenAI's names and, with ``chat_usage``, also chat's."""
     shape: Object = {
         "input_tokens": usage.prompt_tokens,
@@ -137,24 +137,24 @@ def shape_usage(usage: Usage, options: ResponseOptions) -> Object:
     return shape
 
 
-def shape_output(plan: Plan, options: ResponseOptions) -> list[JSON]:
+def build_output(plan: Plan, options: ResponseOptions) -> list[JSON]:
     """Return ``output``: reasoning items, messages and calls in the order of generation."""
     if not plan.choices:
         return []
     items = list_items(plan.choices[0])
     statuses: list[Status] = ["completed"] * len(items)
-    statuses[-1:] = [status_of(plan)] if items else []
-    return [shape_item(plan, options, item, status=status) for item, status in zip(items, statuses, strict=True)]
+    statuses[-1:] = [find_status(plan)] if items else []
+    return [build_item(plan, options, item, status=status) for item, status in zip(items, statuses, strict=True)]
 
 
-def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Status) -> Object:
+def build_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Status) -> Object:
     """Return an output item; one in progress has no content yet."""
     choice = plan.choices[0]
     empty = status == "in_progress"
-    text = "" if empty else read_text(choice, item)
+    text = "" if empty else join_text(choice, item)
     if item.kind == "reasoning":
         return _build_reasoning(plan, options, item, text)
-    name = item_id(plan.key, item, options)
+    name = draw_item_id(plan.key, item, options)
     if item.kind == "tool_call":
         custom = item.name in options.customs
         return {
@@ -165,33 +165,33 @@ def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
             "input" if custom else "arguments": text,
             "status": status,
         }
-    content: list[JSON] = [] if empty else [shape_content(choice, item, text)]
+    content: list[JSON] = [] if empty else [build_content(choice, item, text)]
     return {"id": name, "type": "message", "role": "assistant", "status": status, "content": content}
 
 
 def _build_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str) -> Object:
     summary: list[JSON] = [{"type": "summary_text", "text": text}] if text and options.summary else []
-    shape: Object = {"type": "reasoning", "id": item_id(plan.key, item, options), "summary": summary}
+    shape: Object = {"type": "reasoning", "id": draw_item_id(plan.key, item, options), "summary": summary}
     if options.encrypted:
         shape["encrypted_content"] = draw_opaque(plan.key, "encrypted")
     return shape
 
 
-def shape_content(choice: Choice, item: Item, text: str) -> Object:
+def build_content(choice: Choice, item: Item, text: str) -> Object:
     """Return the content block of a message."""
     if item.kind == "refusal":
         return {"type": "refusal", "refusal": text}
     block: Object = {"type": "output_text", "text": text, "annotations": []}
     if choice.logprobs is not None:
-        block["logprobs"] = [shape_logprob(entry) for entry in choice.logprobs[item.start : item.end]]
+        block["logprobs"] = [build_logprob(entry) for entry in choice.logprobs[item.start : item.end]]
     return block
 
 
-def read_text(choice: Choice, item: Item) -> str:
+def join_text(choice: Choice, item: Item) -> str:
     return "".join(choice.tokens[item.start : item.end])
 
 
-def item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
+def draw_item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
     """Return ``msg_``, ``fc_``, ``ctc_`` or ``rs_`` and 48 hex digits."""
     prefix = {"tool_call": "fc", "reasoning": "rs"}.get(item.kind, "msg")
     if item.name in options.customs:
@@ -212,7 +212,7 @@ class _EventEncoder:
         self._number = 0
 
     def event(self, due: float, tokens: int, kind: str, fields: Object, mark: Mark = PLAIN) -> Event:
-        data = frame({"type": kind, "sequence_number": self._number, **fields})
+        data = encode_event({"type": kind, "sequence_number": self._number, **fields})
         self._number += 1
         return due, self._name(kind) + data, tokens, mark
 
@@ -225,7 +225,7 @@ class _EventEncoder:
         for position in range(item.start, item.end):
             token = tokens[position]
             if token:
-                yield due[position], template % (number, quote(token)), position + 1, PLAIN
+                yield due[position], template % (number, encode_string(token)), position + 1, PLAIN
                 number += 1
         self._number = number
 
@@ -238,7 +238,7 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
     writer = _EventEncoder(plan, options)
     choice = writer.choice
     first, last = first_due(choice), last_due(choice)
-    opening = shape_response(plan, options, status="in_progress", output=[], usage=False)
+    opening = build_response(plan, options, status="in_progress", output=[], usage=False)
     if options.queued:
         queued: Object = {"response": {**opening, "status": "queued"}}
         yield writer.event(0.0, 0, "response.created", queued)
@@ -248,8 +248,8 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
     yield writer.event(first, 0, "response.in_progress", {"response": opening})
     for item in list_items(choice):
         yield from _stream_item(writer, item)
-    status, usage = status_of(plan), options.stream_usage
-    whole = shape_response(plan, options, status=status, output=shape_output(plan, options), usage=usage)
+    status, usage = find_status(plan), options.stream_usage
+    whole = build_response(plan, options, status=status, output=build_output(plan, options), usage=usage)
     mark = _FINISH_WITH_USAGE if usage else FINISH
     yield writer.event(last, len(choice.tokens), f"response.{status}", {"response": whole}, mark)
     if options.done:
@@ -260,17 +260,17 @@ def _stream_item(writer: _EventEncoder, item: Item) -> Iterator[Event]:
     """Yield the events of one output item."""
     plan, options, choice, number = writer.plan, writer.options, writer.choice, item.number
     start, end = _find_times(choice, item)
-    announced = shape_item(plan, options, item, status="in_progress")
+    announced = build_item(plan, options, item, status="in_progress")
     fields: Object = {"output_index": number, "item": announced}
     yield writer.event(start, item.start, "response.output_item.added", fields)
-    location: Object = {"item_id": item_id(plan.key, item, options), "output_index": number}
+    location: Object = {"item_id": draw_item_id(plan.key, item, options), "output_index": number}
     if item.kind == "tool_call":
         yield from _stream_call(writer, location, item)
     elif item.kind == "reasoning":
         yield from _stream_summary(writer, location, item)
     else:
         yield from _stream_content(writer, location, item)
-    ended = shape_item(plan, options, item, status=status_of(plan) if item.end == len(choice.tokens) else "completed")
+    ended = build_item(plan, options, item, status=find_status(plan) if item.end == len(choice.tokens) else "completed")
     yield writer.event(end, item.end, "response.output_item.done", {"output_index": number, "item": ended})
 
 
@@ -287,11 +287,11 @@ def _stream_call(writer: _EventEncoder, location: Object, item: Item) -> Iterato
     _, end = _find_times(writer.choice, item)
     if item.name in writer.options.customs:
         yield from writer.deltas("response.custom_tool_call_input.delta", location, item)
-        whole: Object = {**location, "input": read_text(writer.choice, item)}
+        whole: Object = {**location, "input": join_text(writer.choice, item)}
         yield writer.event(end, item.end, "response.custom_tool_call_input.done", whole)
         return
     yield from writer.deltas("response.function_call_arguments.delta", location, item)
-    done: Object = {**location, "name": item.name, "arguments": read_text(writer.choice, item)}
+    done: Object = {**location, "name": item.name, "arguments": join_text(writer.choice, item)}
     yield writer.event(end, item.end, "response.function_call_arguments.done", done)
 
 
@@ -300,8 +300,8 @@ def _stream_content(writer: _EventEncoder, location: Object, item: Item) -> Iter
     choice = writer.choice
     start, end = _find_times(choice, item)
     location = {**location, "content_index": 0}
-    text = read_text(choice, item)
-    empty = shape_content(choice, replace(item, end=item.start), "")
+    text = join_text(choice, item)
+    empty = build_content(choice, replace(item, end=item.start), "")
     yield writer.event(start, item.start, "response.content_part.added", {**location, "part": empty})
     if item.kind == "refusal":
         yield from writer.deltas("response.refusal.delta", location, item)
@@ -310,7 +310,7 @@ def _stream_content(writer: _EventEncoder, location: Object, item: Item) -> Iter
         yield from _stream_text(writer, location, item)
         done: Object = {**location, "text": text, "logprobs": _build_logprobs(choice, item)}
         yield writer.event(end, item.end, "response.output_text.done", done)
-    part = shape_content(choice, item, text)
+    part = build_content(choice, item, text)
     yield writer.event(end, item.end, "response.content_part.done", {**location, "part": part})
 
 
@@ -326,12 +326,12 @@ def _stream_text(writer: _EventEncoder, location: Object, item: Item) -> Iterato
 
 
 def _build_logprobs(choice: Choice, item: Item) -> list[JSON]:
-    return [shape_logprob(entry) for entry in (choice.logprobs or ())[item.start : item.end]]
+    return [build_logprob(entry) for entry in (choice.logprobs or ())[item.start : item.end]]
 
 
 def _stream_summary(writer: _EventEncoder, location: Object, item: Item) -> Iterator[Event]:
     """Yield the events of a reasoning item's summary, if the options show one."""
-    text = read_text(writer.choice, item)
+    text = join_text(writer.choice, item)
     if not writer.options.summary or not text:
         return
     start, end = _find_times(writer.choice, item)

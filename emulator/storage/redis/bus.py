@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
-from emulator.core.bus import MOST_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
+from emulator.core.bus import MAX_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.storage import StoreLostError
 from emulator.storage.redis.pipeline import Pipeline, digest_of
@@ -118,7 +118,7 @@ class RedisBus:
         return int(first)
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
-        calls = map(_split, await self._run("read", str(after), str(MOST_READ)))
+        calls = map(_split, await self._run("read", str(after), str(MAX_READ)))
         return sorted((number, text.encode()) for number, text in calls)
 
     async def clear(self, session: str | None, until: int | None) -> None:

@@ -113,7 +113,7 @@ class StrictImageEmbeddingRequest(ImageEmbeddingRequest):
     model_config = ConfigDict(strict=True)
 
 
-def read_texts(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
+def parse_inputs(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
     """Return one entry per prompt or input; a flat list of numbers is the token ids of one."""
     if isinstance(texts, str):
         return (texts,)

@@ -10,9 +10,9 @@ from emulator.core.requests import CompletionRequest
 from emulator.core.rng import draw_alphanumeric, draw_hex
 from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, TextRun, interleave, last_due, token_events
-from emulator.vendors.azure.bodies import CompletionBody, StrictCompletionBody, read_texts, validate_tokens
+from emulator.vendors.azure.bodies import CompletionBody, StrictCompletionBody, parse_inputs, validate_tokens
 from emulator.vendors.azure.chat.shapes import build_harms, build_prompt_results, count_usage
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
@@ -38,7 +38,7 @@ def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     extra_fields = parse_extras(query, _KNOWN, _NATIVE)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, extra_fields)
     validate_penalties(wire, profile)
-    prompts = read_texts(wire.prompt)
+    prompts = parse_inputs(wire.prompt)
     validate_tokens(prompts, "prompt", service, deployment)
     prompt_tokens = service.count_prompt(CompletionRequest(prompts=prompts), deployment)
     default = DEFAULT_TOKENS if deployment.default_max_tokens is None else deployment.default_max_tokens
@@ -144,7 +144,7 @@ def _stream_choices(plan: Plan, profile: DeploymentProfile, usage: bool) -> Iter
     )
     if usage and profile.openai:
         shape: Object = {**_head(plan, profile), "choices": [], **_tail(plan), "usage": count_usage(plan)}
-        yield end, sse.frame(shape), 0, USAGE
+        yield end, sse.encode_event(shape), 0, USAGE
     yield end, sse.DONE, 0, DONE
 
 
@@ -156,7 +156,13 @@ def _stream_choice(
         yield from token_events(choice, TextRun("text", 0, len(choice.tokens)), opening, after + b"}\n\n")
     else:
         yield from _stream_logprobs(choice, opening, after)
-    closing = b'%b%d,"finish_reason":%b,"text":""%b%b}\n\n' % (before, index, quote(choice.finish_reason), after, usage)
+    closing = b'%b%d,"finish_reason":%b,"text":""%b%b}\n\n' % (
+        before,
+        index,
+        encode_string(choice.finish_reason),
+        after,
+        usage,
+    )
     yield end, closing, len(choice.tokens), _FINISH_WITH_USAGE if usage else FINISH
 
 
@@ -167,5 +173,5 @@ def _stream_logprobs(choice: Choice, opening: bytes, after: bytes) -> Iterator[E
         if token:
             logprobs = dump_json(_shape_logprobs(choice, start, position + 1))
             start = position + 1
-            data = b'%b%b,"logprobs":%b%b}\n\n' % (opening, quote(token), logprobs, after)
+            data = b'%b%b,"logprobs":%b%b}\n\n' % (opening, encode_string(token), logprobs, after)
             yield choice.due[position], data, start, PLAIN

@@ -16,7 +16,7 @@ from emulator.vendors.azure.settings import AzureSettings
 _JSON_TYPE = re.compile(r"application/([\w.+-]+\+)?json\s*(;|$)", re.IGNORECASE)
 
 
-def read_body(request: Request, settings: AzureSettings) -> JSON:
+def parse_body(request: Request, settings: AzureSettings) -> JSON:
     """Return the body as JSON; a body with another content type is a text to the service.
 
     Raises:

@@ -23,7 +23,7 @@ from emulator.vendors.azure.bodies import (
     ImageEmbeddingRequest,
     StrictEmbeddingBody,
     StrictImageEmbeddingRequest,
-    read_texts,
+    parse_inputs,
     validate_tokens,
 )
 from emulator.vendors.azure.chat.messages import validate_data
@@ -60,7 +60,7 @@ def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
     deployment = query.deployment
     wire = validate(StrictEmbeddingBody if query.settings.strict_types else EmbeddingBody, query.body)
     _check_user(parse_extras(query, _KNOWN, _NATIVE).get("user"), query.profile)
-    inputs = read_texts(wire.input)
+    inputs = parse_inputs(wire.input)
     validate_vectors(wire, len(inputs), query)
     validate_tokens(inputs, "input", service, deployment)
     prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=inputs), deployment)

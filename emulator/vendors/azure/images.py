@@ -18,10 +18,10 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import derive_key, draw_integer, draw_uuid
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.images import PAINTERS, draw_png
-from emulator.encoding.sse import frame
+from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
 from emulator.vendors.azure.chat.shapes import HARMS, UNSEEN
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
@@ -46,7 +46,7 @@ def _read_size(value: JSON) -> tuple[int, int]:
     if isinstance(value, dict):
         sides = [value.get("width"), value.get("height")]
     elif isinstance(value, str):
-        sides = [read_whole(side) if side.isdecimal() else None for side in value.split("x")]
+        sides = [parse_integer(side) if side.isdecimal() else None for side in value.split("x")]
     else:
         sides = []
     if value == "auto":
@@ -172,7 +172,7 @@ class ImageCodec:
     def _event(self, kind: str, plan: Plan, fields: Object) -> bytes:
         name = f"image_generation.{kind}"
         event: Object = {"type": name, "created_at": int(plan.created), **fields}
-        return b"event: %b\n" % name.encode() + frame(event)
+        return b"event: %b\n" % name.encode() + encode_event(event)
 
     def _draw(self, plan: Plan, number: int) -> str:
         return b64encode(PAINTERS[self._format](derive_key(plan.key, "picture", number), *self.size)).decode()

@@ -11,7 +11,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.requests import Deployment, Task
 from emulator.protocols.auth import bearer_token
-from emulator.vendors.azure.decoder import read_body
+from emulator.vendors.azure.decoder import parse_body
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.settings import AzureSettings
@@ -122,9 +122,9 @@ def admit(
     if deployment is not None:
         profile = service.profiles[deployment.name][settings.profile]
         _check_route(deployment, profile, task, route)
-        body = read_body(request, settings)
+        body = parse_body(request, settings)
     else:
-        body = read_body(request, settings)
+        body = parse_body(request, settings)
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
         profile = service.profiles[deployment.name][settings.profile]
         _check_route(deployment, profile, task, route)

@@ -16,7 +16,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.rng import draw_uuid
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.sse import DONE, quote
+from emulator.encoding.sse import DONE, encode_string
 from emulator.protocols.choice_events import (
     FINISH,
     PLAIN,
@@ -40,16 +40,16 @@ from emulator.vendors.databricks.decoder import (
     TEXTS,
     Shape,
     Struct,
-    refusal,
+    error_parameter,
 )
 from emulator.vendors.databricks.headers import answer_headers
-from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
+from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest, find_by_model
 from emulator.vendors.databricks.sampling import (
     count,
     error_length,
     limit_output,
-    read_sampling,
+    parse_sampling,
     validate_output_limit,
     validate_sampling,
 )
@@ -78,10 +78,10 @@ FIELDS = Struct({**_STRICT_FIELDS, **TOLERATED})
 
 def parse_completions(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/completions``."""
-    return read_completions(find_by_model(request, service))
+    return parse_completion_request(find_by_model(request, service))
 
 
-def read_completions(query: ParsedRequest) -> InferenceCall:
+def parse_completion_request(query: ParsedRequest) -> InferenceCall:
     """Validate and parse a completions request.
 
     Raises:
@@ -89,7 +89,7 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
     """
     if query.deployment.task != "completions":
         # unverified
-        raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
+        raise error_parameter(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
     query.check(STRICT_FIELDS if query.settings.strict_unknown_fields == "on" else FIELDS)
     prompts = _parse_prompts(query)
     validate_sampling(query)
@@ -102,7 +102,7 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
     limit = limit_output(query, max_tokens, max(counts))
     return InferenceCall(
         deployment=query.deployment,
-        request=CompletionRequest(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
+        request=CompletionRequest(prompts=prompts, raw=raw, sampling=parse_sampling(query, limit)),
         codec=CompletionsCodec(
             query.settings,
             query.profile.style,
@@ -119,13 +119,15 @@ def read_completions(query: ParsedRequest) -> InferenceCall:
 
 def _parse_prompts(query: ParsedRequest) -> tuple[str, ...]:
     if query.get("prompt") in (None, []):
-        raise refusal("Missing required Completions parameter: 'prompt'", "prompt")
+        raise error_parameter("Missing required Completions parameter: 'prompt'", "prompt")
     prompts = _list_prompts(query)
     settings = query.settings
     limit = settings.max_streamed_prompts if query.wants_stream() else settings.max_prompts
     if len(prompts) > limit:
         streamed = " streamed" if query.wants_stream() else ""
-        raise refusal(f"Bad request: at most {limit}{streamed} prompts are supported, but got {len(prompts)}", "prompt")
+        raise error_parameter(
+            f"Bad request: at most {limit}{streamed} prompts are supported, but got {len(prompts)}", "prompt"
+        )
     return prompts
 
 
@@ -133,7 +135,7 @@ def _list_prompts(query: ParsedRequest) -> tuple[str, ...]:
     """Return ``prompt`` as a tuple of texts; the decoder accepts a ``null`` in the list."""
     prompts = query.list_texts("prompt")
     if prompts is None:
-        raise refusal("Bad request: prompt must be a string or a list of strings", "prompt")
+        raise error_parameter("Bad request: prompt must be a string or a list of strings", "prompt")
     return prompts
 
 
@@ -144,9 +146,11 @@ def _parse_behavior(query: ParsedRequest) -> bool:
         return False
     if behavior not in ("truncate", "error"):
         text = f'Bad request: error_behavior must be "truncate" or "error", but got "{behavior}"'
-        raise refusal(text, "error_behavior")
+        raise error_parameter(text, "error_behavior")
     if query.deployment.mode != "pay_per_token":
-        raise refusal("Bad request: error_behavior is only supported for pay-per-token endpoints", "error_behavior")
+        raise error_parameter(
+            "Bad request: error_behavior is only supported for pay-per-token endpoints", "error_behavior"
+        )
     return behavior == "truncate"
 
 
@@ -197,7 +201,7 @@ class CompletionsCodec:
     """
 
     settings: DatabricksSettings
-    style: AnswerStyle
+    style: RenderOptions
     served: str
     echo: tuple[str, ...]
     suffix: str
@@ -229,7 +233,7 @@ class CompletionsCodec:
         prefix = (
             f'data: {{"id":"cmpl_{draw_uuid(plan.key, "completion")}","object":"text_completion",'
             f'"created":{int(plan.created)},"model":'
-        ).encode() + quote(self.style.model)
+        ).encode() + encode_string(self.style.model)
         prompt, remaining = plan.usage.prompt_tokens, len(plan.choices)
         counted = self.style.usage_style == "every"
         for due, choice, tokens, mark in interleave([self._stream_choice(c) for c in plan.choices], in_turn=True):
@@ -249,9 +253,9 @@ class CompletionsCodec:
             if isinstance(step, TextRun):
                 yield from token_events(choice, step, before, _OPEN)
             elif isinstance(step, ChoiceStarted) and (echo := self._echo(choice)):
-                yield step.due, before + quote(echo) + _OPEN, 0, PLAIN
+                yield step.due, before + encode_string(echo) + _OPEN, 0, PLAIN
             elif isinstance(step, ChoiceFinished):
                 if self.suffix:
-                    yield step.due, before + quote(self.suffix) + _OPEN, step.tokens, PLAIN
+                    yield step.due, before + encode_string(self.suffix) + _OPEN, step.tokens, PLAIN
                 finish = b'%b"","finish_reason":"%b","logprobs":null}' % (before, choice.finish_reason.encode())
                 yield step.due, finish, step.tokens, FINISH

@@ -175,7 +175,7 @@ def error_unknown_field(name: str) -> EmulatedError:
 
     Source: databricks-sdk-py issue 1263.
     """
-    return refusal(f"Bad request: json: unknown field {_quote(name)}\n", name)
+    return error_parameter(f"Bad request: json: unknown field {_quote(name)}\n", name)
 
 
 def error_type(path: str, shape: Shape, value: JSON) -> EmulatedError:
@@ -187,10 +187,10 @@ def error_type(path: str, shape: Shape, value: JSON) -> EmulatedError:
     where = f"field '{path}' expects" if path else "the body expects"
     actual = "array" if isinstance(value, list) else type_of(value)
     text = f"Unable to parse json body for request, {where} input with json type '{expected}' but got '{actual}'"
-    return refusal(text, path)
+    return error_parameter(text, path)
 
 
-def refusal(message: str, param: str | None = None, code: str = "BAD_REQUEST") -> EmulatedError:
+def error_parameter(message: str, param: str | None = None, code: str = "BAD_REQUEST") -> EmulatedError:
     """Return the error of an invalid field (400)."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message, param, details={"error_code": code})
 

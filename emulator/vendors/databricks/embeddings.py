@@ -14,9 +14,9 @@ from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import dump_base64, dump_float32
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.vendors.databricks.chat.fields import COMMON
-from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, refusal
+from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, error_parameter
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, find_by_model
@@ -30,10 +30,10 @@ EXTENDED_FIELDS = Struct({**FIELDS.fields, "encoding_format": STRING, "dimension
 
 def parse_embeddings(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/embeddings``."""
-    return read_embeddings(find_by_model(request, service))
+    return parse_embedding_request(find_by_model(request, service))
 
 
-def read_embeddings(query: ParsedRequest) -> InferenceCall:
+def parse_embedding_request(query: ParsedRequest) -> InferenceCall:
     """Validate and parse an embeddings request.
 
     Raises:
@@ -41,12 +41,14 @@ def read_embeddings(query: ParsedRequest) -> InferenceCall:
     """
     if query.deployment.task != "embeddings":
         # unverified
-        raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
+        raise error_parameter(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
     query.check(EXTENDED_FIELDS if query.settings.embeddings_extras else FIELDS)
     inputs = _parse_inputs(query)
     encoding = query.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
-        raise refusal(f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE)
+        raise error_parameter(
+            f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE
+        )
     dimensions = _parse_dimensions(query)
     embedding_request = EmbeddingRequest(
         inputs=inputs, dimensions=dimensions, instruction=query.get_text("instruction")
@@ -64,16 +66,16 @@ def read_embeddings(query: ParsedRequest) -> InferenceCall:
 
 def _parse_inputs(query: ParsedRequest) -> tuple[str, ...]:
     if query.get("input") is None:
-        raise refusal("Missing required embeddings parameter: 'input'", "input", _CODE)
+        raise error_parameter("Missing required embeddings parameter: 'input'", "input", _CODE)
     inputs = query.list_texts("input")
     if inputs is None:
-        raise refusal("input must be a string or a list of strings", "input", _CODE)
+        raise error_parameter("input must be a string or a list of strings", "input", _CODE)
     if not inputs or not all(inputs):
-        raise refusal("input must not be empty", "input", _CODE)
+        raise error_parameter("input must not be empty", "input", _CODE)
     limit = query.settings.max_inputs
     if len(inputs) > limit:
         text = f"Input embeddings size is too large, exceeding {limit} limit for {query.deployment.name}"
-        raise refusal(text, "input", _CODE)
+        raise error_parameter(text, "input", _CODE)
     return inputs
 
 
@@ -85,7 +87,7 @@ def _parse_dimensions(query: ParsedRequest) -> int | None:
         return None
     limit = query.deployment.dimensions
     if requested > limit:
-        raise refusal(f"dimensions must not exceed {limit}, but got {requested}", "dimensions", _CODE)
+        raise error_parameter(f"dimensions must not exceed {limit}, but got {requested}", "dimensions", _CODE)
     return requested
 
 
@@ -126,7 +128,7 @@ class EmbeddingsCodec:
         assert plan.vectors is not None
         tokens = plan.usage.prompt_tokens
         name = dump_json(draw_uuid(plan.key, "embeddings"))
-        parts = [b'{"id":%b,"object":"list","model":%b,"data":[' % (name, quote(self.model))]
+        parts = [b'{"id":%b,"object":"list","model":%b,"data":[' % (name, encode_string(self.model))]
         for number, item in enumerate((dump_base64 if self.base64 else dump_float32)(plan.vectors)):
             parts += (b'{"object":"embedding","index":%d,"embedding":' % number, item, b"},")
         parts[-1] = b'}],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (tokens, tokens)

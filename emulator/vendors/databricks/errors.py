@@ -14,7 +14,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_number, dump_json, dump_text, parse_json
 from emulator.core.rng import draw_uuid
-from emulator.encoding.sse import frame
+from emulator.encoding.sse import encode_event
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
 from emulator.vendors.databricks.management.external_errors import word_external
@@ -105,7 +105,7 @@ def render_late_error(error: EmulatedError, request: Request, service: Databrick
     given = error.body is not None or (isinstance(body, dict) and "error" in body)
     if given or service.settings.late_error == "databricks":
         return b"data: %b\n\n" % _encode_body(body)
-    return frame({"error": {"message": envelope.message, "type": "server_error", "code": envelope.status}})
+    return encode_event({"error": {"message": envelope.message, "type": "server_error", "code": envelope.status}})
 
 
 def _encode_body(body: JSON) -> bytes:
@@ -134,7 +134,7 @@ def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request
         "output": [],
         "usage": None,
     }
-    event = frame({"type": "response.failed", "response": failed})
+    event = encode_event({"type": "response.failed", "response": failed})
     direct = request.path.rstrip("/").endswith("/invocations")
     return event if direct else b"event: response.failed\n" + event
 

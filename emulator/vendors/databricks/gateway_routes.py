@@ -12,15 +12,15 @@ from functools import partial
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.databricks.chat.parse import read_chat
-from emulator.vendors.databricks.decoder import refusal
-from emulator.vendors.databricks.embeddings import read_embeddings
+from emulator.vendors.databricks.chat.parse import parse_chat_request
+from emulator.vendors.databricks.decoder import error_parameter
+from emulator.vendors.databricks.embeddings import parse_embedding_request
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.lookup import list_seen
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
-from emulator.vendors.databricks.request import ParsedRequest, build_query, find_ready, parse_model, read_body
-from emulator.vendors.databricks.responses.parse import read_responses
+from emulator.vendors.databricks.request import ParsedRequest, build_query, find_ready, parse_body, parse_model
+from emulator.vendors.databricks.responses.parse import parse_response_request
 
 Read = Callable[[ParsedRequest], InferenceCall]
 
@@ -36,11 +36,11 @@ def parse_gateway(
     Raises:
         EmulatedError: the gateway or the endpoint rejects the request.
     """
-    body = read_body(request, service.settings.payload_limit_bytes)
+    body = parse_body(request, service.settings.payload_limit_bytes)
     name = parse_model(body)
     query = build_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
     if family is not None and query.family != family:
-        raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
+        raise error_parameter(f"The API of {request.path} is not supported for model {name}", "model")
     return read(query)
 
 
@@ -60,31 +60,31 @@ def find_native(request: Request, service: DatabricksService, family: Family) ->
     """Return a request in the API of one family's maker.
 
     Raises:
-        EmulatedError: the endpoint is of another family, or as of :func:`read_body` and :func:`find_ready`.
+        EmulatedError: the endpoint is of another family, or as of :func:`parse_body` and :func:`find_ready`.
     """
-    body = read_body(request, service.settings.payload_limit_bytes)
+    body = parse_body(request, service.settings.payload_limit_bytes)
     name = request.params.get("name") or parse_model(body)
     query = build_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
     if query.family != family or query.deployment.task != "chat":
-        raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
+        raise error_parameter(f"The API of {request.path} is not supported for model {name}", "model")
     return query
 
 
 def parse_unknown(request: Request, service: DatabricksService) -> InferenceCall:
     """Raise the gateway's error of an unknown API."""
-    raise refusal(f"The path {request.path} does not match any known API type")
+    raise error_parameter(f"The path {request.path} does not match any known API type")
 
 
 # Path → parser of its body. The paths of single families accept the API of their own clients.
 INFERENCE: tuple[tuple[str, Callable[[Request, DatabricksService], InferenceCall]], ...] = (
-    ("/ai-gateway/mlflow/v1/chat/completions", partial(parse_gateway, read=read_chat)),
-    ("/ai-gateway/mlflow/v1/embeddings", partial(parse_gateway, read=read_embeddings)),
-    ("/ai-gateway/mlflow/v1/responses", partial(parse_gateway, read=read_responses)),
-    ("/ai-gateway/openai/v1/chat/completions", partial(parse_gateway, read=read_chat, family="gpt")),
-    ("/ai-gateway/openai/v1/responses", partial(parse_gateway, read=read_responses, family="gpt")),
-    ("/ai-gateway/codex/v1/responses", partial(parse_gateway, read=read_responses, family="gpt")),
+    ("/ai-gateway/mlflow/v1/chat/completions", partial(parse_gateway, read=parse_chat_request)),
+    ("/ai-gateway/mlflow/v1/embeddings", partial(parse_gateway, read=parse_embedding_request)),
+    ("/ai-gateway/mlflow/v1/responses", partial(parse_gateway, read=parse_response_request)),
+    ("/ai-gateway/openai/v1/chat/completions", partial(parse_gateway, read=parse_chat_request, family="gpt")),
+    ("/ai-gateway/openai/v1/responses", partial(parse_gateway, read=parse_response_request, family="gpt")),
+    ("/ai-gateway/codex/v1/responses", partial(parse_gateway, read=parse_response_request, family="gpt")),
     ("/ai-gateway/codex/v1/chat/completions", parse_unknown),
-    ("/ai-gateway/cursor/v1/chat/completions", partial(parse_gateway, read=read_chat)),
+    ("/ai-gateway/cursor/v1/chat/completions", partial(parse_gateway, read=parse_chat_request)),
 )
 
 

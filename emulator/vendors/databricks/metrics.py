@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, as_array, as_object
-from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
+from emulator.encoding.prometheus import CONTENT_TYPE, format_histogram, format_value
 from emulator.vendors.databricks.headers import base_headers
 from emulator.vendors.databricks.management.lookup import find_managed
-from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.management.shapes import load_stored
 from emulator.vendors.databricks.profile import DatabricksService
 
 _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  # milliseconds
@@ -26,7 +26,7 @@ _GAUGES = (
 def show_metrics(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/serving-endpoints/{name}/metrics``: inference requests of each served entity."""
     found = find_managed(request, service)
-    config = kept_of(found, service).config
+    config = load_stored(found, service).config
     entities = [as_object(entity) for entity in as_array(config.get("served_entities", []))]
     lines = _format_lines(found.deployment.name, entities, service)
     headers = (("Content-Type", CONTENT_TYPE), *base_headers(request, service.settings))
@@ -39,11 +39,11 @@ def _format_lines(name: str, entities: list[dict[str, JSON]], service: Databrick
     values = [_count(name, entity, service) for entity in entities]
     for gauge in _GAUGES:
         for position, (label, value) in enumerate(zip(labels, values, strict=True)):
-            lines = [*write_value(gauge, "gauge", value[gauge], label)]
+            lines = [*format_value(gauge, "gauge", value[gauge], label)]
             yield from lines[-1:] if position else lines
     for position, label in enumerate(labels):
         durations = service.metrics.samples("duration", deployment=name, served=label["served_model_name"])
-        lines = [*write_histogram("request_latency_ms", _BOUNDS, [1000 * seconds for seconds in durations], label)]
+        lines = [*format_histogram("request_latency_ms", _BOUNDS, [1000 * seconds for seconds in durations], label)]
         yield from [line for line in lines if not (position and line.startswith("#"))]
 
 

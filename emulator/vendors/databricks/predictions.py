@@ -14,7 +14,7 @@ from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.rng import derive_key, draw_uniform
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -63,7 +63,7 @@ def parse_predictions(query: ParsedRequest) -> InferenceCall:
             "Invalid input. The input must be a JSON dictionary with exactly one of the input fields"
             f" {{{expected}}}. Received dictionary with input fields: [{names}]."
         )  # wording unverified
-        raise refusal(text)
+        raise error_parameter(text)
     rows = query.body[given[0]]
     predictions = [_predict(query.deployment.name, row) for row in _parse_rows(given[0], rows)]
     return InferenceCall(
@@ -81,10 +81,10 @@ def _parse_rows(name: str, value: JSON) -> Iterable[JSON]:
     if name == "inputs" and isinstance(value, dict):  # columns by name
         columns = list(value.values())
         if not columns or not all(isinstance(column, list) for column in columns):
-            raise refusal(_BAD_INPUT)
+            raise error_parameter(_BAD_INPUT)
         return zip(*columns, strict=False)
     if not isinstance(value, list):
-        raise refusal(_BAD_INPUT)
+        raise error_parameter(_BAD_INPUT)
     return value
 
 
@@ -92,5 +92,5 @@ def _predict(name: str, row: JSON) -> float:
     try:
         text = canonical_json(row)
     except (ValueError, RecursionError):
-        raise refusal(_BAD_INPUT) from None
+        raise error_parameter(_BAD_INPUT) from None
     return round(draw_uniform(derive_key("prediction", name, text)), 6)

@@ -27,7 +27,7 @@ _HARMS = (
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AnswerStyle:
+class RenderOptions:
     """Rendering options of an endpoint's responses.
 
     Fields:
@@ -83,7 +83,7 @@ class DeploymentProfile:
     chat_fields: Struct
     plain: bool
     overhead: int
-    style: AnswerStyle
+    style: RenderOptions
     quotas: tuple[Quota, ...] = ()
     behind: Mapping[str, DeploymentProfile] = field(default_factory=dict)
 
@@ -133,13 +133,13 @@ def _find_rules(
 
 def _find_style(
     deployment: Deployment, settings: DatabricksSettings, family: Family, traits: Mapping[str, JSON]
-) -> AnswerStyle:
+) -> RenderOptions:
     style = settings.stream_usage
     reasoning = traits.get("reasoning")
     lists = settings.content_lists == "model"
     listed = lists and traits.get("content_style") == "list"
     safety = _build_safety() if family == "gemini" and deployment.mode == "external" else None
-    return AnswerStyle(
+    return RenderOptions(
         model=deployment.model or deployment.name,
         family=family,
         usage_style=str(traits.get("usage_style") or "every") if style == "model" else style,

@@ -10,7 +10,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text
 from emulator.core.requests import Deployment
 from emulator.core.rng import draw_uniform
-from emulator.vendors.databricks.decoder import STRING, Struct, error_type, refusal, validate_shape
+from emulator.vendors.databricks.decoder import STRING, Struct, error_parameter, error_type, validate_shape
 from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.families import Family, is_custom
 from emulator.vendors.databricks.management.lookup import FoundEndpoint, find
@@ -117,10 +117,10 @@ def build_query(request: Request, service: DatabricksService, body: Object, foun
 def error_messages() -> EmulatedError:
     """Return the error of ``messages`` at an endpoint that accepts only Responses."""
     text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
-    return refusal(text, "messages")
+    return error_parameter(text, "messages")
 
 
-def read_body(request: Request, limit: int) -> Object:
+def parse_body(request: Request, limit: int) -> Object:
     """Return the JSON object of a request.
 
     Raises:
@@ -157,13 +157,13 @@ def find_named(request: Request, service: DatabricksService) -> ParsedRequest:
     """Return the admitted request of ``/serving-endpoints/{name}/…``."""
     found = find_ready(request.params["name"], request, service)
     limit = service.settings.payload_limit_bytes * (4 if is_custom(found.deployment) else 1)
-    body = read_body(request, limit)
+    body = parse_body(request, limit)
     return build_query(request, service, body, found)
 
 
 def find_by_model(request: Request, service: DatabricksService) -> ParsedRequest:
     """Return the admitted request of an OpenAI-style route: ``model`` names the endpoint."""
-    body = read_body(request, service.settings.payload_limit_bytes)
+    body = parse_body(request, service.settings.payload_limit_bytes)
     return build_query(request, service, body, find_ready(parse_model(body), request, service))
 
 
@@ -171,7 +171,7 @@ def parse_model(body: Mapping[str, JSON]) -> str:
     """Return ``model``, the endpoint's name."""
     model = body.get("model")
     if model is None or model == "":
-        raise refusal("Missing required parameter: 'model'", "model")
+        raise error_parameter("Missing required parameter: 'model'", "model")
     if not isinstance(model, str):
         raise error_type("model", STRING, model)
     return model
@@ -189,7 +189,7 @@ def find_ready(name: str, request: Request, service: DatabricksService) -> Found
     validate_access(found.kept, request.principal, "CAN_QUERY")
     deployment = found.deployment
     if deployment.state == "stopped":
-        raise refusal(f"Endpoint {name} is stopped. Start the endpoint before sending requests.")  # unverified
+        raise error_parameter(f"Endpoint {name} is stopped. Start the endpoint before sending requests.")  # unverified
     if deployment.state != "ready":
         raise EmulatedError(ErrorKind.NOT_READY)
     return found

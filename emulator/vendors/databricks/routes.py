@@ -13,26 +13,26 @@ from emulator.core.http import FieldNames, Request
 from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Vendor
 from emulator.vendors.databricks import gateway_routes
 from emulator.vendors.databricks.chat.fast_parse import fast_parse
-from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
-from emulator.vendors.databricks.completions import parse_completions, read_completions
-from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
+from emulator.vendors.databricks.chat.parse import parse_chat, parse_chat_request
+from emulator.vendors.databricks.completions import parse_completion_request, parse_completions
+from emulator.vendors.databricks.embeddings import parse_embedding_request, parse_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.management import auth, discovery
 from emulator.vendors.databricks.management.gateway_policy import Parse, apply_gateway_policy
 from emulator.vendors.databricks.management.routes import MANAGEMENT
-from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.management.shapes import load_stored
 from emulator.vendors.databricks.models import list_deployments
 from emulator.vendors.databricks.passthrough import anthropic, gemini
 from emulator.vendors.databricks.predictions import parse_predictions
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile, profile_deployment
 from emulator.vendors.databricks.request import find_named, find_ready
-from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
+from emulator.vendors.databricks.responses.parse import parse_response_request, parse_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 DatabricksEndpoint = Endpoint[DatabricksSettings, DeploymentProfile]
 
-_READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
+_READERS = {"chat": parse_chat_request, "completions": parse_completion_request, "embeddings": parse_embedding_request}
 
 
 def parse_invocations(request: Request, service: DatabricksService) -> InferenceCall:
@@ -47,7 +47,7 @@ def parse_invocations(request: Request, service: DatabricksService) -> Inference
         return parse_predictions(query)
     responds = query.profile.responds and "input" in query.body and query.get("messages") is None
     if responds or is_agent(deployment):
-        return read_responses(query)
+        return parse_response_request(query)
     reader = _READERS.get(deployment.task)
     if reader is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
@@ -63,7 +63,7 @@ def parse_direct(request: Request, service: DatabricksService) -> InferenceCall:
     found = find_ready(request.params["name"], request, service)
     if not is_custom(found.deployment):
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
-    auth.check_direct(request, kept_of(found, service).id)
+    auth.validate_direct(request, load_stored(found, service).id)
     return parse_invocations(request, service)
 
 

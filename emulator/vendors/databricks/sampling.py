@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_number, as_text
 from emulator.core.requests import InferenceRequest, Message, Sampling, Tool
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.request import ParsedRequest
 
 # Fields that change the text, with the values that do not. Other sampling fields are parsed by name.
@@ -28,14 +28,16 @@ def validate_range(query: ParsedRequest, name: str, low: float, high: float, *, 
     value = query.body.get(name)
     if value is None or (low < (number := as_number(value)) <= high) or (number == low and not open_low):
         return
-    raise refusal(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
+    raise error_parameter(
+        f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name
+    )
 
 
 def validate_positive(query: ParsedRequest, name: str) -> None:
     """Raise for an integer below 1."""
     value = query.body.get(name)
     if isinstance(value, int) and value < 1:
-        raise refusal(f"Bad request: {name} must be greater than 0, but got {value}", name)
+        raise error_parameter(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
 def validate_sampling(query: ParsedRequest) -> None:
@@ -59,21 +61,21 @@ def validate_family(query: ParsedRequest) -> None:
     if query.traits.get("fixed_sampling"):
         for name in ("temperature", "top_p", "top_k"):
             if query.get(name) is not None:
-                raise refusal(f"{name} is not supported with this model.", name)  # unverified
+                raise error_parameter(f"{name} is not supported with this model.", name)  # unverified
     if query.family != "gpt":
         return
     if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
-        raise refusal("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
+        raise error_parameter("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
     if query.settings.gpt_refuses_max_tokens and query.get("max_tokens") is not None:
         text = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
-        raise refusal(text, "max_tokens")
+        raise error_parameter(text, "max_tokens")
 
 
 def validate_alternatives(query: ParsedRequest) -> None:
     """Validate ``top_logprobs``."""
     top = query.get_integer("top_logprobs")
     if top is not None and not 0 <= top <= 20:
-        raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+        raise error_parameter(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
 
 
 def _validate_n(query: ParsedRequest) -> None:
@@ -86,12 +88,12 @@ def _validate_n(query: ParsedRequest) -> None:
     chats = query.deployment.task == "chat" and query.settings.pay_per_token_n
     default_allowed = chats or query.deployment.mode != "pay_per_token"
     if not (default_allowed if allowed is None else allowed):
-        raise refusal("Bad request: n is only supported for provisioned throughput endpoints", "n")
+        raise error_parameter("Bad request: n is only supported for provisioned throughput endpoints", "n")
     if n > query.settings.max_n:
-        raise refusal(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
+        raise error_parameter(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
 
 
-def read_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None = None) -> Sampling:
+def parse_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None = None) -> Sampling:
     """Return the sampling of a validated chat or completions request."""
     body = query.body
     if _SAMPLED.isdisjoint(body):
@@ -144,7 +146,7 @@ def validate_output_limit(query: ParsedRequest, name: str, wanted: int | None) -
             f"Bad request: rpc error: code = InvalidArgument desc = max_tokens ({wanted}) cannot exceed {max_output}."
             " Please reduce the length of max output tokens generated."
         )
-    raise refusal(text, name)
+    raise error_parameter(text, name)
 
 
 def error_length(query: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_object, as_text
 from emulator.protocols.openai.strict_schema import find_problem
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.request import ParsedRequest
 
@@ -29,25 +29,27 @@ def validate_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
     """Validate ``tools`` (number, type, unique names, each function) and return their names."""
     if len(tools) > query.settings.max_tools:
         limit = query.settings.max_tools
-        raise refusal(f"Bad request: at most {limit} tools are supported, but got {len(tools)}", "tools")
+        raise error_parameter(f"Bad request: at most {limit} tools are supported, but got {len(tools)}", "tools")
     names: list[str] = []
     for position, tool in enumerate(tools):
         if not isinstance(tool, dict) or tool.get("type") != "function":
-            raise refusal('Bad request: the only supported tool type is "function"', "tools")
+            raise error_parameter('Bad request: the only supported tool type is "function"', "tools")
         function = tool.get("function")
         if not isinstance(function, dict):
             raise error_required("function", "tool")
         validate_function(query, function, position)
         name = as_text(function["name"])
         if name in names:
-            raise refusal(f"Bad request: tool names must be unique: {name}", "tools")
+            raise error_parameter(f"Bad request: tool names must be unique: {name}", "tools")
         names.append(name)
     return names
 
 
 def error_required(name: str, of: str, where: str = "tools") -> EmulatedError:
     """Return the error of a missing property. Source: tidyverse/ellmer issue 1084, of a missing ``parameters``."""
-    return refusal(f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where)
+    return error_parameter(
+        f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where
+    )
 
 
 def validate_function(query: ParsedRequest, function: Object, position: int = 0) -> None:
@@ -57,7 +59,7 @@ def validate_function(query: ParsedRequest, function: Object, position: int = 0)
         raise error_required("name", "function")
     if query.family == "claude" and function.get("strict") is not None:
         # Source: tidyverse/ellmer issue 548.
-        raise refusal(f"tools.{position}.custom.strict: Extra inputs are not permitted", "tools")
+        raise error_parameter(f"tools.{position}.custom.strict: Extra inputs are not permitted", "tools")
     if settings.require_description and not function.get("description"):
         raise error_required("description", "function")
     parameters = function.get("parameters")
@@ -70,7 +72,7 @@ def validate_function(query: ParsedRequest, function: Object, position: int = 0)
 def _validate_parameters(query: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
     properties = parameters.get("properties")
     if properties is not None and not isinstance(properties, dict):
-        raise refusal(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
+        raise error_parameter(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
     _validate_keys(query, name, len(properties or ()), parameters)
     if function.get("strict") and query.settings.strict_schemas:
         _validate_strict(parameters, query.family, f"function '{name}'")
@@ -80,11 +82,11 @@ def _validate_keys(query: ParsedRequest, name: str, keys: int, parameters: JSON)
     limit = query.settings.max_properties
     if keys > limit:
         text = f'Bad request: function "{name}" has {keys} properties, but at most {limit} are supported'
-        raise refusal(text, "tools")
+        raise error_parameter(text, "tools")
     schema_limit = query.settings.max_schema_keys
     if schema_limit is not None and (keys := _count_keys(parameters)) > schema_limit:
         text = f'Bad request: the schema of function "{name}" has {keys} keys, but at most {schema_limit} are supported'
-        raise refusal(text)
+        raise error_parameter(text)
 
 
 def validate_tool_choice(choice: JSON, names: list[str]) -> None:
@@ -94,23 +96,25 @@ def validate_tool_choice(choice: JSON, names: list[str]) -> None:
     if isinstance(choice, str):
         if choice not in ("auto", "none", "required"):
             text = f'Bad request: tool_choice must be "auto", "required", "none" or an object, but got "{choice}"'
-            raise refusal(text, "tool_choice")
+            raise error_parameter(text, "tool_choice")
     else:
         name = _find_choice(as_object(choice))
         if names and name not in names:
-            raise refusal(f'Bad request: tool_choice names the function "{name}", which is not in tools', "tool_choice")
+            raise error_parameter(
+                f'Bad request: tool_choice names the function "{name}", which is not in tools', "tool_choice"
+            )
     if not names and choice != "none":
-        raise refusal("Bad request: tool_choice is only allowed when tools are specified", "tool_choice")
+        raise error_parameter("Bad request: tool_choice is only allowed when tools are specified", "tool_choice")
 
 
 def _find_choice(choice: Object) -> str:
     """Return the name of the function in a ``tool_choice`` object, nested or flat."""
     if choice.get("type") != "function":
-        raise refusal('Bad request: the only supported tool_choice type is "function"', "tool_choice")
+        raise error_parameter('Bad request: the only supported tool_choice type is "function"', "tool_choice")
     inner = choice.get("function")
     name = (inner if isinstance(inner, dict) else choice).get("name")
     if not isinstance(name, str) or not name:
-        raise refusal('Bad request: tool_choice needs the "name" of a function', "tool_choice")
+        raise error_parameter('Bad request: tool_choice needs the "name" of a function', "tool_choice")
     return name
 
 
@@ -118,7 +122,7 @@ def validate_format(query: ParsedRequest, value: Object, where: str = "response_
     """Validate ``response_format`` or ``text.format``; ``inner``: path of the schema in the request."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        raise refusal(f'Bad request: {where}.type must be "text", "json_object" or "json_schema"', where)
+        raise error_parameter(f'Bad request: {where}.type must be "text", "json_object" or "json_schema"', where)
     if kind != "json_schema":
         return
     wanted = value.get("json_schema")
@@ -130,7 +134,9 @@ def validate_format(query: ParsedRequest, value: Object, where: str = "response_
     schema = wanted["schema"]
     limit = query.settings.max_format_keys
     if (keys := _count_keys(schema)) > limit:
-        raise refusal(f"Invalid JSON schema - the schema has {keys} keys, but at most {limit} are supported\n", where)
+        raise error_parameter(
+            f"Invalid JSON schema - the schema has {keys} keys, but at most {limit} are supported\n", where
+        )
     if wanted.get("strict") and query.settings.strict_schemas:
         _validate_strict(schema, query.family, f"response_format '{wanted['name']}'")
 
@@ -140,7 +146,7 @@ def error_missing(name: str) -> EmulatedError:
 
     Source: databricks-ai-bridge issue 350, of ``response_format.json_schema.name``.
     """
-    return refusal(f"Missing required parameter: '{name}'.", name)
+    return error_parameter(f"Missing required parameter: '{name}'.", name)
 
 
 def takes_parallel(query: ParsedRequest) -> bool:
@@ -154,7 +160,7 @@ def validate_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
     wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
     efforts = _WIDE_EFFORTS if wide else _EFFORTS
     if effort is not None and effort not in efforts:
-        raise refusal(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)
+        raise error_parameter(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)
 
 
 def _walk_schemas(schema: JSON) -> Iterator[Object]:
@@ -194,11 +200,11 @@ def _validate_strict(schema: JSON, family: Family, of: str) -> None:
     if family == "gpt":
         problem = find_problem(schema, strict=True) if isinstance(schema, dict) else None
         if problem is not None:
-            raise refusal(f"Invalid schema for {of}: {problem}")  # source: databricks-ai-bridge issue 350
+            raise error_parameter(f"Invalid schema for {of}: {problem}")  # source: databricks-ai-bridge issue 350
         return
     for one in _walk_schemas(schema):
         if problem := _find_unsupported(one):
-            raise refusal(f"Invalid JSON schema - {problem}\n")
+            raise error_parameter(f"Invalid JSON schema - {problem}\n")
 
 
 def _find_unsupported(schema: Object) -> str | None:

@@ -13,7 +13,7 @@ from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.requests import ANY_OBJECT, CompletionRequest
 from emulator.core.vendor import InferenceCall
 from emulator.encoding import sse
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN, interleave, last_due
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
 from emulator.vendors.mindie.decoder import count_units, refusal
@@ -127,7 +127,13 @@ class CompletionsCodec(OpenAIAnswer):
 def _encode_body(answer: OpenAIAnswer, plan: Plan) -> bytes:
     choices = answer.parse_all(plan)
     rows = [
-        _ROW % (index, quote_clean(choice.text()), _encode_logprobs(choice), quote(answer.find_finish_reason(choice)))
+        _ROW
+        % (
+            index,
+            quote_clean(choice.text()),
+            _encode_logprobs(choice),
+            encode_string(answer.find_finish_reason(choice)),
+        )
         for index, choice in enumerate(choices)
     ]
     head, usage = _encode_head(answer, plan), _encode_usage(answer, plan, choices)
@@ -148,7 +154,7 @@ _ROW = b'{"index":%d,"text":%b,"logprobs":%b,"stop_reason":null,"finish_reason":
 
 def _encode_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
     """Encode the first members of each response and chunk."""
-    return _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
+    return _HEAD % (answer.id.quote(plan.key), int(plan.created), encode_string(answer.model))
 
 
 def _encode_usage(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> bytes:
@@ -210,7 +216,7 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int)
     rows = zip(islice(times, last), texts, logprobs, count(1), strict=False)
     for due, text, logprob, position in rows:
         yield due, b"".join((before, text, between, logprob, after)), position, PLAIN
-    ending = quote(answer.find_finish_reason(choice)), _encode_usage(answer, plan, [choice])
+    ending = encode_string(answer.find_finish_reason(choice)), _encode_usage(answer, plan, [choice])
     after = b',"stop_reason":null,"finish_reason":%b}],%b}\n\n' % ending
     data = b"".join((before, next(texts), between, next(logprobs), after))
     yield times[last], data, len(choice.tokens), ENDED

@@ -11,7 +11,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie.decoder import (
@@ -220,7 +220,7 @@ def _stream(codec: NativeCodec, plan: Plan) -> Iterator[Event]:
     """Yield an event per token; the last one has the whole text instead of the token's."""
     choice = plan.choices[0]
     count = len(choice.tokens)
-    texts = quote_so_far(choice.tokens) if codec.settings.full_text else map(quote, choice.tokens)
+    texts = quote_so_far(choice.tokens) if codec.settings.full_text else map(encode_string, choice.tokens)
     before: float | None = None
     for position, (due, token, text) in enumerate(zip(choice.due, choice.ids, texts, strict=True), 1):
         times = encode_times(due, before)

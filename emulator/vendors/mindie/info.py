@@ -11,7 +11,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
-from emulator.protocols.tgi import check_ready, count_running, count_waiting, find_served, spell
+from emulator.protocols.tgi import count_running, count_waiting, decode_each, find_served, validate_ready
 from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
 from emulator.vendors.mindie.request import NO_JSON, find_model, parse_body
@@ -95,7 +95,7 @@ def handle_timed_health(request: Request, service: MindieService) -> Response:
         raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
     if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
         raise _absence_refusal(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
-    check_ready(find_served(service))
+    validate_ready(find_served(service))
     return respond(request, {"status": "healthy"})
 
 
@@ -105,7 +105,7 @@ def _absence_refusal(text: str) -> EmulatedError:
 
 def list_models(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v1/models``: keys sorted, indented; ``parent`` of a base model is the string ``null``."""
-    base = check_ready(find_served(service)).name
+    base = validate_ready(find_served(service)).name
     loaded = parse_adapters(request.documents)
     rows = [
         {
@@ -122,7 +122,7 @@ def list_models(request: Request, service: MindieService) -> Response:
 
 
 def handle_model(request: Request, service: MindieService) -> Response:
-    deployment = check_ready(find_model(request, service, adapters=True))
+    deployment = validate_ready(find_model(request, service, adapters=True))
     parent = _parent(deployment, find_served(service).name)
     body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
     return respond(request, {**body, "parent": parent} if parent else body)
@@ -175,7 +175,7 @@ def handle_server(request: Request, service: MindieService) -> Response:
 
 def handle_metadata(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2/models/{model}``."""
-    deployment = check_ready(find_model(request, service))
+    deployment = validate_ready(find_model(request, service))
     body: Object = {
         "name": deployment.name,
         "platform": OWNER,
@@ -191,7 +191,7 @@ def _build_tensor(name: str) -> Object:
 
 def handle_model_config(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
-    deployment = check_ready(find_model(request, service))
+    deployment = validate_ready(find_model(request, service))
     body: Object = {
         "model_name": deployment.name,
         "input_datatype": "UINT32",
@@ -217,7 +217,7 @@ def count_slots(request: Request, service: MindieService) -> Response:
 
 def handle_config(request: Request, service: MindieService) -> Response:
     """Handle ``GET /v1/config``."""
-    deployment = check_ready(find_served(service))
+    deployment = validate_ready(find_served(service))
     bounds = service.profiles[deployment.name]
     body: Object = {
         "modelName": deployment.name,
@@ -274,7 +274,7 @@ def count_tokens(request: Request, service: MindieService) -> Response:
     length, limit = count_units(text), service.settings.max_input_chars
     if not 0 < length <= limit:
         raise refusal(f"Inputs data length in [0, {limit}], but the length of inputs is {length}", "inputs")
-    tokenizer = service.tokenizer(check_ready(find_served(service)))
-    special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])
+    tokenizer = service.tokenizer(validate_ready(find_served(service)))
+    special = [] if tokenizer.bos is None else decode_each(tokenizer, [tokenizer.bos])
     tokens = [] if fields.get("do_decode") is False else [*special, *tokenizer.pieces(text)]
     return respond(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": tokens})

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON
-from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
+from emulator.encoding.prometheus import CONTENT_TYPE, format_histogram, format_value
 from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, respond
@@ -69,7 +69,7 @@ def _format_series(service: MindieService, labels: Mapping[str, str]) -> Iterato
         "num_preemptions_total": 0.0,
     }
     for name, value in counters.items():
-        yield from write_value(name, "counter", value, labels)
+        yield from format_value(name, "counter", value, labels)
     gauges = {
         "num_requests_running": float(count_running(service)),
         "num_requests_waiting": float(count_waiting(service)),
@@ -79,9 +79,9 @@ def _format_series(service: MindieService, labels: Mapping[str, str]) -> Iterato
         **dict.fromkeys(_IDLE, 0.0),
     }
     for name, value in gauges.items():
-        yield from write_value(name, "gauge", value, labels)
+        yield from format_value(name, "gauge", value, labels)
     for name, (samples, bounds) in _HISTOGRAMS.items():
-        yield from write_histogram(name, bounds, metrics.samples(samples), labels)
+        yield from format_histogram(name, bounds, metrics.samples(samples), labels)
 
 
 def handle_metrics_json(request: Request, service: MindieService) -> Response:

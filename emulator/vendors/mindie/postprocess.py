@@ -13,7 +13,7 @@ from emulator.core.http import Mark
 from emulator.core.json import dump_string
 from emulator.core.plan import Choice, Tokens
 from emulator.core.vendor import Tokenizer
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.vendors.mindie.decoder import count_units
 
 ENDED = Mark.FINISH | Mark.USAGE  # mark of an event with a finish reason and token counts
@@ -106,5 +106,5 @@ def quote_so_far(tokens: Iterable[str]) -> Iterator[bytes]:
     """Yield all text up to each token as JSON."""
     text = b""
     for token in tokens:
-        text += quote(token)[1:-1]
+        text += encode_string(token)[1:-1]
         yield b'"%b"' % text

@@ -10,7 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, as_array, as_number, as_text
 from emulator.core.requests import Deployment
-from emulator.protocols.tgi import check_ready, find_served
+from emulator.protocols.tgi import find_served, validate_ready
 from emulator.vendors.mindie.settings import DeploymentProfile, MindieService
 
 Documents = Mapping[str, JSON]
@@ -75,7 +75,7 @@ def validate_serving(request: Request, deployment: Deployment) -> Deployment:
     """
     if STOPPED in request.documents:
         raise EmulatedError(ErrorKind.NOT_READY, details={"state": "stopped"})
-    return check_ready(deployment)
+    return validate_ready(deployment)
 
 
 def find_bounds(service: MindieService, deployment: Deployment) -> DeploymentProfile:

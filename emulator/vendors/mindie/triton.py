@@ -16,7 +16,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
 from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_object, refusal
 from emulator.vendors.mindie.generate.fields import build_sampling
@@ -225,7 +225,7 @@ class TextCodec:
             times: Object = {"batch_size": [1] * count, "queue_wait_time": [0] * count}
             taken = self._encode_statistics(choice, count)
             details = _DETAILS % (_FINISH % self._encode_finish(plan), count, taken, dump_json(times)[1:-1])
-        body = b"%b%b%b}" % (self._encode_head(plan), quote(choice.text()), details)
+        body = b"%b%b%b}" % (self._encode_head(plan), encode_string(choice.text()), details)
         return Response(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -235,7 +235,7 @@ class TextCodec:
         """Yield an event per token; details, if requested, are in every event, the finish reason in the last."""
         choice = plan.choices[0]
         count = len(choice.tokens)
-        texts = quote_so_far(choice.tokens) if self.settings.full_text else map(quote, choice.tokens)
+        texts = quote_so_far(choice.tokens) if self.settings.full_text else map(encode_string, choice.tokens)
         before = b"data:" + self._encode_head(plan)
         earlier: float | None = None
         for position, (due, text) in enumerate(zip(choice.due, texts, strict=True), 1):
@@ -260,10 +260,10 @@ class TextCodec:
         return b'"perf_stat":%b,' % dump_json([*zip(choice.ids[:count], taken, strict=True)])
 
     def _encode_head(self, plan: Plan) -> bytes:
-        return _HEAD % (self.id.quote(plan.key), quote(self.model))
+        return _HEAD % (self.id.quote(plan.key), encode_string(self.model))
 
     def _encode_finish(self, plan: Plan) -> bytes:
-        return quote(find_finish_reason(plan.choices[0], self.limit, self.settings))
+        return encode_string(find_finish_reason(plan.choices[0], self.limit, self.settings))
 
 
 _HEAD = b'{"id":%b,"model_name":%b,"model_version":null,"text_output":'

@@ -14,7 +14,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall, Tokenizer
 from emulator.protocols.choice_events import PLAIN
-from emulator.protocols.tgi import serves
+from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.mindie.decoder import Fields, count_units, parse_boolean, refusal
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
 from emulator.vendors.mindie.generate.parse import parse_tgi
@@ -47,16 +47,16 @@ def parse_generate(request: Request, service: MindieService) -> InferenceCall:
 def _parse_vllm(request: Request, service: MindieService, fields: Fields) -> InferenceCall:
     settings = service.settings
     deployments = tuple(list_served(request, service).values())
-    validate_serving(request, serves(deployments))
+    validate_serving(request, find_served_deployment(deployments))
     inputs = parse_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
     (count,) = service.count_prompt(
-        CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), serves(deployments)
+        CompletionRequest(prompts=(inputs.prompt,), media=inputs.media), find_served_deployment(deployments)
     )
     if not count:
         text = "Messages token length must be in (0, 1048576], but got 0"
         raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
     sampling = parse_sampling(fields, settings, beams=False)
-    deployment = serves(deployments, _parse_model(fields))
+    deployment = find_served_deployment(deployments, _parse_model(fields))
     asked = parse_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = parse_boolean(fields, "stream") or False
     _validate_choices(sampling)

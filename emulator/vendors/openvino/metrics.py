@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.http import Request, Response
-from emulator.encoding.prometheus import write_histogram, write_labels
+from emulator.encoding.prometheus import format_histogram, format_labels
 from emulator.vendors.openvino.errors import path_refusal
 from emulator.vendors.openvino.profile import REFUSED, REJECTED, OvmsService
 
@@ -139,7 +139,7 @@ def _format_series(family: str, kind: str, text: str, rows: Rows) -> Iterator[st
     yield f"# HELP {family} {text}"
     yield f"# TYPE {family} {kind}"
     for labels, value in rows:
-        yield f"{family}{write_labels(labels)} {value}"
+        yield f"{family}{format_labels(labels)} {value}"
 
 
 def _format_times(service: OvmsService, family: str, text: str, series: Series, *, unit: float = 1e6) -> Iterator[str]:
@@ -150,5 +150,5 @@ def _format_times(service: OvmsService, family: str, text: str, series: Series, 
         methods = [method] if method else [method for _, method in _APIS]
         found = [service.metrics.samples("duration", deployment=name, served=each) for each in methods]
         times = [seconds * unit for each in found for seconds in each]
-        _, *lines = write_histogram(family, _BUCKETS, times, labels)
+        _, *lines = format_histogram(family, _BUCKETS, times, labels)
         yield from lines

@@ -10,7 +10,7 @@ from typing import Literal
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object, as_object, as_text
 from emulator.core.requests import Tool
-from emulator.protocols.openai.messages import read_tool
+from emulator.protocols.openai.messages import parse_tool
 from emulator.vendors.openvino.chat.checks import find_checks
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
@@ -56,7 +56,7 @@ def parse_tools(fields: Fields) -> Offer:
         offered = [tool for tool in tools if _is_tool(tool)] if isinstance(tools, list) else []
     else:
         offered = _parse_all(fields, body["tools"], selected)
-    return _build_offer(fields, [read_tool(as_object(tool)) for tool in offered], selected)
+    return _build_offer(fields, [parse_tool(as_object(tool)) for tool in offered], selected)
 
 
 def _build_offer(fields: Fields, tools: list[Tool], selected: str) -> Offer:

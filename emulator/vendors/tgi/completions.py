@@ -12,9 +12,9 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.encoding.sse import DONE, frame, quote
-from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, ends, interleave
-from emulator.protocols.tgi import check_ready, report_counts, serves
+from emulator.encoding.sse import DONE, encode_event, encode_string
+from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, interleave, last_token_due
+from emulator.protocols.tgi import find_served_deployment, report_counts, validate_ready
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.shapes import build_usage, find_finish_reason
 from emulator.vendors.tgi.decoder import Field, Mismatch
@@ -85,7 +85,7 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     """Build the call of a parsed :data:`COMPLETION_REQUEST`."""
     _validate(body, service.settings)
     deployments = tuple(service.deployments.values())
-    deployment = check_ready(serves(deployments, body.model or ""))
+    deployment = validate_ready(find_served_deployment(deployments, body.model or ""))
     parameters = _build_parameters(body)
     found = [
         validate(service, deployment, prompt, parameters, stream=body.stream, logprobs=False) for prompt in body.prompt
@@ -94,7 +94,7 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     counts = tuple([valid.prompt.count for valid in found])
     codec = CompletionsCodec(
         settings=service.settings,
-        model=serves(deployments).name,
+        model=find_served_deployment(deployments).name,
         prompt_tokens=counts,
         limits=limits,
         characters=sum(map(len, body.prompt)),
@@ -170,7 +170,7 @@ class CompletionsCodec:
     def _stream(self, plan: Plan) -> Iterator[Event]:
         """Yield the chunks of all choices by due time; the last chunk of each choice has its token counts."""
         yield from interleave([self._stream_choice(plan, choice) for choice in plan.choices], in_turn=True)
-        yield ends(plan), DONE, 0, Mark.DONE
+        yield last_token_due(plan), DONE, 0, Mark.DONE
 
     def _stream_choice(self, plan: Plan, choice: Choice) -> Iterator[Event]:
         total = len(choice.tokens)
@@ -183,10 +183,10 @@ class CompletionsCodec:
         )
         after = b',"logprobs":null,"finish_reason":""}],%b\n\n' % tail
         for position, moment, token in zip(range(1, total), choice.due, choice.tokens, strict=False):
-            yield moment, b"".join((before, quote(token), after)), position, PLAIN
+            yield moment, b"".join((before, encode_string(token), after)), position, PLAIN
         row = _build_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
         usage = build_usage(self.prompt_tokens[choice.prompt], choice.count)
-        yield choice.due[-1], frame(self._build_body(plan, [row], usage)), total, _LAST
+        yield choice.due[-1], encode_event(self._build_body(plan, [row], usage)), total, _LAST
 
     def _build_body(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:
         return {

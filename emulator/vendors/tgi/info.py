@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
-from emulator.protocols.tgi import check_ready, find_served
+from emulator.protocols.tgi import find_served, validate_ready
 from emulator.vendors.tgi.headers import CORS, JSON_HEADERS
 from emulator.vendors.tgi.request import measure_input
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
@@ -25,18 +25,18 @@ def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
 
 
 def handle_health(request: Request, service: TgiService) -> Response:
-    check_ready(find_served(service))
+    validate_ready(find_served(service))
     return Response(200, b"", CORS)
 
 
 def handle_models(request: Request, service: TgiService) -> Response:
-    name = check_ready(find_served(service)).name
+    name = validate_ready(find_served(service)).name
     model: Object = {"id": name, "object": "model", "created": 0, "owned_by": name}
     return Response(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
 
 
 def handle_info(request: Request, service: TgiService) -> Response:
-    check_ready(find_served(service))
+    validate_ready(find_served(service))
     described = _build_old_info(service) if service.settings.old else _build_info(service)
     return Response(200, dump_json(described), JSON_HEADERS)
 

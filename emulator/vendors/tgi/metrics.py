@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from emulator.core.http import Request, Response
-from emulator.encoding.prometheus import write_histogram, write_number, write_value
+from emulator.encoding.prometheus import format_histogram, format_number, format_value
 from emulator.protocols.tgi import count_calls, count_running, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
 from emulator.vendors.tgi.settings import TgiService
@@ -44,21 +44,21 @@ def _format_requests(service: TgiService) -> Iterator[str]:
     durations = metrics.samples("duration")
     failures = {name: sum(metrics.total("failed", error=kind) for kind in kinds) for name, kinds in _FAILURES.items()}
     refused = sum(failures[name] for name in _REFUSED) - count_calls(service, "4xx")
-    yield from write_value("tgi_request_count", "counter", count_calls(service, "requests") + max(0.0, refused))
-    yield from write_value("tgi_request_success", "counter", count_calls(service, "2xx"))
+    yield from format_value("tgi_request_count", "counter", count_calls(service, "requests") + max(0.0, refused))
+    yield from format_value("tgi_request_success", "counter", count_calls(service, "2xx"))
     yield from _format_series("tgi_request_failure", "err", failures)
     for name in ("tgi_request_duration", "tgi_request_inference_duration"):
-        yield from write_histogram(name, _SECONDS, durations)
+        yield from format_histogram(name, _SECONDS, durations)
     for name in _IDLE:
-        yield from write_histogram(name, _SECONDS, [0.0] * len(durations))
-    yield from write_histogram("tgi_request_mean_time_per_token_duration", _SECONDS, metrics.samples("itl"))
+        yield from format_histogram(name, _SECONDS, [0.0] * len(durations))
+    yield from format_histogram("tgi_request_mean_time_per_token_duration", _SECONDS, metrics.samples("itl"))
     total = _split(service.settings.max_total_tokens)
     prompt = _split(service.settings.max_input_tokens)
-    yield from write_histogram("tgi_request_generated_tokens", total, metrics.samples("completion_tokens"))
-    yield from write_histogram("tgi_request_input_length", prompt, metrics.samples("prompt_tokens"))
-    yield from write_histogram("tgi_request_max_new_tokens", total, metrics.samples("limit"))
+    yield from format_histogram("tgi_request_generated_tokens", total, metrics.samples("completion_tokens"))
+    yield from format_histogram("tgi_request_input_length", prompt, metrics.samples("prompt_tokens"))
+    yield from format_histogram("tgi_request_max_new_tokens", total, metrics.samples("limit"))
     if not service.settings.old:
-        yield from write_histogram("tgi_request_skipped_tokens", total, [0.0] * len(durations))
+        yield from format_histogram("tgi_request_skipped_tokens", total, [0.0] * len(durations))
 
 
 def _format_batches(service: TgiService) -> Iterator[str]:
@@ -74,17 +74,17 @@ def _format_batches(service: TgiService) -> Iterator[str]:
     reason = "wait_exceeded" if service.settings.old else "chunking"
     yield from _format_series("tgi_batch_concat", "reason", {reason: joined})
     running = count_running(service)
-    yield from write_value("tgi_queue_size", "gauge", count_waiting(service))
-    yield from write_value("tgi_batch_current_size", "gauge", running)
-    yield from write_value("tgi_batch_current_max_tokens", "gauge", running * service.settings.max_total_tokens)
+    yield from format_value("tgi_queue_size", "gauge", count_waiting(service))
+    yield from format_value("tgi_batch_current_size", "gauge", running)
+    yield from format_value("tgi_batch_current_max_tokens", "gauge", running * service.settings.max_total_tokens)
     answered = len(metrics.samples("duration"))
-    yield from write_histogram("tgi_batch_next_size", _SIZES, [1.0] * answered)
+    yield from format_histogram("tgi_batch_next_size", _SIZES, [1.0] * answered)
     steps = {"prefill": metrics.samples("ttft"), "decode": metrics.samples("itl")}
     yield from _format_steps("tgi_batch_inference_duration", steps)
     if not service.settings.old:
         yield from _format_steps("tgi_batch_forward_duration", steps)
-        yield from write_histogram("tgi_batch_concat_duration", _SECONDS, [0.0] * int(joined), {"method": "decode"})
-        yield from write_value("tgi_batch_total_tokens", "gauge", running * service.settings.max_total_tokens)
+        yield from format_histogram("tgi_batch_concat_duration", _SECONDS, [0.0] * int(joined), {"method": "decode"})
+        yield from format_value("tgi_batch_total_tokens", "gauge", running * service.settings.max_total_tokens)
         for name in _UNTIMED:
             yield from _format_steps(name, {method: [0.0] * len(samples) for method, samples in steps.items()})
 
@@ -93,11 +93,11 @@ def _format_series(name: str, label: str, values: Mapping[str, float]) -> Iterat
     """Format a counter with several series."""
     yield f"# TYPE {name} counter"
     for value, count in values.items():
-        yield f'{name}{{{label}="{value}"}} {write_number(count)}'
+        yield f'{name}{{{label}="{value}"}} {format_number(count)}'
 
 
 def _format_steps(name: str, steps: Mapping[str, Sequence[float]]) -> Iterator[str]:
     """Format a histogram by method; the decode steps of one request count as their mean."""
     for number, (method, samples) in enumerate(steps.items()):
-        lines = write_histogram(name, _SECONDS, samples, {"method": method})
+        lines = format_histogram(name, _SECONDS, samples, {"method": method})
         yield from islice(lines, 1 if number else 0, None)

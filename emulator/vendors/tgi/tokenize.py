@@ -5,8 +5,8 @@ Source: text-generation-inference, ``router/src/server.rs``.
 
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
-from emulator.protocols.openai.messages import read_message
-from emulator.protocols.tgi import check_ready, find_served
+from emulator.protocols.openai.messages import parse_message
+from emulator.protocols.tgi import find_served, validate_ready
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST
 from emulator.vendors.tgi.generate.fields import PLAIN
@@ -22,7 +22,7 @@ def handle_tokenize(request: Request, service: TgiService) -> Response:
 
 def handle_chat_tokenize(request: Request, service: TgiService) -> Response:
     """Handle ``POST /chat_tokenize``: return a conversation in the emulator's own template, and its tokens."""
-    messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
+    messages = [parse_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
     tokens = _build_tokens(service, text)
     return _respond({"tokenize_response": tokens, "templated_text": text})
@@ -37,7 +37,7 @@ def _build_tokens(service: TgiService, text: str) -> list[JSON]:
 
     Source: text-generation-inference, ``router/src/server.rs``, encoding_to_tokens.
     """
-    tokenizer = service.tokenizer(check_ready(find_served(service)))
+    tokenizer = service.tokenizer(validate_ready(find_served(service)))
     service.bounds.check_texts((text,), tokenizer.count, "inputs")
     tokens: list[JSON] = []
     if tokenizer.bos is not None:

@@ -13,7 +13,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.tgi import check_ready, serves
+from emulator.protocols.tgi import find_served_deployment, validate_ready
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.parse import build_parameters, build_request, constrain
@@ -70,7 +70,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     if not instances:
         text = "Input validation error"
         raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
-    deployment = check_ready(serves(tuple(service.deployments.values())))
+    deployment = validate_ready(find_served_deployment(tuple(service.deployments.values())))
     parts = [_validate_instance(instance, service, deployment) for instance in instances]
     limits = tuple([part.valid.limit for part in parts])
     generation = parts[0].request

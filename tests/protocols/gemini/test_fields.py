@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.errors import EmulatedError
-from emulator.protocols.gemini.request import read_request
+from emulator.protocols.gemini.request import parse_request
 from tests.untyped_json import JSON
 
 GENERATE = "GenerateContentRequest"
@@ -26,7 +26,7 @@ GENERATE = "GenerateContentRequest"
     ],
 )  # fmt: skip
 def test_names_and_numbers_are_made_alike(given: JSON, read: JSON) -> None:
-    assert read_request(given, GENERATE) == read
+    assert parse_request(given, GENERATE) == read
 
 
 _CONTENT = "type.googleapis.com/google.ai.generativelanguage.v1beta.Content"
@@ -58,5 +58,5 @@ _MODE = "type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCalling
 )  # fmt: skip
 def test_refused(given: JSON, message: str) -> None:
     with pytest.raises(EmulatedError) as refused:
-        read_request(given, GENERATE)
+        parse_request(given, GENERATE)
     assert refused.value.message == message

@@ -5,11 +5,11 @@
 from collections.abc import Iterator
 
 from emulator.core.cost_limits import DEFAULT, CallBounds
-from emulator.core.errors import LONGEST as ERROR_TEXT
-from emulator.encoding.lark import LONGEST_GRAMMAR
+from emulator.core.errors import MAX_TEXT as ERROR_TEXT
+from emulator.encoding.lark import MAX_GRAMMAR
 from emulator.generation.tools import _MOST_MEMBERS, _MOST_NUMBERS, _MOST_TRIALS, _PROMPT
 from emulator.scenario.outcomes import _MAX_FAULTS
-from emulator.scenario.regex import LONGEST, MOST_STEPS
+from emulator.scenario.regex import MAX_PATTERN_LENGTH, MAX_STEPS
 from emulator.scenario.yaml_reader import _MAX_DEPTH
 from emulator.vendors.openvino.rapidjson import DEEPEST
 
@@ -67,7 +67,7 @@ You cannot change these. *`emulator check` and `PUT`* means that both report the
 | subject | bound | effect |
 | --- | --- | --- |
 | a JSON Schema to satisfy | 6,000 steps, 64 KiB of JSON, 96 levels; parsing a pattern counts, too | the vendor's error: no instance was found within the bound |
-| a grammar of a custom tool | {LONGEST_GRAMMAR:,} characters, 500 rules, each parsed a bounded number of times | the vendor's error: the grammar is not valid |
+| a grammar of a custom tool | {MAX_GRAMMAR:,} characters, 500 rules, each parsed a bounded number of times | the vendor's error: the grammar is not valid |
 | levels of a JSON body | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | the vendor's error for invalid or too deep JSON |
 | values of a prompt that are used as arguments of a tool | the first {_PROMPT:,} characters of the prompt, {_MOST_MEMBERS} members of an enumeration, {_MOST_NUMBERS} numbers, {_MOST_TRIALS} parameters | generated values |
 | a reply after its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and at most `text` | the vendor's internal error; the log names the rule |
@@ -86,8 +86,8 @@ You cannot change these. *`emulator check` and `PUT`* means that both report the
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are listed | a count of the others |
 | a control request other than a scenario | 10,000 values, 4 MiB of text | 413, `application/problem+json` |
-| a regular expression | {LONGEST:,} characters, 2 MiB after compilation; no look-around, no back-reference | `emulator check` and `PUT` |
-| all regular expressions of a scenario or a control request | {MOST_STEPS:,} steps to parse and compile them: a word takes some tens, `\\w+` 2,000, `\\w{{1,20}}` 27,000 | the same |
+| a regular expression | {MAX_PATTERN_LENGTH:,} characters, 2 MiB after compilation; no look-around, no back-reference | `emulator check` and `PUT` |
+| all regular expressions of a scenario or a control request | {MAX_STEPS:,} steps to parse and compile them: a word takes some tens, `\\w+` 2,000, `\\w{{1,20}}` 27,000 | the same |
 | a text that an expression searches | 2·10^9 steps: characters times the cost of the expression (`\\w+`: a million characters) | only the text up to there is searched; the log has one line for each such expression |
 
 Regular expressions are searched in time linear in the text. Long searches run in a separate thread.

@@ -37,7 +37,7 @@ def _error_stream(wanted: str) -> EmulatedError:
     return refusals.contradicts(f"{text} Supported values are: 'pcm16'.", "audio.format", "unsupported_value")
 
 
-def make_sound(tokens: int, form: AudioFormat) -> bytes:
+def encode_silence(tokens: int, form: AudioFormat) -> bytes:
     """Return silence of the length of ``tokens``."""
     if form == "mp3":
         return _MP3_FRAME * max(1, tokens)
@@ -53,7 +53,7 @@ def make_sound(tokens: int, form: AudioFormat) -> bytes:
 
 def encode_sound(choice: Choice, form: AudioFormat) -> str:
     """Return the audio of a whole choice, in base64."""
-    return b64encode(make_sound(len(choice.tokens), form)).decode()
+    return b64encode(encode_silence(len(choice.tokens), form)).decode()
 
 
 def name_sound(plan: Plan, index: int) -> str:
@@ -64,7 +64,7 @@ def expires(plan: Plan) -> int:
     return int(plan.created) + _LIFETIME
 
 
-def shape_sound(plan: Plan, choice: Choice, index: int, form: AudioFormat) -> Object:
+def build_audio(plan: Plan, choice: Choice, index: int, form: AudioFormat) -> Object:
     """Return the member ``audio`` of a message."""
     return {
         "id": name_sound(plan, index),

@@ -89,7 +89,7 @@ class FunctionTool(ToolDefinition):
 AnyTool = FunctionTool | CustomTool
 
 
-def read_tool(value: JSON) -> AnyTool:
+def parse_tool_item(value: JSON) -> AnyTool:
     """Parse an item of ``tools``."""
     if isinstance(value, Mapping) and value.get("type") == "custom":
         return CustomTool.model_validate(value)

@@ -7,7 +7,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import Codec, InferenceCall
-from emulator.protocols.openai.fast_parse import FIELDS, ROLES, SAMPLINGS, read_body, read_limit, read_texts
+from emulator.protocols.openai.fast_parse import FIELDS, ROLES, SAMPLINGS, parse_body, parse_limit, parse_texts
 from emulator.vendors.azure.chat.render import ChatCodec
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import validate_place
@@ -22,11 +22,11 @@ def fast_parse(request: Request, service: AzureService) -> InferenceCall | None:
     headers = request.headers
     if "extra-parameters" in headers or "azureml-model-deployment" in headers:
         return None
-    body = read_body(request) if headers.get("Content-Type", _JSON) == _JSON else None
-    messages = () if body is None else read_texts(body)
+    body = parse_body(request) if headers.get("Content-Type", _JSON) == _JSON else None
+    messages = () if body is None else parse_texts(body)
     if body is None or not messages:
         return None
-    max_tokens, stream = read_limit(body), body.get("stream", False)
+    max_tokens, stream = parse_limit(body), body.get("stream", False)
     if max_tokens is None or type(stream) is not bool:
         return None
     try:

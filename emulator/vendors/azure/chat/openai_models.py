@@ -23,7 +23,7 @@ from emulator.vendors.azure.chat.custom_tools import (
     StrictFunction,
     name_function,
     parse_call,
-    read_tool,
+    parse_tool_item,
 )
 from emulator.vendors.azure.chat.models import (
     AllowedTools,
@@ -114,7 +114,9 @@ def _parse_choice(value: JSON) -> ToolChoice:
     return NamedToolChoice.model_validate(name_function(value))
 
 
-_Tools = Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1, max_length=_MAX_TOOLS)]
+_Tools = Annotated[
+    list[Annotated[AnyTool, PlainValidator(parse_tool_item)]], Field(min_length=1, max_length=_MAX_TOOLS)
+]
 
 
 class OpenAIChatBody(StrictChatRequest):

@@ -19,7 +19,7 @@ from emulator.vendors.azure.chat.openai_models import (
 )
 from emulator.vendors.azure.chat.render import ChatCodec
 from emulator.vendors.azure.chat.stored import keep_completion
-from emulator.vendors.azure.chat.tools import list_customs, read_choice, read_tool, read_tools
+from emulator.vendors.azure.chat.tools import build_tool, list_customs, parse_tool_choice, parse_tools
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
@@ -44,7 +44,7 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
         validate_combinations(wire, extras)
         validate_schemas(wire)
     messages = tuple([parse_message(message) for message in wire.messages])
-    tools = read_tools(wire) or _parse_functions(extras)
+    tools = parse_tools(wire) or _parse_functions(extras)
     count = service.count_chat(messages, tools, deployment)
     limit = _limit(wire, extras, query, count)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
@@ -130,7 +130,7 @@ def _drop_ineffective(wire: ChatBody, extras: ChatExtras, without_effect: list[s
 def _parse_functions(extras: ChatExtras) -> tuple[Tool, ...]:
     """Return the deprecated ``functions`` as tools."""
     functions = extras.functions if isinstance(extras, OpenAIChatExtras) else None
-    return tuple([read_tool(function) for function in functions or ()])
+    return tuple([build_tool(function) for function in functions or ()])
 
 
 def _build_request(
@@ -142,7 +142,7 @@ def _build_request(
     profile: DeploymentProfile,
 ) -> ChatRequest:
     """Return the vendor-neutral chat request."""
-    choice, name = read_choice(wire, tools)
+    choice, name = parse_tool_choice(wire, tools)
     wanted = wire.response_format
     parallel = extras.parallel_tool_calls
     chat_request = ChatRequest(

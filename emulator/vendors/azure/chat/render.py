@@ -8,10 +8,10 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import MessageContent, collect_message, is_plain_text
-from emulator.protocols.openai.messages import count_blocks
-from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
+from emulator.protocols.openai.messages import count_cached_blocks
+from emulator.vendors.azure.chat.audio import AudioFormat, build_audio
 from emulator.vendors.azure.chat.shapes import (
     THINK,
     build_harms,
@@ -23,7 +23,7 @@ from emulator.vendors.azure.chat.shapes import (
     identify_calls,
 )
 from emulator.vendors.azure.chat.stream import stream_chat
-from emulator.vendors.azure.chat.template import PROMPT_RESULTS, fill
+from emulator.vendors.azure.chat.template import PROMPT_RESULTS, encode_plain
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import DeploymentProfile
 
@@ -50,17 +50,17 @@ class ChatCodec:
     def render(self, plan: Plan, request: Request) -> Response:
         profile = self.profile
         if profile.caches:
-            plan = count_blocks(plan, request.attempt)
+            plan = count_cached_blocks(plan, request.attempt)
         headers = answer_headers(plan, request, profile)
         if self.audio is None and is_plain_text(plan):
-            return Response(200, fill(plan, profile), headers)
+            return Response(200, encode_plain(plan, profile), headers)
         if profile.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
             return Response(400, dump_json(_build_blocked(plan)), headers)
         return Response(200, render_whole(plan, self), headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         if self.profile.caches:
-            plan = count_blocks(plan, request.attempt)
+            plan = count_cached_blocks(plan, request.attempt)
         events = stream_chat(
             plan,
             self.profile,
@@ -88,7 +88,7 @@ def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
         b'"completion_tokens":%d,"total_tokens":%d},"system_fingerprint":"%b"}'
     ) % (
         draw_answer_id(plan, openai=False).encode(),
-        quote(profile.model),
+        encode_string(profile.model),
         b",".join([_encode_seed_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         usage.prompt_tokens,
@@ -110,7 +110,7 @@ def _encode_seed_choice(choice: Choice, plan: Plan, index: int, codec: ChatCodec
         more += b',"tool_calls":%b' % dump_json(calls)
     return b'{"index":%d,"finish_reason":%b,"message":{"role":"assistant","content":%b%b}%b}' % (
         index,
-        quote(choice.finish_reason),
+        encode_string(choice.finish_reason),
         dump_json("" if codec.audio else _format_content(choice, message, profile)),
         more,
         b"" if choice.logprobs is None else b',"logprobs":%b' % encode_logprobs(choice),
@@ -123,7 +123,7 @@ def _render_serverless(plan: Plan, codec: ChatCodec) -> bytes:
         b",".join([_encode_serverless_choice(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         draw_answer_id(plan, openai=False).encode(),
-        quote(profile.model),
+        encode_string(profile.model),
         encode_sorted_usage(plan),
     )
 
@@ -140,7 +140,7 @@ def _encode_serverless_choice(choice: Choice, plan: Plan, index: int, codec: Cha
         for call in identify_calls(message.calls, plan, index, profile)
     ]
     return b'{"finish_reason":%b,"index":%d,%b"message":{"content":%b%b,"role":"assistant","tool_calls":%b}}' % (
-        quote(choice.finish_reason),
+        encode_string(choice.finish_reason),
         index,
         b"" if choice.logprobs is None else b'"logprobs":%b,' % encode_logprobs(choice),
         dump_json("" if codec.audio else _format_content(choice, message, profile)),
@@ -159,7 +159,7 @@ def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
         b",".join(choices),
         int(plan.created),
         draw_answer_id(plan, openai=True).encode(),
-        quote(profile.model),
+        encode_string(profile.model),
         PROMPT_RESULTS if profile.filtered else b"",
         profile.fingerprint.encode(),
         encode_detailed_usage(plan),
@@ -176,7 +176,7 @@ def _encode_openai_choice(choice: Choice, plan: Plan, index: int, codec: ChatCod
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
         b'"content_filter_results":%b,' % dump_json(build_harms(choice)) if profile.filtered else b"",
-        quote(finish_reason(choice, profile, named_tool=codec.named_tool, functions=codec.functions)),
+        encode_string(finish_reason(choice, profile, named_tool=codec.named_tool, functions=codec.functions)),
         index,
         encode_logprobs(choice),
         b"null" if silent else dump_json(text),
@@ -190,7 +190,7 @@ def _encode_audio(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> b
     """Encode the member ``audio`` of a message, with a comma before it; empty for text."""
     if codec.audio is None:
         return b""
-    return b',"audio":%b' % dump_json(shape_sound(plan, choice, index, codec.audio))
+    return b',"audio":%b' % dump_json(build_audio(plan, choice, index, codec.audio))
 
 
 def _encode_calls(message: MessageContent, plan: Plan, index: int, codec: ChatCodec) -> bytes:

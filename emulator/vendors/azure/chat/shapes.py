@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.rng import draw_alphanumeric, prepare_key
-from emulator.encoding.sse import frame
+from emulator.encoding.sse import encode_event
 from emulator.protocols.choice_events import MessageToolCall, TextRun, iterate_choice
-from emulator.protocols.openai.messages import shape_logprob
+from emulator.protocols.openai.messages import build_logprob
 from emulator.vendors.azure.profile import DeploymentProfile
 
 _derive_id = prepare_key(..., "chat")
@@ -19,7 +19,7 @@ _MATERIAL: Object = {"protected_material_code": UNSEEN, "protected_material_text
 ANSWER_HARMS: Object = {**HARMS, **_MATERIAL}
 FOUND_HARMS: Object = {**ANSWER_HARMS, "violence": {"filtered": True, "severity": "medium"}}
 """Results for an answer that the content filter ended; which harm it reports is unverified, as for prompts."""
-PROMPT_SEEN = frame(
+PROMPT_SEEN = encode_event(
     {
         "choices": [],
         "created": 0,
@@ -76,7 +76,7 @@ def draw_call_id(plan: Plan, index: int, number: int, profile: DeploymentProfile
 
 
 def build_logprobs(entries: Sequence[Logprob]) -> JSON:
-    return {"content": [shape_logprob(entry) for entry in entries]}
+    return {"content": [build_logprob(entry) for entry in entries]}
 
 
 def encode_logprobs(choice: Choice) -> bytes:

@@ -13,7 +13,7 @@ from emulator.core.plan import Plan
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Codec, Write
 from emulator.vendors.azure.chat.openai_models import Metadata
-from emulator.vendors.azure.decoder import WireModel, read_body, validate
+from emulator.vendors.azure.decoder import WireModel, parse_body, validate
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
@@ -100,7 +100,7 @@ def update_stored(request: Request, service: AzureService) -> Change:
 
     def make(documents: Mapping[str, JSON]) -> Write:
         document = _find(documents, request)
-        wire = validate(MetadataUpdate, read_body(request, settings))
+        wire = validate(MetadataUpdate, parse_body(request, settings))
         completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
         changed: Object = {**document, "completion": completion}
         return Write(_answer(completion, request), request.params["completion"], changed)

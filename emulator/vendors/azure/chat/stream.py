@@ -12,7 +12,7 @@ from emulator.core.http import Event
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.encoding.template_stream import TemplateStream
 from emulator.protocols.choice_events import (
     DONE,
@@ -23,11 +23,11 @@ from emulator.protocols.choice_events import (
     ChoiceStarted,
     TextRun,
     ToolCallStarted,
-    begins,
     collect_message,
     first_due,
+    first_token_due,
+    has_only,
     interleave,
-    is_only,
     iterate_choice,
     last_due,
     token_events,
@@ -68,7 +68,7 @@ def stream_chat(
     tail = _encode_tail(plan, profile)
     head = b'data: {"choices":[{%b"delta":{' % (_NOT_FILTERED + b"," if profile.filtered else b"")
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
-    opening: list[Event] = [(begins(plan), PROMPT_SEEN, 0, PLAIN)] if profile.filtered else []
+    opening: list[Event] = [(first_token_due(plan), PROMPT_SEEN, 0, PLAIN)] if profile.filtered else []
     ending: list[Event] = [(end, sse.DONE, 0, DONE)]
     if profile.openai and usage:
         counts = b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, encode_detailed_usage(plan))
@@ -81,7 +81,7 @@ def stream_chat(
             profile=profile,
             head=head,
             tail=tail,
-            finish=quote(finish_reason(choice, profile, named_tool=named_tool, functions=functions)),
+            finish=encode_string(finish_reason(choice, profile, named_tool=named_tool, functions=functions)),
             usage=usage and index == last,
             functions=functions,
             customs=customs,
@@ -135,7 +135,7 @@ class _ChoiceChunks:
     def is_plain(self) -> bool:
         """Whether the choice is one text without logprobs and audio."""
         choice = self.choice
-        return bool(choice.segments) and is_only(choice) and choice.logprobs is None and self.audio is None
+        return bool(choice.segments) and has_only(choice) and choice.logprobs is None and self.audio is None
 
     def chunk(self, delta: bytes, finish: bytes = _NULL, logprobs: bytes = _NULL, usage: bytes = b"") -> bytes:
         return b'%b%b},"finish_reason":%b,"index":%d,"logprobs":%b}],%b%b}\n\n' % (
@@ -175,7 +175,7 @@ def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
 
 def _close_serverless(chunks: _ChoiceChunks, closed: ChoiceFinished) -> Event:
     choice, plan = chunks.choice, chunks.plan
-    message_calls = () if is_only(choice) else collect_message(choice).calls
+    message_calls = () if has_only(choice) else collect_message(choice).calls
     calls: list[Object] = [
         {
             "function": {"arguments": call.arguments, "name": call.name},
@@ -284,7 +284,7 @@ def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: bytes) -> Itera
         if token:
             logprobs = dump_json(build_logprobs(entries[start : position + 1]))
             start = position + 1
-            yield choice.due[position], chunks.chunk(field + quote(token), logprobs=logprobs), start, PLAIN
+            yield choice.due[position], chunks.chunk(field + encode_string(token), logprobs=logprobs), start, PLAIN
 
 
 def _stream_reasoning(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
@@ -294,6 +294,6 @@ def _stream_reasoning(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:
     if not chunks.profile.inline:
         yield from _stream_tokens(chunks, run, b'"reasoning_content":')
     elif run.start < run.end:
-        yield chunks.choice.due[run.start], chunks.chunk(b'"content":' + quote(THINK[0])), run.start, PLAIN
+        yield chunks.choice.due[run.start], chunks.chunk(b'"content":' + encode_string(THINK[0])), run.start, PLAIN
         yield from _stream_tokens(chunks, run, b'"content":')
-        yield chunks.choice.due[run.end - 1], chunks.chunk(b'"content":' + quote(THINK[1])), run.end, PLAIN
+        yield chunks.choice.due[run.end - 1], chunks.chunk(b'"content":' + encode_string(THINK[1])), run.end, PLAIN

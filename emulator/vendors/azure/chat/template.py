@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.core.cache import scenario_lru
 from emulator.core.json import dump_json, dump_string
 from emulator.core.plan import Plan
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, build_prompt_results, draw_answer_id
 from emulator.vendors.azure.profile import DeploymentProfile
 
@@ -31,7 +31,7 @@ _OPENAI = (
 )
 
 
-def fill(plan: Plan, profile: DeploymentProfile) -> bytes:
+def encode_plain(plan: Plan, profile: DeploymentProfile) -> bytes:
     """Encode a response in the form of the profile and the model."""
     template = _build_template(profile)
     usage = plan.usage
@@ -49,7 +49,7 @@ def fill(plan: Plan, profile: DeploymentProfile) -> bytes:
 
 @scenario_lru
 def _build_template(profile: DeploymentProfile) -> bytes:
-    model, fingerprint = quote(profile.model).replace(b"%", b"%%"), profile.fingerprint.encode()
+    model, fingerprint = encode_string(profile.model).replace(b"%", b"%%"), profile.fingerprint.encode()
     if profile.openai:
         answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if profile.filtered else (b"", b"")
         return _OPENAI % (answer, model, prompt, fingerprint)

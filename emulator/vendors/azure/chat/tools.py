@@ -62,13 +62,13 @@ def list_chosen(choice: NamedToolChoice | AllowedToolsChoice) -> list[str]:
     return [tool.function.name for tool in choice.allowed_tools.tools]
 
 
-def read_tools(wire: ChatBody) -> tuple[Tool, ...]:
+def parse_tools(wire: ChatBody) -> tuple[Tool, ...]:
     """Return the offered tools, narrowed by ``allowed_tools``."""
     tools = wire.tools or ()
     if isinstance(wire.tool_choice, AllowedToolsChoice):
         allowed = list_chosen(wire.tool_choice)
         tools = [tool for tool in tools if tool.function.name in allowed]
-    return tuple([read_tool(tool.function) for tool in tools])
+    return tuple([build_tool(tool.function) for tool in tools])
 
 
 def list_customs(tools: Sequence[Tool]) -> frozenset[str]:
@@ -76,12 +76,12 @@ def list_customs(tools: Sequence[Tool]) -> frozenset[str]:
     return frozenset([tool.name for tool in tools if tool.bare]) if tools else frozenset()
 
 
-def read_tool(function: FunctionObject) -> Tool:
+def build_tool(function: FunctionObject) -> Tool:
     description, parameters = function.description or "", function.parameters
     return Tool(name=function.name, description=description, parameters=parameters, bare=function.bare)
 
 
-def read_choice(wire: ChatBody, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
+def parse_tool_choice(wire: ChatBody, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
     """Return ``tool_choice`` and the name of the tool if it names one."""
     choice = wire.tool_choice
     if isinstance(choice, NamedToolChoice):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from emulator.core.errors import ErrorKind
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, as_text, dump_text
-from emulator.protocols.anthropic.response import name_error, shape_error
+from emulator.protocols.anthropic.response import build_error, find_error_type
 from emulator.vendors.azure.errors.format_gateways import format_aoai, format_foundry, format_invalid
 from emulator.vendors.azure.errors.types import (
     BRANCHES,
@@ -158,7 +158,7 @@ def format_anthropic(envelope: ErrorFields) -> FormattedError:
     known = envelope.kind in (ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH)
     status = 400 if known else gateway.status or envelope.status
     text = envelope.message or _format_anthropic_message(envelope)
-    return FormattedError(shape_error(name_error(status), text), gateway.headers, status)
+    return FormattedError(build_error(find_error_type(status), text), gateway.headers, status)
 
 
 def _format_anthropic_message(envelope: ErrorFields) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.errors import LONGEST, EmulatedError, ErrorKind, shorten
+from emulator.core.errors import MAX_TEXT, EmulatedError, ErrorKind, shorten
 from emulator.core.json import JSON, Object, dump_json, parse_json
 
 
@@ -41,7 +41,7 @@ def echo(value: JSON) -> JSON:
         return shorten(value)
     try:
         written = dump_json(value)
-        return parse_json(written) if len(written) <= LONGEST else shorten(written.decode())
+        return parse_json(written) if len(written) <= MAX_TEXT else shorten(written.decode())
     except (ValueError, RecursionError):
         return None
 

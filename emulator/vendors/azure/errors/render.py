@@ -37,7 +37,7 @@ def render_late_error(error: EmulatedError, request: Request, service: AzureServ
         text = " ".join((error.message or WORDS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
     body = _format_error(_build_fields(error, request, service), error, shape).body
-    framed = sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
+    framed = sse.encode_event({"error": {"message": body}} if isinstance(body, str) else body)
     return b"event: error\n" + framed if shape == "anthropic" else framed
 
 

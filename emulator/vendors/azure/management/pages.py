@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from emulator.core.json import JSON, Object
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.vendors.azure.errors import refusals
 
 _DEFAULT_LIMIT, _MAX_LIMIT = 20, 100
@@ -41,7 +41,7 @@ def _parse_limit(given: str | None) -> int:
     if not (given.isdecimal() and given.isascii()):
         text = f"Invalid type for 'limit': expected an integer, but got '{given}' instead."
         raise refusals.contradicts(text, "limit", "invalid_type")
-    if not 1 <= read_whole(given) <= _MAX_LIMIT:
+    if not 1 <= parse_integer(given) <= _MAX_LIMIT:
         text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MAX_LIMIT}, but got {given}"
         raise refusals.contradicts(f"{text} instead.", "limit")
     return int(given)

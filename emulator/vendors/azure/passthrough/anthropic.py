@@ -12,16 +12,16 @@ from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Sampling
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.anthropic.request import (
-    check_fields,
-    read_choice,
-    read_effort,
-    read_messages,
-    read_schema,
-    read_stops,
-    read_tools,
-    refuse_sampling,
+    parse_effort,
+    parse_messages_body,
+    parse_schema,
+    parse_stops,
+    parse_tool_choice,
+    parse_tools,
+    validate_fields,
+    validate_sampling,
 )
-from emulator.protocols.anthropic.response import shape_message, stream_message
+from emulator.protocols.anthropic.response import build_message, stream_message
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.management.models import answer
@@ -40,7 +40,7 @@ class MessagesCodec:
     profile: DeploymentProfile
 
     def render(self, plan: Plan, request: Request) -> Response:
-        body = dump_json(shape_message(plan, self.profile.model))
+        body = dump_json(build_message(plan, self.profile.model))
         return Response(200, body, answer_headers(plan, request, self.profile))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -52,9 +52,9 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     """``POST /anthropic/v1/messages``."""
     query = _admit(request, service)
     body = query.fields
-    check_fields(body)
+    validate_fields(body)
     if query.profile.traits.get("fixed_sampling"):
-        refuse_sampling(body)
+        validate_sampling(body)
     chat_request = _build_request(query)
     counts = service.count_prompt(chat_request, query.deployment)
     wanted = body["max_tokens"]
@@ -63,7 +63,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
         (name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None
     )
     greedy = body.get("temperature") == 0 or body.get("top_k") == 1
-    sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
+    sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=parse_stops(body))
     return InferenceCall(
         deployment=query.deployment,
         request=replace(chat_request, sampling=sampling),
@@ -77,7 +77,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
 def count_tokens(request: Request, service: AzureService) -> Response:
     """``POST /anthropic/v1/messages/count_tokens``."""
     query = _admit(request, service)
-    check_fields(query.fields, counts=True)
+    validate_fields(query.fields, counts=True)
     (tokens,) = service.count_prompt(_build_request(query), query.deployment)
     return answer({"input_tokens": tokens}, request)
 
@@ -93,18 +93,18 @@ def _admit(request: Request, service: AzureService) -> ParsedRequest:
 
 def _build_request(query: ParsedRequest) -> ChatRequest:
     body = query.fields
-    tools = read_tools(body)
-    choice, name = read_choice(body, tools)
-    schema = read_schema(body)
+    tools = parse_tools(body)
+    choice, name = parse_tool_choice(body, tools)
+    schema = parse_schema(body)
     given = body.get("tool_choice")
     alone = isinstance(given, dict) and given.get("disable_parallel_tool_use") is True
     return ChatRequest(
-        messages=read_messages(body),
+        messages=parse_messages_body(body),
         tools=tools,
         tool_choice=choice,
         tool_name=name,
         parallel=not alone,
         format="text" if schema is None else "json_schema",
         schema=schema,
-        reasoning=read_effort(body),
+        reasoning=parse_effort(body),
     )

@@ -4,13 +4,13 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
-from emulator.protocols.choice_events import ends
-from emulator.protocols.openai.messages import count_blocks
+from emulator.protocols.choice_events import last_token_due
+from emulator.protocols.openai.messages import count_cached_blocks
 from emulator.protocols.openai.responses import (
     ResponseOptions,
-    shape_output,
-    shape_response,
-    status_of,
+    build_output,
+    build_response,
+    find_status,
     stream_response,
 )
 from emulator.vendors.azure.headers import answer_headers
@@ -45,16 +45,16 @@ class ResponsesCodec:
         return StreamingResponse(events, answer_headers(plan, request, self.profile, stream=True))
 
     def _count(self, plan: Plan, request: Request) -> Plan:
-        return count_blocks(plan, request.attempt) if self.profile.caches else plan
+        return count_cached_blocks(plan, request.attempt) if self.profile.caches else plan
 
     def shape(self, plan: Plan) -> Object:
         """The whole response."""
-        output = shape_output(plan, self.options)
-        return shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
+        output = build_output(plan, self.options)
+        return build_response(plan, self.options, status=find_status(plan), output=output, usage=True)
 
     def queue(self, plan: Plan) -> Object:
         """Return the response before generation starts."""
-        return shape_response(plan, self.options, status="queued", output=[], usage=False)
+        return build_response(plan, self.options, status="queued", output=[], usage=False)
 
     def keep(self, plan: Plan, request: Request) -> tuple[str, JSON]:
         """Return id and document to store: the response, its input, and its end (Unix seconds)."""
@@ -66,7 +66,7 @@ class ResponsesCodec:
             "input": items,
             "before": list(self.before),
             "background": self.background,
-            "ends": plan.created + max(plan.due, ends(plan)),
+            "ends": plan.created + max(plan.due, last_token_due(plan)),
             "principal": request.principal,
         }
         if self.background and self.streamed:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import Object, as_object
 from emulator.core.requests import Tool
-from emulator.protocols.openai.messages import ToolChoice, read_tool
+from emulator.protocols.openai.messages import ToolChoice, parse_tool
 from emulator.vendors.azure.chat.openai_models import validate_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
@@ -86,10 +86,10 @@ def _parse_tool(tool: Object, position: int) -> Tool | None:
         function = validate(OfferedFunction, tool, ("tools", position))
         where = f"tools[{position}].parameters"
         validate_parameters(function.name, function.parameters, where, strict=function.strict is True)
-        return read_tool(tool)
+        return parse_tool(tool)
     if kind == "custom":
         custom = validate(OfferedCustom, tool, ("tools", position))
-        return replace(read_tool(tool), parameters=custom.schema_of_text, bare=True)
+        return replace(parse_tool(tool), parameters=custom.schema_of_text, bare=True)
     if kind in _HOSTED:
         return None
     known = ", ".join(map(repr, ("function", "custom", *sorted(_HOSTED))))

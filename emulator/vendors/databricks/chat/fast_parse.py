@@ -9,7 +9,7 @@ from emulator.core.json import Object
 from emulator.core.quota import Quota
 from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.vendor import Codec, InferenceCall
-from emulator.protocols.openai.fast_parse import SAMPLINGS, read_body, read_limit, read_texts
+from emulator.protocols.openai.fast_parse import SAMPLINGS, parse_body, parse_limit, parse_texts
 from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 
@@ -37,7 +37,7 @@ class FastChatParser:
 
 def fast_parse(request: Request, service: DatabricksService) -> InferenceCall | None:
     """Return the call that ``parse_chat`` would return for a common request; ``None`` for any other request."""
-    body = read_body(request, service.settings.payload_limit_bytes)
+    body = parse_body(request, service.settings.payload_limit_bytes)
     if body is None or request.documents:
         return None
     name = request.params.get("name") or body.get("model")
@@ -51,7 +51,7 @@ def fast_parse(request: Request, service: DatabricksService) -> InferenceCall | 
 def _parse(
     body: Object, deployment: Deployment, parser: FastChatParser, service: DatabricksService
 ) -> InferenceCall | None:
-    max_tokens, stream, messages = read_limit(body, parser.most), body.get("stream", parser.streams), read_texts(body)
+    max_tokens, stream, messages = parse_limit(body, parser.most), body.get("stream", parser.streams), parse_texts(body)
     if max_tokens is None or type(stream) is not bool or not messages:
         return None
     count, language = service.count_texts(messages, deployment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_array, as_object
-from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, error_type, refusal
+from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, error_parameter, error_type
 from emulator.vendors.databricks.request import ParsedRequest
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -25,9 +25,13 @@ def validate_messages(query: ParsedRequest, messages: list[JSON]) -> None:
             continue
         role = message.get("role")
         if role not in _list_roles(query):
-            raise refusal(f"Bad request: messages[{position}].role must be one of {', '.join(_ROLES)}", "messages")
+            raise error_parameter(
+                f"Bad request: messages[{position}].role must be one of {', '.join(_ROLES)}", "messages"
+            )
         if role == "system" and position:
-            raise refusal('Bad request: the "system" role can only be used once, as the first message', "messages")
+            raise error_parameter(
+                'Bad request: the "system" role can only be used once, as the first message', "messages"
+            )
         _validate_calls(query, message, position)
         _validate_content(query, message, position)
         answers = answers or role == "tool"
@@ -51,31 +55,33 @@ def _validate_calls(query: ParsedRequest, message: Object, position: int) -> Non
     role = message["role"]
     calls = as_array(message.get("tool_calls") or [])
     if calls and role != "assistant":
-        raise refusal('Bad request: tool_calls are only allowed in messages with role "assistant"', "messages")
+        raise error_parameter('Bad request: tool_calls are only allowed in messages with role "assistant"', "messages")
     for call in calls:
         _validate_call(query, call, f"messages[{position}].tool_calls")
     answered = message.get("tool_call_id")
     if role == "tool" and not answered:
-        raise refusal(f'Bad request: messages[{position}] with role "tool" needs a tool_call_id', "messages")
+        raise error_parameter(f'Bad request: messages[{position}] with role "tool" needs a tool_call_id', "messages")
     if role != "tool" and answered:
-        raise refusal('Bad request: tool_call_id is only allowed in messages with role "tool"', "messages")
+        raise error_parameter('Bad request: tool_call_id is only allowed in messages with role "tool"', "messages")
 
 
 def _validate_call(query: ParsedRequest, call: JSON, where: str) -> None:
     if not isinstance(call, dict) or not call.get("id"):
-        raise refusal(f"Bad request: {where} need an id", "messages")
+        raise error_parameter(f"Bad request: {where} need an id", "messages")
     if call.get("type") != "function":
-        raise refusal(f'Bad request: the only supported type of {where} is "function"', "messages")
+        raise error_parameter(f'Bad request: the only supported type of {where} is "function"', "messages")
     function = call.get("function")
     if not isinstance(function, dict) or not function.get("name"):
-        raise refusal(f"Bad request: {where} need a function with a name", "messages")
+        raise error_parameter(f"Bad request: {where} need a function with a name", "messages")
     if function.get("arguments") is None:
-        raise refusal(f"Bad request: {where} need a function with arguments", "messages")
+        raise error_parameter(f"Bad request: {where} need a function with arguments", "messages")
     _validate_cache_control(query, call)
     signature = any(name in call for name in ("thoughtSignature", "thought_signature", "extra_content"))
     if query.traits.get("thought_signature") and not signature:
         name = function["name"]
-        raise refusal(f"Function call is missing a thought_signature in functionCall parts. Function call: {name}")
+        raise error_parameter(
+            f"Function call is missing a thought_signature in functionCall parts. Function call: {name}"
+        )
 
 
 def _validate_cache_control(query: ParsedRequest, holder: Object) -> None:
@@ -92,11 +98,11 @@ def _validate_content(query: ParsedRequest, message: Object, position: int) -> N
     content = message.get("content")
     if message.get("tool_calls"):
         if content and query.settings.strict_tool_call_content:
-            raise refusal("Bad request: a message with tool_calls must not have content", "messages")
+            raise error_parameter("Bad request: a message with tool_calls must not have content", "messages")
     elif content is None:
-        raise refusal(f"Bad request: messages[{position}].content is required", "messages")
+        raise error_parameter(f"Bad request: messages[{position}].content is required", "messages")
     elif query.family == "claude" and content in ("", []):
-        raise refusal("messages: text content blocks must be non-empty", "messages")
+        raise error_parameter("messages: text content blocks must be non-empty", "messages")
     _validate_cache_control(query, message)
     for part in content if isinstance(content, list) else ():
         _validate_part(query, part)
@@ -109,13 +115,13 @@ def _validate_part(query: ParsedRequest, part: JSON) -> None:
     if kind == "text":
         text = part.get("text")
         if not isinstance(text, str):
-            raise refusal('Bad request: a content part of type "text" needs a text', "messages")
+            raise error_parameter('Bad request: a content part of type "text" needs a text', "messages")
         if query.family == "claude" and not text:
-            raise refusal("messages: text content blocks must be non-empty", "messages")
+            raise error_parameter("messages: text content blocks must be non-empty", "messages")
     elif kind in _MEDIA:
         _validate_media(query, part, str(kind))
     elif kind != "reasoning":
-        raise refusal(f"Bad request: unsupported content part type {kind!r}", "messages")
+        raise error_parameter(f"Bad request: unsupported content part type {kind!r}", "messages")
     _validate_cache_control(query, part)
 
 
@@ -124,13 +130,13 @@ def _validate_media(query: ParsedRequest, part: Object, kind: str) -> None:
     is_audio_or_video = kind in ("input_audio", "audio_url", "video_url")
     if not query.traits.get("vision") or (is_audio_or_video and query.family != "gemini"):
         name = query.deployment.name
-        raise refusal(f"Bad request: {name} does not support content parts of type {kind!r}", "messages")
+        raise error_parameter(f"Bad request: {name} does not support content parts of type {kind!r}", "messages")
     if kind != "image_url":
         return
     image = part.get("image_url")
     url = image.get("url") if isinstance(image, dict) else None
     if not isinstance(url, str) or not url.startswith(("http://", "https://", "data:")):
-        raise refusal("Bad request: image_url.url must be an http(s) URL or a data URI", "messages")
+        raise error_parameter("Bad request: image_url.url must be an http(s) URL or a data URI", "messages")
 
 
 def _validate_order(query: ParsedRequest, messages: list[JSON]) -> None:
@@ -143,14 +149,16 @@ def _validate_order(query: ParsedRequest, messages: list[JSON]) -> None:
     if query.settings.alternate_roles:
         roles = [m["role"] for m in parsed if m["role"] not in ("system", "developer")]
         if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
-            raise refusal("Bad request: roles must alternate between user and assistant and end with user", "messages")
+            raise error_parameter(
+                "Bad request: roles must alternate between user and assistant and end with user", "messages"
+            )
 
 
 def _validate_result(query: ParsedRequest, previous: Object) -> None:
     """Validate the place of a tool result; open models accept only one in a row. Source: litellm splits them."""
     if previous.get("role") == "tool":
         if query.settings.one_tool_result and query.family in ("open", "gpt-oss"):
-            raise refusal("Bad request: only one tool message may follow a message with tool_calls", "messages")
+            raise error_parameter("Bad request: only one tool message may follow a message with tool_calls", "messages")
     elif not previous.get("tool_calls"):
         text = 'Bad request: a message with role "tool" must follow a message with tool_calls'
-        raise refusal(text, "messages")
+        raise error_parameter(text, "messages")

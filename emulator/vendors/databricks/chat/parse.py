@@ -9,10 +9,10 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
 from emulator.core.requests import ChatRequest, Message, Tool
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.openai.messages import read_format, read_message, read_tool, read_tool_choice
+from emulator.protocols.openai.messages import parse_format, parse_message, parse_tool, parse_tool_choice
 from emulator.vendors.databricks.chat.messages import validate_messages
 from emulator.vendors.databricks.chat.render import ChatCodec
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.families import is_agent
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
@@ -20,7 +20,7 @@ from emulator.vendors.databricks.sampling import (
     count_chat,
     error_length,
     limit_output,
-    read_sampling,
+    parse_sampling,
     validate_alternatives,
     validate_family,
     validate_output_limit,
@@ -42,10 +42,10 @@ _REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 
 def parse_chat(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/chat/completions``."""
-    return read_chat(find_by_model(request, service))
+    return parse_chat_request(find_by_model(request, service))
 
 
-def read_chat(query: ParsedRequest) -> InferenceCall:
+def parse_chat_request(query: ParsedRequest) -> InferenceCall:
     """Validate and parse a chat request.
 
     Raises:
@@ -55,12 +55,12 @@ def read_chat(query: ParsedRequest) -> InferenceCall:
         if is_agent(query.deployment):
             raise error_messages()
         # unverified
-        raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
+        raise error_parameter(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
     query.check(query.profile.chat_fields)
     body = query.body
     messages = query.get_array("messages")
     if not messages:
-        raise refusal("Missing required Chat parameter: 'messages'", "messages")
+        raise error_parameter("Missing required Chat parameter: 'messages'", "messages")
     validate_messages(query, messages)
     validate_family(query)
     validate_sampling(query)
@@ -95,7 +95,7 @@ def _validate_json_word(query: ParsedRequest) -> None:
     contents = [as_object(message).get("content") for message in query.get_array("messages")]
     if "json" not in dump_text(contents).lower():
         text = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-        raise refusal(text, "messages")
+        raise error_parameter(text, "messages")
 
 
 def _validate_claude_format(query: ParsedRequest, kind: str) -> None:
@@ -105,16 +105,20 @@ def _validate_claude_format(query: ParsedRequest, kind: str) -> None:
     """
     if kind == "json_object":
         text = 'Bad request: Claude models support only response_format of type "json_schema"'
-        raise refusal(text, "response_format")
+        raise error_parameter(text, "response_format")
     if query.get("tools") or query.get("tool_choice"):
-        raise refusal("Bad request: response_format cannot be used with tools on Claude models", "response_format")
+        raise error_parameter(
+            "Bad request: response_format cannot be used with tools on Claude models", "response_format"
+        )
     if query.wants_stream():
-        raise refusal("Bad request: response_format cannot be used with stream on Claude models", "response_format")
+        raise error_parameter(
+            "Bad request: response_format cannot be used with stream on Claude models", "response_format"
+        )
 
 
 def _validate_logprobs(query: ParsedRequest) -> None:
     if query.get("top_logprobs") is not None and not query.get("logprobs"):
-        raise refusal("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
+        raise error_parameter("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
     validate_alternatives(query)
 
 
@@ -125,10 +129,10 @@ def _validate_reasoning(query: ParsedRequest) -> None:
         return
     thinking = query.get_object("thinking")
     if thinking.get("type") not in ("enabled", "disabled", "adaptive"):
-        raise refusal('thinking.type: Input should be "enabled", "disabled" or "adaptive"', "thinking")
+        raise error_parameter('thinking.type: Input should be "enabled", "disabled" or "adaptive"', "thinking")
     budget = thinking.get("budget_tokens")
     if thinking["type"] == "enabled" and (budget is None or as_integer(budget) < 1):
-        raise refusal("thinking.enabled.budget_tokens: Input should be greater than or equal to 1", "thinking")
+        raise error_parameter("thinking.enabled.budget_tokens: Input should be greater than or equal to 1", "thinking")
 
 
 def _parse_effort(query: ParsedRequest) -> str | None:
@@ -148,7 +152,7 @@ def _parse_effort(query: ParsedRequest) -> str | None:
 
 
 def _build_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
-    messages_parsed = tuple([read_message(as_object(message)) for message in messages])
+    messages_parsed = tuple([parse_message(as_object(message)) for message in messages])
     chat_request, count = _build_request(query, messages_parsed)
     return InferenceCall(
         deployment=query.deployment,
@@ -171,14 +175,14 @@ def _has_cache_marks(query: ParsedRequest) -> bool:
 def _build_request(query: ParsedRequest, messages_parsed: tuple[Message, ...]) -> tuple[ChatRequest, int]:
     """Return the vendor-neutral chat request and the tokens of its prompt."""
     body = query.body
-    tools = tuple([read_tool(as_object(tool)) for tool in query.get_array("tools")]) if "tools" in body else ()
+    tools = tuple([parse_tool(as_object(tool)) for tool in query.get_array("tools")]) if "tools" in body else ()
     count, limit = _count_tokens(query, messages_parsed, tools)
-    sampling = read_sampling(query, limit, (query.get_integer("top_logprobs") or 0) if body.get("logprobs") else None)
+    sampling = parse_sampling(query, limit, (query.get_integer("top_logprobs") or 0) if body.get("logprobs") else None)
     parallel, effort = takes_parallel(query), _parse_effort(query)
     if _TOOLING.isdisjoint(body):
         return ChatRequest(messages=messages_parsed, sampling=sampling, parallel=parallel, reasoning=effort), count
-    choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
-    kind, schema = read_format(query.get("response_format"))
+    choice, named = parse_tool_choice(query.get("tool_choice"), tools=bool(tools))
+    kind, schema = parse_format(query.get("response_format"))
     chat_request = ChatRequest(
         messages=messages_parsed,
         sampling=sampling,

@@ -11,9 +11,9 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json, dump_string
 from emulator.core.plan import Plan
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import collect_message
-from emulator.protocols.openai.messages import shape_logprob
+from emulator.protocols.openai.messages import build_logprob
 from emulator.vendors.databricks.chat.shapes import (
     build_call,
     build_text,
@@ -27,7 +27,7 @@ from emulator.vendors.databricks.chat.shapes import (
 )
 from emulator.vendors.databricks.chat.stream import stream_chat
 from emulator.vendors.databricks.headers import answer_headers
-from emulator.vendors.databricks.profile import AnswerStyle
+from emulator.vendors.databricks.profile import RenderOptions
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
@@ -42,7 +42,7 @@ class ChatCodec:
     """
 
     settings: DatabricksSettings
-    style: AnswerStyle
+    style: RenderOptions
     served: str
     include_usage: bool
     marked: bool = False
@@ -63,16 +63,16 @@ class ChatCodec:
 
 
 @lru(1024)
-def _build_template(style: AnswerStyle, name: str) -> bytes:
+def _build_template(style: RenderOptions, name: str) -> bytes:
     """Return the byte template of an endpoint's plain text responses."""
     tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
     return (
         b'{"id":"%%b","object":"%b","created":%%d,"model":%b,"choices":[{"index":0,"message":'
         b'{"role":"assistant","content":%%b%b,"finish_reason":"%%b","logprobs":null}],"usage":%%b}'
-    ) % (name.encode(), quote(style.model).replace(b"%", b"%%"), tail)
+    ) % (name.encode(), encode_string(style.model).replace(b"%", b"%%"), tail)
 
 
-def _encode_plain(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
+def _encode_plain(plan: Plan, style: RenderOptions, template: bytes) -> bytes:
     """Encode a plain text response; its bytes equal those of :func:`_build_answer`."""
     choice = plan.choices[0]
     return template % (
@@ -84,7 +84,7 @@ def _encode_plain(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
     )
 
 
-def _build_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
+def _build_answer(plan: Plan, style: RenderOptions, name: str) -> Object:
     return {
         "id": draw_id(plan.key),
         "object": name,
@@ -95,11 +95,11 @@ def _build_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
     }
 
 
-def _build_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
+def _build_choice(plan: Plan, number: int, style: RenderOptions) -> Object:
     choice = plan.choices[number]
     logprobs: JSON = None
     if choice.logprobs is not None:
-        logprobs = {"content": [shape_logprob(entry) for entry in choice.logprobs]}
+        logprobs = {"content": [build_logprob(entry) for entry in choice.logprobs]}
     shape: Object = {
         "index": number,
         "message": _build_message(plan, number, style),
@@ -111,7 +111,7 @@ def _build_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
     return shape
 
 
-def _build_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
+def _build_message(plan: Plan, number: int, style: RenderOptions) -> Object:
     message_content = collect_message(plan.choices[number])
     calls = [build_call(plan.key, number, call, call.arguments, style) for call in message_content.calls]
     text, refusal = message_content.text, message_content.refusal

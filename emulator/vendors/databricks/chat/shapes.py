@@ -7,22 +7,22 @@ from dataclasses import replace
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
 from emulator.core.rng import draw_hex, draw_opaque, format_uuid, prepare_key
-from emulator.protocols.choice_events import MessageToolCall, ToolCallStarted, is_only
-from emulator.protocols.openai.messages import LEAST, count_blocks
-from emulator.vendors.databricks.profile import AnswerStyle
+from emulator.protocols.choice_events import MessageToolCall, ToolCallStarted, has_only
+from emulator.protocols.openai.messages import MIN_CACHED_PROMPT, count_cached_blocks
+from emulator.vendors.databricks.profile import RenderOptions
 
 _derive_id = prepare_key(..., "chat")
 
 
-def is_plain(plan: Plan, style: AnswerStyle) -> bool:
+def is_plain(plan: Plan, style: RenderOptions) -> bool:
     """Return whether a response is one text that the endpoint sends as a string."""
     if not style.plain or len(plan.choices) != 1:
         return False
     choice = plan.choices[0]
-    return bool(choice.segments) and is_only(choice) and choice.logprobs is None
+    return bool(choice.segments) and has_only(choice) and choice.logprobs is None
 
 
-def thinks_aloud(style: AnswerStyle) -> bool:
+def thinks_aloud(style: RenderOptions) -> bool:
     """Return whether reasoning is part of ``content``."""
     return style.lists and style.reasoning != "hidden"
 
@@ -32,7 +32,7 @@ def draw_id(key: bytes) -> str:
     return f"chatcmpl_{format_uuid(_derive_id(key))}"
 
 
-def build_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+def build_thought(key: bytes, number: int, text: str, style: RenderOptions) -> Object:
     """Return a reasoning part of ``content``; ``summary_encrypted_text`` is in databricks-ai-bridge's schema."""
     if style.encrypted:
         hidden: Object = {"type": "summary_encrypted_text", "data": draw_opaque(key, "thought", number)}
@@ -43,13 +43,13 @@ def build_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Obj
     return {"type": "reasoning", "summary": [summary]}
 
 
-def build_text(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+def build_text(key: bytes, number: int, text: str, style: RenderOptions) -> Object:
     part: Object = {"type": "text", "text": text}
     return {**part, "thoughtSignature": sign(key, number)} if style.signed else part
 
 
 def build_call(
-    key: bytes, number: int, call: MessageToolCall | ToolCallStarted, arguments: str, style: AnswerStyle
+    key: bytes, number: int, call: MessageToolCall | ToolCallStarted, arguments: str, style: RenderOptions
 ) -> Object:
     """Return an item of ``tool_calls``."""
     shape: Object = {
@@ -70,7 +70,7 @@ def draw_response_id(key: bytes) -> str:
     return "resp_" + draw_opaque(key, "response")
 
 
-def build_usage(usage: Usage, style: AnswerStyle) -> Object:
+def build_usage(usage: Usage, style: RenderOptions) -> Object:
     """Return ``usage`` of chat and completions.
 
     Reasoning tokens are at the top level, as in the reference, and in the details, as clients read them. Claude and GPT
@@ -92,22 +92,22 @@ def build_usage(usage: Usage, style: AnswerStyle) -> Object:
     return shape
 
 
-def count_cached(plan: Plan, style: AnswerStyle, attempt: int, *, marked: bool) -> Plan:
+def count_cached(plan: Plan, style: RenderOptions, attempt: int, *, marked: bool) -> Plan:
     """Return the plan with the cached tokens of its prompt, from the second request on.
 
     GPT endpoints cache every long prompt, by blocks; Claude's only what is marked with ``cache_control``.
     """
     if style.family == "gpt":
-        return count_blocks(plan, attempt)
+        return count_cached_blocks(plan, attempt)
     usage = plan.usage
-    if usage.prompt_tokens < LEAST or style.family != "claude" or not marked:
+    if usage.prompt_tokens < MIN_CACHED_PROMPT or style.family != "claude" or not marked:
         return plan
     if attempt:
         return replace(plan, usage=replace(usage, cached_tokens=usage.prompt_tokens))
     return replace(plan, usage=replace(usage, stored_tokens=usage.prompt_tokens))
 
 
-def encode_usage(usage: Usage, style: AnswerStyle) -> bytes:
+def encode_usage(usage: Usage, style: RenderOptions) -> bytes:
     """Encode :func:`build_usage`."""
     if usage.reasoning_tokens or style.reasoning or style.family in ("gpt", "claude"):
         return dump_json(build_usage(usage, style))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.encoding.sse import DONE, quote
+from emulator.encoding.sse import DONE, encode_string
 from emulator.encoding.template_stream import TemplateStream
 from emulator.protocols.choice_events import (
     FINISH,
@@ -26,7 +26,7 @@ from emulator.protocols.choice_events import (
     last_due,
     token_events,
 )
-from emulator.protocols.openai.messages import shape_logprob
+from emulator.protocols.openai.messages import build_logprob
 from emulator.vendors.databricks.chat.shapes import (
     build_call,
     build_thought,
@@ -36,17 +36,17 @@ from emulator.vendors.databricks.chat.shapes import (
     sign,
     thinks_aloud,
 )
-from emulator.vendors.databricks.profile import AnswerStyle
+from emulator.vendors.databricks.profile import RenderOptions
 
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
 _AFTER = b'},"finish_reason":null,"logprobs":null}'
 
 
-def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Iterable[Event]:
+def stream_chat(plan: Plan, style: RenderOptions, *, include_usage: bool) -> Iterable[Event]:
     """Yield the chunks of all choices by due time, then ``[DONE]``."""
     head = (
         f'data: {{"id":"{draw_id(plan.key)}","object":"chat.completion.chunk","created":{int(plan.created)},"model":'
-    ).encode() + quote(style.model)
+    ).encode() + encode_string(style.model)
     if style.role_everywhere or not is_plain(plan, style):
         return _stream_any(head, plan, style, include_usage)
     if style.usage_style == "every":
@@ -54,7 +54,7 @@ def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Itera
     return _stream_text(head, plan, style, include_usage)
 
 
-def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream:
+def _stream_plain(head: bytes, plan: Plan, style: RenderOptions) -> TemplateStream:
     """Return a plain text as a template stream with running counts; equal to :func:`_stream_any`."""
     choice = plan.choices[0]
     prompt, first, last = plan.usage.prompt_tokens, first_due(choice), last_due(choice)
@@ -63,7 +63,7 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream
     opening = b'%b"role":"assistant","content":""%b0,"total_tokens":%d}}\n\n' % (before, after, prompt)
     delta = b'"delta":{}' if style.family == "gpt" else b'"delta":{"content":""}'
     finish = b'%b,"choices":[{"index":0,%b,"finish_reason":%b,"logprobs":null}],"usage":%b}\n\n'
-    ending = finish % (head, delta, quote(choice.finish_reason), encode_usage(plan.usage, style))
+    ending = finish % (head, delta, encode_string(choice.finish_reason), encode_usage(plan.usage, style))
     return TemplateStream(
         opening=((first, opening, 0, PLAIN),),
         tokens=choice.tokens_said.quoted,
@@ -75,7 +75,7 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> TemplateStream
     )
 
 
-def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> TemplateStream:
+def _stream_text(head: bytes, plan: Plan, style: RenderOptions, include_usage: bool) -> TemplateStream:
     """Return a plain text as a template stream without running counts."""
     choice, prefix, delta = plan.choices[0], head + b',"choices":[', b'{"index":0,"delta":{'
     first, last = first_due(choice), last_due(choice)
@@ -91,7 +91,7 @@ def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: boo
     )
 
 
-def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
+def _stream_any(head: bytes, plan: Plan, style: RenderOptions, include_usage: bool) -> Iterator[Event]:
     prefix = head + b',"choices":['
     choices = interleave([_stream_choice(plan, number, style) for number in range(len(plan.choices))], in_turn=True)
     if style.usage_style == "every":
@@ -101,7 +101,7 @@ def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool
     yield from _stream_end(prefix, plan, style, include_usage)
 
 
-def _stream_end(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
+def _stream_end(prefix: bytes, plan: Plan, style: RenderOptions, include_usage: bool) -> Iterator[Event]:
     """Yield the events after the choices."""
     last = max(map(last_due, plan.choices), default=0.0)
     if style.usage_style == "closing" or (include_usage and _is_silent(style)):
@@ -109,12 +109,12 @@ def _stream_end(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bo
     yield last, DONE, 0, Mark.DONE
 
 
-def _is_silent(style: AnswerStyle) -> bool:
+def _is_silent(style: RenderOptions) -> bool:
     """Return whether no chunk of a choice has counts."""
     return style.usage_style in ("closing", "on-request", "none")
 
 
-def _stream_counts(prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle) -> Iterator[Event]:
+def _stream_counts(prefix: bytes, choices: Iterator[Event], plan: Plan, style: RenderOptions) -> Iterator[Event]:
     """Yield chunks with running counts; the last one has the whole usage."""
     prompt = plan.usage.prompt_tokens
     remaining = len(plan.choices)
@@ -132,7 +132,7 @@ def _stream_counts(prefix: bytes, choices: Iterator[Event], plan: Plan, style: A
 
 
 def _stream_last_count(
-    prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle, include_usage: bool
+    prefix: bytes, choices: Iterator[Event], plan: Plan, style: RenderOptions, include_usage: bool
 ) -> Iterator[Event]:
     """Yield chunks without counts, except perhaps the last one."""
     suffix, closing, finished = _encode_counts(plan, style, include_usage)
@@ -145,7 +145,7 @@ def _stream_last_count(
         yield due, b"%b%b%b" % (prefix, choice, suffix), tokens, mark
 
 
-def _encode_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple[bytes, bytes, Mark]:
+def _encode_counts(plan: Plan, style: RenderOptions, include_usage: bool) -> tuple[bytes, bytes, Mark]:
     """Return the end of a chunk, the end of the last choice's last chunk, and the latter's mark."""
     silent = _is_silent(style)
     suffix = b"]}\n\n"
@@ -159,7 +159,7 @@ def _encode_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple
     return suffix, b'],"usage":%b}\n\n' % encode_usage(plan.usage, style), _FINISH_WITH_USAGE
 
 
-def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Event]:
+def _stream_choice(plan: Plan, number: int, style: RenderOptions) -> Iterator[Event]:
     """Yield the chunks of one choice: role, runs of tokens, finish reason."""
     choice = plan.choices[number]
     before = b'{"index":%d,"delta":{' % number
@@ -179,7 +179,7 @@ def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Even
             yield step.due, opening, 0, PLAIN
 
 
-def _encode_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, style: AnswerStyle) -> bytes:
+def _encode_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, style: RenderOptions) -> bytes:
     """Encode a call's name and id; its arguments follow in fragments."""
     if call.first:
         content = b"null" if style.family == "gpt" else b'""'
@@ -188,16 +188,18 @@ def _encode_call(plan: Plan, number: int, call: ToolCallStarted, before: bytes, 
     return b'%b"tool_calls":[%b]%b' % (before, dump_json(opening), _AFTER)
 
 
-def _encode_finish(choice: Choice, before: bytes, style: AnswerStyle) -> bytes:
+def _encode_finish(choice: Choice, before: bytes, style: RenderOptions) -> bytes:
     """Encode the finish reason, with an empty text where one may follow."""
     if choice.finish_reason == "tool_calls" or style.family == "gpt":
         delta = before.removesuffix(b",")
     else:
         delta = before + b'"content":""'
-    return b'%b},"finish_reason":%b,"logprobs":null}' % (delta, quote(choice.finish_reason))
+    return b'%b},"finish_reason":%b,"logprobs":null}' % (delta, encode_string(choice.finish_reason))
 
 
-def _stream_run(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle, call: int) -> Iterator[Event]:
+def _stream_run(
+    plan: Plan, number: int, run: TextRun, before: bytes, style: RenderOptions, call: int
+) -> Iterator[Event]:
     """Yield one chunk a token; a token without text has none."""
     choice = plan.choices[number]
     if run.kind == "tool_call":
@@ -218,13 +220,13 @@ def _stream_run(plan: Plan, number: int, run: TextRun, before: bytes, style: Ans
 def _stream_logprobs(choice: Choice, run: TextRun, before: bytes) -> Iterator[Event]:
     """Yield one chunk a token with its log-probability; a token without text has one, too."""
     for position, entry in enumerate((choice.logprobs or ())[run.start : run.end], run.start):
-        logprobs = dump_json({"content": [shape_logprob(entry)]})
-        token = quote(choice.tokens[position])
+        logprobs = dump_json({"content": [build_logprob(entry)]})
+        token = encode_string(choice.tokens[position])
         data = b'%b%b},"finish_reason":null,"logprobs":%b}' % (before, token, logprobs)
         yield choice.due[position], data, position + 1, PLAIN
 
 
-def _stream_reasoning(plan: Plan, number: int, run: TextRun, before: bytes, style: AnswerStyle) -> Iterator[Event]:
+def _stream_reasoning(plan: Plan, number: int, run: TextRun, before: bytes, style: RenderOptions) -> Iterator[Event]:
     """Yield fragments of the summary, with Claude's signature last; encrypted reasoning is one chunk."""
     choice = plan.choices[number]
     if style.encrypted:
@@ -236,5 +238,5 @@ def _stream_reasoning(plan: Plan, number: int, run: TextRun, before: bytes, styl
     after = b"}]}]" + _AFTER
     yield from token_events(choice, run, before, after)
     if style.family == "claude" and run.end > run.start:
-        signature = b'"","signature":' + quote(sign(plan.key, number))
+        signature = b'"","signature":' + encode_string(sign(plan.key, number))
         yield choice.due[run.end - 1], before + signature + after, run.end, PLAIN

@@ -121,7 +121,7 @@ def parse_grant(token: str) -> Grant | None:
     return Grant(_decode(client), as_text(claims[0]), as_text(claims[1]), as_integer(claims[2]))
 
 
-def check_direct(request: Request, endpoint_id: str) -> None:
+def validate_direct(request: Request, endpoint_id: str) -> None:
     """Raise unless an OAuth token grants a route-optimized address; a token for an endpoint grants only that one.
 
     Source: docs.databricks.com, "Query route-optimized serving endpoints"; both texts are unverified.

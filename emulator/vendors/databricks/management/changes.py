@@ -13,18 +13,18 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Write
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import invalid, is_external, parse_config, validate_name
 from emulator.vendors.databricks.management.discovery import user_of
 from emulator.vendors.databricks.management.gateway_settings import validate_gateway, validate_tokens
-from emulator.vendors.databricks.management.lookup import Documents, FoundEndpoint, error_missing, find, open_kept
+from emulator.vendors.databricks.management.lookup import Documents, FoundEndpoint, error_missing, find, open_stored
 from emulator.vendors.databricks.management.permission_levels import validate_access
-from emulator.vendors.databricks.management.shapes import build_endpoint, kept_of
+from emulator.vendors.databricks.management.shapes import build_endpoint, load_stored
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint, Update, deploy
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import read_body
+from emulator.vendors.databricks.request import parse_body
 
 _SETTINGS = (
     "ai_gateway", "budget_policy_id", "description", "email_notifications", "rate_limits", "route_optimized", "tags",
@@ -36,7 +36,7 @@ Alter = Callable[[StoredEndpoint, FoundEndpoint], StoredEndpoint]
 
 def create_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints``, and ``/pt`` for provisioned throughput."""
-    body = read_body(request, service.settings.payload_limit_bytes)
+    body = parse_body(request, service.settings.payload_limit_bytes)
     name = validate_name(body.get("name"))
     config = parse_config(body.get("config"))
     options: Object = {key: body[key] for key in _SETTINGS if body.get(key) is not None}
@@ -67,7 +67,7 @@ def _validate_count(documents: Documents) -> None:
     made = sum(isinstance(document, dict) and not document.get("deleted") for document in documents.values())
     if made >= _MAX_ENDPOINTS:
         text = f"The workspace has reached its limit of {_MAX_ENDPOINTS} serving endpoints."  # unverified
-        raise refusal(text, code="RESOURCE_LIMIT_EXCEEDED")
+        raise error_parameter(text, code="RESOURCE_LIMIT_EXCEEDED")
 
 
 def delete_endpoint(request: Request, service: DatabricksService) -> Change:
@@ -76,7 +76,7 @@ def delete_endpoint(request: Request, service: DatabricksService) -> Change:
 
     def make(documents: Documents) -> Write:
         found = _find(name, documents, service)
-        kept = kept_of(found, service)
+        kept = load_stored(found, service)
         if not kept.id:
             raise _error_preconfigured(name)
         validate_access(kept, request.principal, "CAN_MANAGE")
@@ -88,12 +88,12 @@ def delete_endpoint(request: Request, service: DatabricksService) -> Change:
 
 def update_config(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/config``: the old config serves until the new one is ready."""
-    return _change_config(request, service, read_body(request, service.settings.payload_limit_bytes))
+    return _change_config(request, service, parse_body(request, service.settings.payload_limit_bytes))
 
 
 def update_provisioned(request: Request, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/pt/{name}/config``."""
-    body = read_body(request, service.settings.payload_limit_bytes)
+    body = parse_body(request, service.settings.payload_limit_bytes)
     return _change_config(request, service, body.get("config"))
 
 
@@ -148,7 +148,7 @@ def change(
 
     def make(documents: Documents) -> Write:
         found = _find(request.params["name"], documents, service)
-        before = kept_of(found, service)
+        before = load_stored(found, service)
         if not before.id and not preconfigured:
             raise _error_preconfigured(before.name)
         validate_access(before, request.principal, "CAN_MANAGE")
@@ -164,7 +164,7 @@ def _write_endpoint(
     service: DatabricksService,
     show: Callable[[StoredEndpoint], JSON] | None = None,
 ) -> Write:
-    shape = show(kept) if show is not None else build_endpoint(open_kept(kept, service), request, service, full=True)
+    shape = show(kept) if show is not None else build_endpoint(open_stored(kept, service), request, service, full=True)
     return Write(answer_json(shape, request, service.settings), kept.name, kept.to_json())
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_integer, as_object
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.management.shapes import build_foundation
 from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION
 
@@ -39,7 +39,7 @@ _HIDDEN = ("burst_scaling_enabled",)  # the fake server of databricks-cli does n
 
 def invalid(text: str, param: str | None = None) -> EmulatedError:
     """Return a validation error of the management API (400)."""
-    return refusal(text, param, code="INVALID_PARAMETER_VALUE")
+    return error_parameter(text, param, code="INVALID_PARAMETER_VALUE")
 
 
 def sized_family(model: str) -> str | None:

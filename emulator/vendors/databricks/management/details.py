@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from emulator.core.http import Request, Response
 from emulator.core.json import Object, as_array, as_object
 from emulator.core.units import date_of
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import CHUNK, sized_family
 from emulator.vendors.databricks.management.lookup import error_missing, find_managed
-from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.management.shapes import load_stored
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
 
@@ -24,7 +24,7 @@ def show_openapi(request: Request, service: DatabricksService) -> Response:
     found = find_managed(request, service)
     deployment = found.deployment
     if deployment.state != "ready":
-        raise refusal(f"Endpoint {deployment.name} is not ready.", code="INVALID_PARAMETER_VALUE")
+        raise error_parameter(f"Endpoint {deployment.name} is not ready.", code="INVALID_PARAMETER_VALUE")
     paths: Object = {
         f"/served-models/{name}/invocations": {
             "post": {
@@ -69,7 +69,7 @@ def _list_build_lines(stored: StoredEndpoint, served: str) -> Iterator[str]:
 
 def _find_stored(request: Request, service: DatabricksService) -> StoredEndpoint:
     """Return the endpoint of a served entity in its current or pending config."""
-    stored = kept_of(find_managed(request, service), service)
+    stored = load_stored(find_managed(request, service), service)
     served = request.params["served"]
     configs = [stored.config, stored.pending.config if stored.pending else {}]
     entities = [as_object(entity) for config in configs for entity in as_array(config.get("served_entities", []))]

@@ -12,7 +12,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_integer
 from emulator.core.quota import Per, Quota, Unit
 from emulator.core.requests import Deployment
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 
 _NAMED = ("user_group", "service_principal")  # `principal` names the group or service principal
 _KEYS = ("endpoint", "user", *_NAMED)
@@ -133,4 +133,4 @@ def _validate_rule(rule: Mapping[str, JSON]) -> None:
 
 
 def _error_limits(text: str) -> EmulatedError:
-    return refusal(text, "rate_limits", code="INVALID_PARAMETER_VALUE")
+    return error_parameter(text, "rate_limits", code="INVALID_PARAMETER_VALUE")

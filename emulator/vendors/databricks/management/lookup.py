@@ -33,10 +33,10 @@ def find(name: str, documents: Documents, service: DatabricksService) -> FoundEn
     if document is None:
         return None if base is None or base.state == "retired" else FoundEndpoint(base, service.profiles[name])
     kept = StoredEndpoint.model_validate(document).settle(service.clock.now())
-    return None if kept.deleted else open_kept(kept, service)
+    return None if kept.deleted else open_stored(kept, service)
 
 
-def open_kept(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
+def open_stored(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
     """Return the endpoint of a stored document."""
     deployment = deploy(kept, service.deployments.get(kept.name))
     profile = profile_deployment(deployment, service.settings)

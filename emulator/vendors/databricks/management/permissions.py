@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object
 from emulator.core.vendor import Change, Write
-from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.config import invalid
 from emulator.vendors.databricks.management.lookup import Documents, list_all
 from emulator.vendors.databricks.management.permission_levels import LEVELS, WHO, validate_access
-from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.management.shapes import load_stored
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import read_body
+from emulator.vendors.databricks.request import parse_body
 
 _LEVELS = (
     ("CAN_VIEW", "Can view the serving endpoint"),
@@ -55,7 +55,7 @@ Grants = Mapping[str, Object]
 
 
 def _change(request: Request, service: DatabricksService, merge: Callable[[Grants, Grants], Grants]) -> Change:
-    listed = read_body(request, service.settings.payload_limit_bytes).get("access_control_list") or []
+    listed = parse_body(request, service.settings.payload_limit_bytes).get("access_control_list") or []
     given = _group_grants(_parse_grants(listed))
 
     def make(documents: Documents) -> Write:
@@ -102,8 +102,8 @@ def _build_grant(grant: Mapping[str, JSON]) -> Object:
 def _find(request: Request, documents: Documents, service: DatabricksService) -> StoredEndpoint:
     """Return the endpoint of an id; preconfigured ones have none."""
     wanted = request.params["id"]
-    endpoints = (kept_of(found, service) for found in list_all(documents, service))
+    endpoints = (load_stored(found, service) for found in list_all(documents, service))
     found = next((kept for kept in endpoints if kept.id and kept.id == wanted), None)
     if found is None:
-        raise refusal(f"'{wanted}' is not a valid Inference Endpoint ID.", code="INVALID_PARAMETER_VALUE")
+        raise error_parameter(f"'{wanted}' is not a valid Inference Endpoint ID.", code="INVALID_PARAMETER_VALUE")
     return found

@@ -28,7 +28,7 @@ _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supp
 
 def build_endpoint(found: FoundEndpoint, request: Request, service: DatabricksService, *, full: bool) -> Object:
     """Return an endpoint, in full or as a list item."""
-    kept, profile, deployment = kept_of(found, service), found.profile, found.deployment
+    kept, profile, deployment = load_stored(found, service), found.profile, found.deployment
     shape: Object = {
         "name": kept.name,
         "creation_timestamp": _milliseconds(kept.created),
@@ -60,7 +60,7 @@ def build_endpoint(found: FoundEndpoint, request: Request, service: DatabricksSe
     return shape
 
 
-def kept_of(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
+def load_stored(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
     """Return the stored form of an endpoint, built for an unchanged one."""
     if found.kept is not None:
         return found.kept

@@ -18,7 +18,7 @@ from emulator.vendors.databricks.management.limits import validate_limits
 from emulator.vendors.databricks.management.lookup import FoundEndpoint
 from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoint
 from emulator.vendors.databricks.profile import DatabricksService
-from emulator.vendors.databricks.request import read_body
+from emulator.vendors.databricks.request import parse_body
 
 _GATEWAY = ("fallback_config", "guardrails", "inference_table_config", "rate_limits", "usage_tracking_config")
 
@@ -93,4 +93,4 @@ def _update_settings(
 
 
 def _parse_body(request: Request, service: DatabricksService) -> Object:
-    return read_body(request, service.settings.payload_limit_bytes)
+    return parse_body(request, service.settings.payload_limit_bytes)

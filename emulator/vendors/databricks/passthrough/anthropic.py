@@ -15,20 +15,20 @@ from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Sampling
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.anthropic.request import (
-    check_fields,
-    read_choice,
-    read_effort,
-    read_messages,
-    read_schema,
-    read_stops,
-    read_tools,
-    refuse_sampling,
+    parse_effort,
+    parse_messages_body,
+    parse_schema,
+    parse_stops,
+    parse_tool_choice,
+    parse_tools,
+    validate_fields,
+    validate_sampling,
 )
-from emulator.protocols.anthropic.response import shape_message, stream_message
+from emulator.protocols.anthropic.response import build_message, stream_message
 from emulator.vendors.databricks.chat.shapes import count_cached
 from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import answer_headers, answer_json
-from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
+from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.sampling import count, error_length, limit_output, validate_output_limit
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -39,12 +39,12 @@ class MessagesCodec:
     """Codec of messages; ``marked``: the request marks content for the cache."""
 
     settings: DatabricksSettings
-    style: AnswerStyle
+    style: RenderOptions
     served: str
     marked: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        body = shape_message(self._count(plan, request), self.style.model)
+        body = build_message(self._count(plan, request), self.style.model)
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -63,11 +63,11 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     """
     query = find_native(request, service, "claude")
     body = query.body
-    check_fields(body)
+    validate_fields(body)
     max_tokens = query.get_integer("max_tokens")
     validate_output_limit(query, "max_tokens", max_tokens)
     if query.traits.get("fixed_sampling"):
-        refuse_sampling(body)
+        validate_sampling(body)
     chat_request = _build_request(query)
     counts = count(query, chat_request)
     context = query.deployment.context
@@ -87,26 +87,26 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
 def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/anthropic/v1/messages/count_tokens``."""
     query = find_native(request, service, "claude")
-    check_fields(query.body, counts=True)
+    validate_fields(query.body, counts=True)
     (tokens,) = count(query, _build_request(query))
     return answer_json({"input_tokens": tokens}, request, service.settings)
 
 
 def _build_request(query: ParsedRequest) -> ChatRequest:
     body = query.body
-    tools = read_tools(body)
-    choice, name = read_choice(body, tools)
-    schema = read_schema(body)
+    tools = parse_tools(body)
+    choice, name = parse_tool_choice(body, tools)
+    schema = parse_schema(body)
     given = query.get_object("tool_choice")
     return ChatRequest(
-        messages=read_messages(body),
+        messages=parse_messages_body(body),
         tools=tools,
         tool_choice=choice,
         tool_name=name,
         parallel=query.settings.parallel_tool_calls and not given.get("disable_parallel_tool_use"),
         format="text" if schema is None else "json_schema",
         schema=schema,
-        reasoning=read_effort(body),
+        reasoning=parse_effort(body),
     )
 
 
@@ -116,5 +116,5 @@ def _with_sampling(query: ParsedRequest, chat_request: ChatRequest, limit: int |
         (name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None
     )
     greedy = body.get("temperature") == 0 or body.get("top_k") == 1
-    sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
+    sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=parse_stops(body))
     return replace(chat_request, sampling=sampling)

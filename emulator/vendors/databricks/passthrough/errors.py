@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.json import Object, dump_json
-from emulator.encoding.sse import frame
+from emulator.encoding.sse import encode_event
 from emulator.protocols.anthropic import response as anthropic
 from emulator.protocols.gemini import response as gemini
 
@@ -21,15 +21,15 @@ def _is_gemini(request: Request) -> bool:
 def build_native(error: EmulatedError, status: int, message: str, request: Request) -> Object | None:
     """Return an error body of the model's maker; ``None`` for Databricks' own API."""
     if _is_anthropic(request):
-        return anthropic.shape_error(anthropic.name_error(status), message)
-    return gemini.shape_error(status, message, error.param) if _is_gemini(request) else None
+        return anthropic.build_error(anthropic.find_error_type(status), message)
+    return gemini.build_error(status, message, error.param) if _is_gemini(request) else None
 
 
 def frame_native(status: int, message: str, request: Request) -> bytes | None:
     """Encode an error event of the model's maker; ``None`` for Databricks' own API."""
     if _is_anthropic(request):
-        return anthropic.frame_error(anthropic.name_error(status), message)
+        return anthropic.encode_error(anthropic.find_error_type(status), message)
     if not _is_gemini(request):
         return None
-    body = gemini.shape_error(status, message)
-    return frame(body) if request.query.get("alt") == "sse" else b",\r\n%b]" % dump_json(body)
+    body = gemini.build_error(status, message)
+    return encode_event(body) if request.query.get("alt") == "sse" else b",\r\n%b]" % dump_json(body)

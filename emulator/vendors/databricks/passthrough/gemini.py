@@ -14,24 +14,24 @@ from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.gemini.request import (
-    check_config,
+    error_parameter,
     find_unsigned,
     get_config,
-    invalid,
-    read_choice,
-    read_effort,
-    read_format,
-    read_messages,
-    read_request,
-    read_sampling,
-    read_tools,
-    shows_thoughts,
+    includes_thoughts,
+    parse_contents,
+    parse_effort,
+    parse_format,
+    parse_request,
+    parse_sampling,
+    parse_tool_choice,
+    parse_tools,
+    validate_config,
 )
-from emulator.protocols.gemini.response import Style, shape_answer, shape_count, stream_answer
+from emulator.protocols.gemini.response import GeminiOptions, build_count, build_response, stream_answer
 from emulator.vendors.databricks.chat.shapes import sign
 from emulator.vendors.databricks.gateway_routes import find_native
 from emulator.vendors.databricks.headers import JSON_TYPE, answer_headers, answer_json
-from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
+from emulator.vendors.databricks.profile import DatabricksService, RenderOptions
 from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.sampling import count, limit_output
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -42,12 +42,12 @@ class GeminiCodec:
     """Codec of Gemini responses; ``thoughts``: they are included."""
 
     settings: DatabricksSettings
-    style: AnswerStyle
+    style: RenderOptions
     served: str
     thoughts: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        body = shape_answer(plan, self._style(plan, request))
+        body = build_response(plan, self._style(plan, request))
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
@@ -57,9 +57,11 @@ class GeminiCodec:
             headers = (JSON_TYPE, *headers[1:])
         return StreamingResponse(stream_answer(plan, style), headers)
 
-    def _style(self, plan: Plan, request: Request) -> Style:
+    def _style(self, plan: Plan, request: Request) -> GeminiOptions:
         signatures = [sign(plan.key, number) for number in range(len(plan.choices))] if self.style.signed else []
-        return Style(model=self.style.model, thoughts=self.thoughts, signatures=signatures, array=wants_array(request))
+        return GeminiOptions(
+            model=self.style.model, thoughts=self.thoughts, signatures=signatures, array=wants_array(request)
+        )
 
 
 def wants_array(request: Request) -> bool:
@@ -74,9 +76,9 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
         EmulatedError: the endpoint rejects the request.
     """
     query = find_native(request, service, "gemini")
-    body = read_request(query.body, "GenerateContentRequest")
+    body = parse_request(query.body, "GenerateContentRequest")
     config = get_config(body)
-    check_config(config)
+    validate_config(config)
     limit = as_integer(config["maxOutputTokens"]) if "maxOutputTokens" in config else None
     _validate_limit(query, limit)
     chat_request = _build_prompt(query, body)
@@ -88,7 +90,7 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
     return InferenceCall(
         deployment=query.deployment,
         request=_build_request(query, chat_request, body, limit_output(query, limit, counts[0])),
-        codec=GeminiCodec(query.settings, query.profile.style, query.served, shows_thoughts(config)),
+        codec=GeminiCodec(query.settings, query.profile.style, query.served, includes_thoughts(config)),
         stream=stream,
         prompt_tokens=counts,
         repeatable=query.repeatable,
@@ -99,10 +101,10 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
 def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/gemini/v1beta/models/{name}:countTokens``: of contents, or of a whole request."""
     query = find_native(request, service, "gemini")
-    body = read_request(query.body, "CountTokensRequest")
+    body = parse_request(query.body, "CountTokensRequest")
     inner = body.get("generateContentRequest")
     (tokens,) = count(query, _build_prompt(query, inner if isinstance(inner, dict) else body))
-    return answer_json(shape_count(tokens), request, service.settings)
+    return answer_json(build_count(tokens), request, service.settings)
 
 
 def _validate_limit(query: ParsedRequest, requested: int | None) -> None:
@@ -112,7 +114,7 @@ def _validate_limit(query: ParsedRequest, requested: int | None) -> None:
             f"Unable to submit request because it has a maxOutputTokens value of {requested} but the supported range is"
             f" from 1 (inclusive) to {max_output + 1} (exclusive). Update the value and try again."
         )
-        raise invalid(text, "generation_config.max_output_tokens")
+        raise error_parameter(text, "generation_config.max_output_tokens")
 
 
 def _build_prompt(query: ParsedRequest, body: Object) -> ChatRequest:
@@ -125,18 +127,18 @@ def _build_prompt(query: ParsedRequest, body: Object) -> ChatRequest:
             f" function call {unsigned}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for"
             " more details."
         )
-        raise invalid(text)
-    return ChatRequest(messages=read_messages(body), tools=read_tools(body))
+        raise error_parameter(text)
+    return ChatRequest(messages=parse_contents(body), tools=parse_tools(body))
 
 
 def _build_request(query: ParsedRequest, chat_request: ChatRequest, body: Object, limit: int | None) -> ChatRequest:
-    config, choice = get_config(body), read_choice(body, chat_request.tools)
-    kind, schema = read_format(config)
+    config, choice = get_config(body), parse_tool_choice(body, chat_request.tools)
+    kind, schema = parse_format(config)
     allowed = tuple(tool for tool in chat_request.tools if not choice.names or tool.name in choice.names)
     parallel = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
     return ChatRequest(
         messages=chat_request.messages,
-        sampling=read_sampling(config, limit),
+        sampling=parse_sampling(config, limit),
         tools=allowed,
         tool_choice=choice.kind,
         tool_name=choice.names[0] if len(choice.names) == 1 and choice.kind == "required" else None,
@@ -144,7 +146,7 @@ def _build_request(query: ParsedRequest, chat_request: ChatRequest, body: Object
         format=kind,
         schema=schema,
         bare=config.get("responseMimeType") == "text/x.enum",
-        reasoning=read_effort(config),
+        reasoning=parse_effort(config),
     )
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from emulator.core.json import JSON, Object, as_object, dump_text
 from emulator.core.requests import Message, Tool, ToolCall
 from emulator.encoding.lark import BadGrammarError, build_input_schema
-from emulator.protocols.openai.messages import read_tool
-from emulator.vendors.databricks.decoder import refusal
+from emulator.protocols.openai.messages import parse_tool
+from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.request import ParsedRequest
 
 CALLS = ("custom_tool_call", "custom_tool_call_output")
@@ -27,7 +27,7 @@ def is_custom(query: ParsedRequest, tool: JSON) -> bool:
 def list_customs(query: ParsedRequest) -> frozenset[str]:
     """Return the names of the offered custom tools."""
     tools = [as_object(tool) for tool in query.get_array("tools") if is_custom(query, tool)]
-    return frozenset([read_tool(tool).name for tool in tools])
+    return frozenset([parse_tool(tool).name for tool in tools])
 
 
 def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
@@ -37,23 +37,25 @@ def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
 
 def parse_offer(tool: Object, where: str) -> Tool:
     """Return a function or a custom tool in vendor-neutral form."""
-    parsed = read_tool(tool)
+    parsed = parse_tool(tool)
     return replace(parsed, parameters=_parse_schema(tool, where), bare=True) if tool.get("type") == "custom" else parsed
 
 
 def _parse_schema(tool: Object, where: str) -> JSON:
     if not isinstance(tool.get("name"), str):
-        raise refusal(f"Missing required parameter: '{where}.name'.", "tools")
+        raise error_parameter(f"Missing required parameter: '{where}.name'.", "tools")
     form = tool.get("format")
     if not isinstance(form, dict) or form.get("type") != "grammar":
         return {"type": "string"}
     syntax, definition = form.get("syntax"), form.get("definition")
     if syntax not in ("lark", "regex") or not isinstance(definition, str):
-        raise refusal(f"Invalid '{where}.format': a grammar needs 'definition' and 'syntax'.", "tools")
+        raise error_parameter(f"Invalid '{where}.format': a grammar needs 'definition' and 'syntax'.", "tools")
     try:
         return build_input_schema(str(syntax), definition)
     except BadGrammarError as error:
-        raise refusal(f"Invalid '{where}.format': the grammar is not valid {syntax}: {error}.", "tools") from None
+        raise error_parameter(
+            f"Invalid '{where}.format': the grammar is not valid {syntax}: {error}.", "tools"
+        ) from None
 
 
 def parse_custom_item(item: Mapping[str, JSON], kind: str, where: str) -> Message:
@@ -64,12 +66,12 @@ def parse_custom_item(item: Mapping[str, JSON], kind: str, where: str) -> Messag
         return Message(role="assistant", tool_calls=(call,))
     output = item.get("output")
     if output is None:
-        raise refusal(f"Missing required parameter: '{where}.output'.", where)
+        raise error_parameter(f"Missing required parameter: '{where}.output'.", where)
     return Message(role="tool", text=output if isinstance(output, str) else dump_text(output), tool_call_id=call_id)
 
 
 def _require(item: Mapping[str, JSON], name: str, where: str) -> str:
     value = item.get(name)
     if not isinstance(value, str):
-        raise refusal(f"Missing required parameter: '{where}.{name}'.", where)
+        raise error_parameter(f"Missing required parameter: '{where}.{name}'.", where)
     return value

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.requests import Message, ToolCall
-from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, error_type, fits, refusal
+from emulator.vendors.databricks.decoder import (
+    ANY,
+    OBJECT,
+    STRING,
+    STRINGS,
+    Many,
+    Shape,
+    error_parameter,
+    error_type,
+    fits,
+)
 from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.responses.custom_tools import CALLS, parse_custom_item
 
@@ -60,7 +70,7 @@ def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
     if kind is None and ("role" in item or "content" in item):
         kind = "message"
     if not isinstance(kind, str):
-        raise refusal(f"Missing required parameter: '{where}.type'.", where)
+        raise error_parameter(f"Missing required parameter: '{where}.type'.", where)
     _validate_envelope(item, kind, where)
     if kind == "message":
         return _parse_message(query, item, where)
@@ -70,12 +80,12 @@ def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
         return [parse_custom_item(item, kind, where)]
     if kind in _IGNORED and query.settings.responses_tool_types == "known":
         return []
-    raise refusal(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
+    raise error_parameter(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
 
 
 def _validate_envelope(item: Object, kind: str, where: str) -> None:
     if item.get("status") is not None:
-        raise refusal(f"Unknown parameter: '{where}.status'.", f"{where}.status")
+        raise error_parameter(f"Unknown parameter: '{where}.status'.", f"{where}.status")
     name = item.get("id")
     if name is None:
         return
@@ -86,21 +96,21 @@ def _validate_envelope(item: Object, kind: str, where: str) -> None:
             f"Invalid '{where}.id': string too long. Expected a string with maximum length {_MAX_ID},"
             f" but got a string with length {len(name)} instead."
         )
-        raise refusal(text, f"{where}.id")
+        raise error_parameter(text, f"{where}.id")
     prefix = _PREFIXES.get(kind, "")
     if not name.startswith(prefix):
         text = f"Invalid '{where}.id': '{name}'. Expected an ID that begins with '{prefix.rstrip('_')}'."
-        raise refusal(text, f"{where}.id")
+        raise error_parameter(text, f"{where}.id")
 
 
 def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Message]:
     role = item.get("role")
     roles = ("user", "assistant", "system", "developer") if query.settings.responses_system_roles else _SEED_ROLES
     if not isinstance(role, str) or role not in roles:
-        raise refusal(f"Bad request: {where}.role must be one of {', '.join(roles)}", f"{where}.role")
+        raise error_parameter(f"Bad request: {where}.role must be one of {', '.join(roles)}", f"{where}.role")
     content = item.get("content")
     if content is None:
-        raise refusal(f"Missing required parameter: '{where}.content'.", f"{where}.content")
+        raise error_parameter(f"Missing required parameter: '{where}.content'.", f"{where}.content")
     if isinstance(content, str):
         return [Message(role=role, text=content)]
     if not isinstance(content, list):
@@ -131,10 +141,10 @@ def _parse_block(block: JSON, kind: JSON, where: str) -> str | None:
     fields = _BLOCKS.get(kind) if isinstance(kind, str) else None
     if fields is None:
         names = ", ".join(f"'{name}'" for name in _BLOCKS)
-        raise refusal(f"Invalid value for '{where}.type'. Supported values are: {names}.", f"{where}.type")
+        raise error_parameter(f"Invalid value for '{where}.type'. Supported values are: {names}.", f"{where}.type")
     _validate_fields(block, fields, where)
     if kind == "input_file" and not (block.get("file_id") or block.get("file_data")):
-        raise refusal(f"Missing required parameter: '{where}.file_data'.", where)
+        raise error_parameter(f"Missing required parameter: '{where}.file_data'.", where)
     if kind in ("input_image", "input_file"):
         _validate_source(block, where)
         return None
@@ -145,10 +155,12 @@ def _validate_source(block: Object, where: str) -> None:
     """Validate sources: an image is a URL or a data URL; a file's data is a data URL."""
     url = block.get("image_url")
     if url is not None and not as_text(url).startswith(("http://", "https://", "data:")):
-        raise refusal(f"Invalid '{where}.image_url'. Expected a valid URL, but got a value with an invalid format.")
+        raise error_parameter(
+            f"Invalid '{where}.image_url'. Expected a valid URL, but got a value with an invalid format."
+        )
     data = block.get("file_data")
     if data is not None and not as_text(data).startswith("data:"):
-        raise refusal(f"Invalid '{where}.file_data'. Expected a base64-encoded data URL.")
+        raise error_parameter(f"Invalid '{where}.file_data'. Expected a base64-encoded data URL.")
 
 
 def _validate_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...], where: str) -> None:
@@ -156,7 +168,7 @@ def _validate_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...]
         value = holder.get(name)
         if value is None:
             if is_required:
-                raise refusal(f"Missing required parameter: '{where}.{name}'.", f"{where}.{name}")
+                raise error_parameter(f"Missing required parameter: '{where}.{name}'.", f"{where}.{name}")
         elif not fits(value, shape):
             raise error_type(f"{where}.{name}", shape, value)
 
@@ -164,7 +176,7 @@ def _validate_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...]
 def _parse_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Message:
     """Parse a call or its output; arguments and outputs are text or JSON."""
     if kind == "function_call" and query.settings.require_function_call_id and not item.get("id"):
-        raise refusal(f"Missing required parameter: '{where}.id'.", f"{where}.id")
+        raise error_parameter(f"Missing required parameter: '{where}.id'.", f"{where}.id")
     field = "arguments" if kind == "function_call" else "output"
     _validate_fields(item, _CALL if kind == "function_call" else _RESULT, where)
     value = item[field]

@@ -12,7 +12,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_number, as_object
 from emulator.core.requests import ChatRequest, Sampling
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.openai.messages import read_format, read_tool, read_tool_choice
+from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
 from emulator.protocols.openai.responses import ResponseOptions
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
@@ -26,7 +26,7 @@ from emulator.vendors.databricks.decoder import (
     Many,
     Struct,
     either,
-    refusal,
+    error_parameter,
     validate_shape,
 )
 from emulator.vendors.databricks.profile import DatabricksService
@@ -89,10 +89,10 @@ FIELDS = Struct(
 
 def parse_responses(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/responses``."""
-    return read_responses(find_by_model(request, service))
+    return parse_response_request(find_by_model(request, service))
 
 
-def read_responses(query: ParsedRequest) -> InferenceCall:
+def parse_response_request(query: ParsedRequest) -> InferenceCall:
     """Validate and parse a Responses request.
 
     Raises:
@@ -100,7 +100,9 @@ def read_responses(query: ParsedRequest) -> InferenceCall:
     """
     deployment = query.deployment
     if not query.profile.responds:
-        raise refusal(f"Responses API passthrough is not supported for model {deployment.name}")  # databricks-ai-bridge
+        raise error_parameter(
+            f"Responses API passthrough is not supported for model {deployment.name}"
+        )  # databricks-ai-bridge
     if query.get("messages") is not None:
         raise error_messages()
     query.check(FIELDS)
@@ -111,9 +113,9 @@ def read_responses(query: ParsedRequest) -> InferenceCall:
     _validate_numbers(query)
     tools = _parse_tools(query)
     _validate_choice(query, tools)
-    kind, schema = read_format(_parse_format(query))
+    kind, schema = parse_format(_parse_format(query))
     validate_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
-    choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
+    choice, named = parse_tool_choice(query.get("tool_choice"), tools=bool(tools))
     chat_request = ChatRequest(
         messages=messages,
         tools=tuple(parse_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
@@ -132,7 +134,9 @@ def _validate_supported(query: ParsedRequest) -> None:
     names = (*_FORBIDDEN, "previous_response_id") if query.settings.refuse_previous_response_id else _FORBIDDEN
     found = next((name for name, value in query.body.items() if name in names and value is not None), None)
     if found is not None:
-        raise refusal(f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found)
+        raise error_parameter(
+            f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found
+        )
 
 
 def _validate_numbers(query: ParsedRequest) -> None:
@@ -140,13 +144,13 @@ def _validate_numbers(query: ParsedRequest) -> None:
     validate_range(query, "temperature", 0, 2)
     validate_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     if query.get("stream_options") is not None and not query.get("stream"):
-        raise refusal("Bad request: stream_options is only allowed when stream is true", "stream_options")
+        raise error_parameter("Bad request: stream_options is only allowed when stream is true", "stream_options")
     validate_positive(query, "max_tool_calls")
     if len(query.get_object("metadata")) > 16:
-        raise refusal("Bad request: metadata can have at most 16 key-value pairs", "metadata")
+        raise error_parameter("Bad request: metadata can have at most 16 key-value pairs", "metadata")
     validate_alternatives(query)
     if query.get("truncation", "auto") not in ("auto", "disabled"):
-        raise refusal('Bad request: truncation must be "auto" or "disabled"', "truncation")
+        raise error_parameter('Bad request: truncation must be "auto" or "disabled"', "truncation")
 
 
 def _parse_tools(query: ParsedRequest) -> list[Object]:
@@ -164,18 +168,20 @@ def _parse_tools(query: ParsedRequest) -> list[Object]:
             or kind not in _BUILT_IN_TYPES
             or query.settings.responses_tool_types == "function"
         ):
-            raise refusal(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
+            raise error_parameter(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
     limit_of_tools = query.settings.max_tools
     if len(functions) > limit_of_tools:
-        raise refusal(f"Bad request: at most {limit_of_tools} tools are supported, but got {len(functions)}", "tools")
+        raise error_parameter(
+            f"Bad request: at most {limit_of_tools} tools are supported, but got {len(functions)}", "tools"
+        )
     names = _list_names(functions)
     if len(set(names)) < len(names):
-        raise refusal("Bad request: tool names must be unique", "tools")
+        raise error_parameter("Bad request: tool names must be unique", "tools")
     return functions
 
 
 def _list_names(tools: list[Object]) -> list[str]:
-    return [read_tool(tool).name for tool in tools]
+    return [parse_tool(tool).name for tool in tools]
 
 
 def _parse_function(query: ParsedRequest, tool: Object) -> Object:

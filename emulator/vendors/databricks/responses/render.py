@@ -8,14 +8,14 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.protocols.openai.responses import (
     ResponseOptions,
-    shape_output,
-    shape_response,
-    status_of,
+    build_output,
+    build_response,
+    find_status,
     stream_response,
 )
 from emulator.vendors.databricks.chat.shapes import count_cached
 from emulator.vendors.databricks.headers import answer_headers
-from emulator.vendors.databricks.profile import AnswerStyle
+from emulator.vendors.databricks.profile import RenderOptions
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 
@@ -26,12 +26,12 @@ class ResponsesCodec:
     settings: DatabricksSettings
     options: ResponseOptions
     served: str
-    style: AnswerStyle
+    style: RenderOptions
 
     def render(self, plan: Plan, request: Request) -> Response:
         plan = count_cached(plan, self.style, request.attempt, marked=False)
-        output = shape_output(plan, self.options)
-        body = shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
+        output = build_output(plan, self.options)
+        body = build_response(plan, self.options, status=find_status(plan), output=output, usage=True)
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:

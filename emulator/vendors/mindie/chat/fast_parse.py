@@ -4,7 +4,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.openai.fast_parse import Samplings, read_body, read_limit, read_texts
+from emulator.protocols.openai.fast_parse import Samplings, parse_body, parse_limit, parse_texts
 from emulator.vendors.mindie.chat.messages import GROWTH
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.postprocess import Stops
@@ -24,11 +24,11 @@ def fast_parse(request: Request, service: MindieService) -> InferenceCall | None
         return None
     if len(request.body) * GROWTH > settings.max_input_chars:
         return None
-    body = read_body(request)
-    messages = () if body is None else read_texts(body)
+    body = parse_body(request)
+    messages = () if body is None else parse_texts(body)
     if body is None or not messages:
         return None
-    wanted, stream, name = read_limit(body), body.get("stream", False), body.get("model")
+    wanted, stream, name = parse_limit(body), body.get("stream", False), body.get("model")
     deployment = service.deployments.get(name) if type(name) is str else None
     if wanted is None or type(stream) is not bool or deployment is None or deployment.state != "ready":
         return None

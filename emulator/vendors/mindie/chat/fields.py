@@ -5,7 +5,7 @@ Source: MindIE-LLM, ``utils/infer_param.cpp``.
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
-from emulator.protocols.openai.messages import Format, read_format
+from emulator.protocols.openai.messages import Format, parse_format
 from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
 
 MAX_TOP_LOGPROBS = 20
@@ -69,7 +69,7 @@ def parse_response_format(fields: Fields) -> tuple[Format, JSON]:
         raise _format_refusal(f"{where}.type must be 'json_object', 'json_schema' or 'text', got '{kind}'")
     if kind == "json_schema":
         _validate_named_schema(value.get("json_schema"), f"{where}.json_schema")
-    return read_format(value)
+    return parse_format(value)
 
 
 def _format_refusal(text: str) -> EmulatedError:

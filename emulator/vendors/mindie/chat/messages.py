@@ -8,7 +8,7 @@ import re
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, as_array, as_object
 from emulator.core.requests import Message, Tool
-from emulator.protocols.openai.messages import ToolChoice, read_message, read_tool, read_tool_choice
+from emulator.protocols.openai.messages import ToolChoice, parse_message, parse_tool, parse_tool_choice
 from emulator.vendors.mindie.decoder import Fields, count_units, format_value, refusal
 from emulator.vendors.mindie.generate.inputs import count_encoded, fetch_media, has_media, lacks_text, validate_elements
 
@@ -58,7 +58,7 @@ def parse_messages(messages: JSON, limit: int, body_size: int, *, tools: bool) -
     if body_size * GROWTH > limit:
         _validate_length(messages, limit, "]" if tools else "")
     _fetch_media(messages)
-    return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
+    return tuple([parse_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
 
 
 def _fetch_media(messages: list[JSON]) -> None:
@@ -196,7 +196,7 @@ def parse_tools(fields: Fields) -> Tools:
         _validate_tool(tool)
     if choice == "none":
         return Tools()
-    offered = tuple(read_tool(tool) for tool in tools)
+    offered = tuple(parse_tool(tool) for tool in tools)
     if name is not None:
         offered = tuple(tool for tool in offered if tool.name == name)
     return Tools(offered, choice if offered else "none", name)
@@ -210,7 +210,7 @@ def _parse_choice(choice: JSON) -> tuple[ToolChoice, str | None]:
         _validate_tool(choice)
     elif choice is not None:
         raise refusal("Parameter tool_choice not string or object", "tool_choice")
-    return read_tool_choice(choice, tools=True)
+    return parse_tool_choice(choice, tools=True)
 
 
 def _validate_tool(tool: JSON) -> None:

@@ -7,8 +7,8 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.encoding.sse import quote
-from emulator.protocols.choice_events import is_only, is_plain_text
+from emulator.encoding.sse import encode_string
+from emulator.protocols.choice_events import has_only, is_plain_text
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, build_logprobs, build_message
 from emulator.vendors.mindie.chat.stream import stream_chat
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
@@ -30,7 +30,7 @@ class ChatCodec(OpenAIAnswer):
             return Response(200, _encode_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
         plan = self.count_cached(plan, request)
         choices = self.parse_all(plan)
-        plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
+        plain = len(choices) == 1 and has_only(choices[0]) and choices[0].logprobs is None
         plain = plain and not self.prefix_cache
         body = _encode_plain(self, plan, choices[0]) if plain else dump_json(_build(self, plan, choices))
         return Response(200, body, closing_headers(plan.key), close=True)
@@ -45,7 +45,7 @@ def _encode_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
     return _PLAIN % (
         answer.id.quote(plan.key),
         int(plan.created),
-        quote(answer.model),
+        encode_string(answer.model),
         quote_clean(choice.tokens_said.text),
         answer.find_finish_reason(choice).encode(),
         prompt,

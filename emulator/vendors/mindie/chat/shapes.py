@@ -13,8 +13,8 @@ from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.core.rng import draw_alphanumeric
 from emulator.core.vendor import Tokenizer
-from emulator.protocols.choice_events import THINK, collect_message, put_in_text
-from emulator.protocols.openai.messages import shape_logprob
+from emulator.protocols.choice_events import THINK, collect_message, merge_into_text
+from emulator.protocols.openai.messages import build_logprob
 from emulator.protocols.tgi import report_counts
 from emulator.vendors.mindie.postprocess import Stops, clean, cut_at_id
 from emulator.vendors.mindie.request_ids import RequestId
@@ -98,7 +98,7 @@ def _join_thoughts(choice: Choice) -> Choice:
 
     Source: MindIE-LLM, ``runtime/tokenizer/tokenizer_wrapper.py``; white space around the tags is Qwen's.
     """
-    return put_in_text(
+    return merge_into_text(
         choice, {"reasoning", "text"}, lambda segment: THINK if segment.kind == "reasoning" else ("", "")
     )
 
@@ -112,7 +112,7 @@ def build_logprobs(choice: Choice, start: int, end: int) -> JSON:
     """Build ``logprobs`` of the tokens from ``start`` to ``end``; ``None`` if they were not requested."""
     if choice.logprobs is None:
         return None
-    return {"content": [shape_logprob(entry) for entry in choice.logprobs[start:end]]}
+    return {"content": [build_logprob(entry) for entry in choice.logprobs[start:end]]}
 
 
 def build_message(key: bytes, choice: Choice, index: int) -> Object:

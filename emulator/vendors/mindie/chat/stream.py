@@ -11,15 +11,15 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.encoding.template_stream import TemplateStream
 from emulator.protocols.choice_events import (
     PLAIN,
     TextRun,
     ToolCallStarted,
-    begins,
+    first_token_due,
+    has_only,
     interleave,
-    is_only,
     iterate_choice,
     last_due,
 )
@@ -38,10 +38,10 @@ def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
     choices = [choice for choice in answer.parse_all(plan) if choice.tokens]
     if not choices:
         return ()
-    head = _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
+    head = _HEAD % (answer.id.quote(plan.key), int(plan.created), encode_string(answer.model))
     role = b'"content":""' + _AFTER % (b"null", b"null")
     end = max(map(last_due, choices))
-    begin = end if answer.beams else begins(plan)
+    begin = end if answer.beams else first_token_due(plan)
     opening: list[Event] = [(begin, head + _BEFORE % index + role, 0, PLAIN) for index in range(len(choices))]
     done: Event = (end, sse.DONE, 0, Mark.DONE)
     if answer.beams:
@@ -53,7 +53,7 @@ def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
 
 
 def _is_plain(choice: Choice) -> bool:
-    return bool(choice.segments) and is_only(choice) and choice.logprobs is None
+    return bool(choice.segments) and has_only(choice) and choice.logprobs is None
 
 
 def _stream_plain(
@@ -90,10 +90,10 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int,
 
 def _close(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, delta: bytes, last: int) -> bytes:
     """Encode the chunk of the last token that is sent."""
-    full = b'"full_text":%b,' % quote(choice.text()) if answer.full_text else b""
+    full = b'"full_text":%b,' % encode_string(choice.text()) if answer.full_text else b""
     usage = b'"usage":%b,' % dump_json(answer.build_usage(plan, [choice]))
     logprobs = dump_json(build_logprobs(choice, last, last + 1))
-    after = _AFTER % (logprobs, quote(answer.find_finish_reason(choice)))
+    after = _AFTER % (logprobs, encode_string(answer.find_finish_reason(choice)))
     return b"".join((head, full, usage, _BEFORE % index, delta, after))
 
 
@@ -135,13 +135,13 @@ def _list_deltas(key: bytes, choice: Choice, index: int, *, full_text: bool) -> 
                 yield _list_arguments(opened, pick_call_id(key, opened.id, index, opened.number), tokens)
             else:
                 name = b'"reasoning_content":' if step.kind == "reasoning" else b'"content":'
-                yield map(name.__add__, quote_so_far(tokens) if full_text else map(quote, tokens))
+                yield map(name.__add__, quote_so_far(tokens) if full_text else map(encode_string, tokens))
 
 
 def _list_arguments(call: ToolCallStarted, call_id: str, tokens: tuple[str, ...]) -> Iterator[bytes]:
     """Yield the deltas of a tool call: the first one has its id and name."""
     for position, token in enumerate(tokens):
         if position:
-            yield _ARGUMENTS % (call.number, quote(token))
+            yield _ARGUMENTS % (call.number, encode_string(token))
         else:
-            yield _CALL % (call.number, quote(call_id), quote(call.name), quote(token))
+            yield _CALL % (call.number, encode_string(call_id), encode_string(call.name), encode_string(token))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall, Tokenizer
-from emulator.protocols.tgi import find_served, join_prompt, serves, split_prompt
+from emulator.protocols.tgi import find_served, find_served_deployment, join_prompt, split_prompt
 from emulator.vendors.mindie.decoder import BROKEN, Fields, parse_object, refusal
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, build_sampling, parse_parameters
 from emulator.vendors.mindie.generate.inputs import Inputs, parse_inputs
@@ -68,7 +68,7 @@ def parse_tgi(request: Request, service: MindieService, fields: Fields, *, strea
     values = parse_object(fields, "parameters")
     parameters = parse_parameters(values, stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
-        deployment = serves(tuple(list_served(request, service).values()), parameters.adapter_id)
+        deployment = find_served_deployment(tuple(list_served(request, service).values()), parameters.adapter_id)
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
     call = _build_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)

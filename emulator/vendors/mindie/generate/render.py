@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.encoding.sse import quote
-from emulator.protocols.tgi import draw_prefill_logprob, report_counts, spell
+from emulator.encoding.sse import encode_string
+from emulator.protocols.tgi import decode_each, draw_prefill_logprob, report_counts
 from emulator.vendors.mindie.generate.shapes import GenerateAnswer, encode_token_fields, find_seed
 from emulator.vendors.mindie.generate.stream import stream_generate
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
@@ -40,7 +40,7 @@ def _encode_details(answer: GenerateAnswer, plan: Plan) -> bytes:
     choice = plan.choices[0]
     if answer.settings.token_fields == "filled":
         rows = zip(choice.ids, encode_token_fields(choice, answer.tokenizer), choice.tokens, strict=True)
-        tokens = b",".join([_TOKEN % (token, *described, quote(text)) for token, described, text in rows])
+        tokens = b",".join([_TOKEN % (token, *described, encode_string(text)) for token, described, text in rows])
         prefill = b",".join(_encode_prefill(answer, plan))
     else:
         prefill, tokens = _encode_ids(answer.prefill), _encode_ids(choice.ids)
@@ -63,8 +63,8 @@ def _encode_ids(ids: tuple[int, ...]) -> bytes:
 def _encode_prefill(answer: GenerateAnswer, plan: Plan) -> Iterator[bytes]:
     """Yield the tokens of the prompt as JSON."""
     tokenizer = answer.tokenizer
-    texts = spell(tokenizer, answer.prefill)
+    texts = decode_each(tokenizer, answer.prefill)
     for position, (token, text) in enumerate(zip(answer.prefill, texts, strict=True)):
         logprob = draw_prefill_logprob(plan.key, position)
         special = b"true" if not text and token == tokenizer.bos else b"false"
-        yield _TOKEN % (token, b"null" if logprob is None else repr(logprob).encode(), special, quote(text))
+        yield _TOKEN % (token, b"null" if logprob is None else repr(logprob).encode(), special, encode_string(text))

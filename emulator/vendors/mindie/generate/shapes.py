@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.plan import Choice
 from emulator.core.vendor import Tokenizer
-from emulator.protocols.tgi import pick_seed, reason
+from emulator.protocols.tgi import choose_seed, format_finish_reason
 from emulator.vendors.mindie.postprocess import Stops, quote_clean
 from emulator.vendors.mindie.settings import MindieSettings
 
@@ -50,12 +50,12 @@ def find_finish_reason(choice: Choice, limit: int, settings: MindieSettings) -> 
     """Return ``finish_reason``; ``length`` takes precedence over any other end at the limit."""
     if choice.finish_reason == "content_filter":
         return settings.invalid_finish_reason
-    return "length" if len(choice.tokens) >= limit else reason(choice)
+    return "length" if len(choice.tokens) >= limit else format_finish_reason(choice)
 
 
 def find_seed(key: bytes, asked: int | None) -> int:
     """Return the request's seed, or one of 32 bits drawn from ``key``."""
-    return pick_seed(key, asked, _SEED_BITS)
+    return choose_seed(key, asked, _SEED_BITS)
 
 
 def encode_token_fields(choice: Choice, tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:

@@ -8,7 +8,7 @@ from itertools import count, islice
 
 from emulator.core.http import Event, Mark
 from emulator.core.plan import Choice, Plan
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import report_counts
 from emulator.vendors.mindie.generate.shapes import GenerateAnswer, encode_token_fields, find_seed
@@ -46,7 +46,7 @@ def _build_template(settings: MindieSettings) -> bytes:
 
 def _list_rows(answer: GenerateAnswer, choice: Choice) -> Iterator[tuple[int | bytes, ...]]:
     """Yield the values that fill the template of each token."""
-    texts = quote_so_far(choice.tokens) if answer.settings.full_text else map(quote, choice.tokens)
+    texts = quote_so_far(choice.tokens) if answer.settings.full_text else map(encode_string, choice.tokens)
     if answer.settings.token_fields == "null":
         return zip(choice.ids, texts, strict=True)
     described = zip(choice.ids, texts, encode_token_fields(choice, answer.tokenizer), strict=True)

@@ -16,9 +16,9 @@ from emulator.protocols.openai.fast_parse import (
     Samplings,
     Texts,
     has_each_key_once,
-    read_body,
-    read_limit,
-    read_texts,
+    parse_body,
+    parse_limit,
+    parse_texts,
 )
 from emulator.vendors.openvino.chat.fields import parse_fields
 from emulator.vendors.openvino.chat.parse import build_codec, has_reasoning
@@ -52,8 +52,8 @@ def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
     routed = service.settings.release.content_type_routing
     if routed and "application/json" not in request.headers.get("Content-Type", ""):
         return None
-    body = read_body(request)
-    messages = () if body is None else read_texts(body)
+    body = parse_body(request)
+    messages = () if body is None else parse_texts(body)
     if body is None or not messages or b"\\u00" in request.body:
         return None
     if not has_each_key_once(request.body, len(body) + 2 * len(messages)):
@@ -75,7 +75,7 @@ def _parse(
     parser = (
         _PARSERS[key] if key in _PARSERS else _PARSERS.keep(key, _prepare(request, service, deployment, stream=stream))
     )
-    wanted = None if parser is None else read_limit(body, parser.max_tokens)
+    wanted = None if parser is None else parse_limit(body, parser.max_tokens)
     if parser is None or wanted is None:
         return None
     count, language = service.count_texts(messages, deployment)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.core.requests import Message, ToolCall
-from emulator.protocols.openai.messages import read_tool_call
+from emulator.protocols.openai.messages import parse_tool_call
 from emulator.vendors.openvino.chat.checks import Checks, find_checks
 from emulator.vendors.openvino.chat.media import load_picture, load_sound, validate_picture, validate_sound
 from emulator.vendors.openvino.errors import refusal
@@ -92,7 +92,7 @@ def _parse_calls(fields: Fields, calls: JSON) -> tuple[ToolCall, ...]:
     found = []
     for call in calls:
         if isinstance(call, dict) and isinstance(call.get("function"), dict):
-            found.append(_fill_arguments(read_tool_call(call)))
+            found.append(_fill_arguments(parse_tool_call(call)))
         elif checked:
             problem = "have a 'function' object" if isinstance(call, dict) else "be an object"
             raise refusal(f"Each tool_call must {problem}")

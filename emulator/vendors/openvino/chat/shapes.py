@@ -13,7 +13,7 @@ from emulator.core.plan import Choice, Plan, Segment, SegmentKind, Usage
 from emulator.core.rng import draw_alphanumeric
 from emulator.encoding.floats import format_float
 from emulator.protocols import choice_events as markups
-from emulator.protocols.choice_events import collect_message, is_only
+from emulator.protocols.choice_events import collect_message, has_only
 from emulator.vendors.openvino.decoder import promote, quote, quote_long
 from emulator.vendors.openvino.profile import MARKUPS
 from emulator.vendors.openvino.release import Release
@@ -78,9 +78,9 @@ def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
 
 def put_in_text(choice: Choice, apart: Set[SegmentKind] = frozenset(), markup: str = "llama3") -> Choice:
     """Join segments into the text, as a model writes them, except for the kinds ``apart``."""
-    if is_only(choice) or not _MARKED - apart:
+    if has_only(choice) or not _MARKED - apart:
         return choice
-    joined = markups.put_in_text(choice, _KINDS - apart, lambda segment: _find_markup(segment, markup))
+    joined = markups.merge_into_text(choice, _KINDS - apart, lambda segment: _find_markup(segment, markup))
     if choice.finish_reason == "tool_calls" and "tool_call" not in apart:
         return replace(joined, finish_reason="stop")
     return joined

@@ -14,8 +14,8 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 from emulator.core.plan import Choice, Plan
 from emulator.encoding import sse
-from emulator.encoding.template_stream import join, render_chunks
-from emulator.protocols.choice_events import TextRun, ToolCallStarted, first_due, is_only, iterate_choice, last_due
+from emulator.encoding.template_stream import join_batches, render_chunks
+from emulator.protocols.choice_events import TextRun, ToolCallStarted, first_due, has_only, iterate_choice, last_due
 from emulator.vendors.openvino.chat.shapes import draw_id, finish_reason, render_usage
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.release import Release
@@ -137,12 +137,12 @@ class TextStream(BatchedEvents):
 
     def batches(self) -> Iterator[Batch] | None:
         choice, template = self.choice, self.template
-        if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.segments and is_only(choice)):
+        if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.segments and has_only(choice)):
             return None
         texts, rest = _cut_whole(choice, template)
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
-        return join(
+        return join_batches(
             self._open(), lambda start, end: render_chunks(before, texts, start, end, after), len(texts), ending
         )
 

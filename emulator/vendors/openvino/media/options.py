@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from emulator.core.json import JSON, Object
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.multipart import NUMBER, Form
@@ -81,7 +81,7 @@ def _parse_size(options: Options, size: JSON) -> None:
     left, found, right = size.partition("x")
     if not found or not _WHOLE.fullmatch(left) or not _WHOLE.fullmatch(right):
         raise refusal("size field is not in correct format - WxH")
-    width, height = read_whole(left), read_whole(right)
+    width, height = parse_integer(left), parse_integer(right)
     if width <= 0 or height <= 0:
         raise refusal("size field values must be greater than 0")
     options.insert("width", width)
@@ -105,7 +105,7 @@ def take_text(form: Form, name: str, kind: str) -> JSON:
     if kind == "float":
         value = float(text) if NUMBER.fullmatch(text) else None
     elif _WHOLE.fullmatch(text):
-        number = read_whole(text)
+        number = parse_integer(text)
         value = number if _FITS[kind](number) else None
     if value is None:
         raise refusal(f"{name} field is not a {'int32' if kind == 'int' else kind}")

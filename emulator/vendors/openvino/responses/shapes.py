@@ -123,4 +123,4 @@ def render_failed(text: str, model: str | None, created: int) -> bytes:
         "status": "failed",
         "output": [],
     }
-    return sse.frame({"type": "response.failed", "sequence_number": 0, "response": response}) + sse.DONE
+    return sse.encode_event({"type": "response.failed", "sequence_number": 0, "response": response}) + sse.DONE

@@ -64,12 +64,17 @@ class ResponseStream:
                 whole = build_response(plan, self.echoed)
                 yield self._event(step.due, step.tokens, f"response.{whole['status']}", {"response": whole}, _LAST)
                 if self.voice is not None:  # its number is always 0
-                    yield step.due, sse.frame({"type": "response.audio.done", "sequence_number": 0}), step.tokens, _LAST
+                    yield (
+                        step.due,
+                        sse.encode_event({"type": "response.audio.done", "sequence_number": 0}),
+                        step.tokens,
+                        _LAST,
+                    )
                 yield step.due, sse.DONE, step.tokens, Mark.DONE
 
     def _event(self, due: float, tokens: int, kind: str, members: Object, mark: Mark = Mark.PLAIN) -> Event:
         self.sequence += 1
-        return due, sse.frame({"type": kind, "sequence_number": self.sequence, **members}), tokens, mark
+        return due, sse.encode_event({"type": kind, "sequence_number": self.sequence, **members}), tokens, mark
 
     def _stream_item(self, choice: Choice, run: TextRun, call: ToolCallStarted | None) -> Iterator[Event]:
         if call is not None:

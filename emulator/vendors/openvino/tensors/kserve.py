@@ -13,7 +13,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, check_json
 from emulator.core.requests import CompletionRequest
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import add_call_details
@@ -105,7 +105,7 @@ def _split_body(request: Request) -> tuple[bytes, memoryview]:
     header = request.headers.get("Inference-Header-Content-Length")
     if header is None:
         return request.body, memoryview(b"")
-    if not _LENGTH.fullmatch(header.strip()) or not 0 <= read_whole(header) < 2**31:
+    if not _LENGTH.fullmatch(header.strip()) or not 0 <= parse_integer(header) < 2**31:
         text = "Inference-Header-Content-Length header is invalid and couldn't be parsed"
         raise status_refusal(text, status=500)
     length = int(header)

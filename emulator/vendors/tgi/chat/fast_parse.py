@@ -4,8 +4,8 @@ from emulator.core.errors import EmulatedError
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.openai.fast_parse import Samplings, has_each_key_once, read_body, read_limit, read_texts
-from emulator.protocols.tgi import find_served, serves
+from emulator.protocols.openai.fast_parse import Samplings, has_each_key_once, parse_body, parse_limit, parse_texts
+from emulator.protocols.tgi import find_served, find_served_deployment
 from emulator.vendors.tgi.chat.fields import ChatBody
 from emulator.vendors.tgi.chat.parse import build_parameters
 from emulator.vendors.tgi.chat.render import ChatCodec
@@ -22,12 +22,12 @@ _SAMPLINGS = Samplings(build_sampling(_DEFAULTS, 1, 1, sampled=is_sampled(_DEFAU
 def fast_parse(request: Request, service: TgiService) -> InferenceCall | None:
     """Return the call :func:`~emulator.vendors.tgi.chat.parse.parse_chat` would build, or ``None`` to use that."""
     settings = service.settings
-    body = None if settings.old or request.headers.get("Content-Type") != "application/json" else read_body(request)
-    messages = () if body is None else read_texts(body)
+    body = None if settings.old or request.headers.get("Content-Type") != "application/json" else parse_body(request)
+    messages = () if body is None else parse_texts(body)
     if body is None or not messages or not has_each_key_once(request.body, len(body) + 2 * len(messages)):
         return None
-    wanted, stream, model = read_limit(body), body.get("stream", False), str(body.get("model", "tgi"))
-    deployment = serves(tuple(service.deployments.values()), model)
+    wanted, stream, model = parse_limit(body), body.get("stream", False), str(body.get("model", "tgi"))
+    deployment = find_served_deployment(tuple(service.deployments.values()), model)
     if wanted is None or type(stream) is not bool or deployment.state != "ready" or has_vision(deployment):
         return None
     count, language = service.count_texts(messages, deployment)

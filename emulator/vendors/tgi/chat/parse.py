@@ -9,10 +9,10 @@ from dataclasses import replace
 from emulator.core.http import Request
 from emulator.core.json import Object
 from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message
-from emulator.core.text import read_whole
+from emulator.core.text import parse_integer
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai import messages as openai
-from emulator.protocols.tgi import check_ready, find_served, serves
+from emulator.protocols.tgi import find_served, find_served_deployment, validate_ready
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.render import ChatCodec
@@ -31,7 +31,7 @@ def parse_chat(request: Request, service: TgiService) -> InferenceCall:
 def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     """Build the call of a parsed :data:`CHAT_REQUEST`."""
     model = body.model
-    deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
+    deployment = validate_ready(find_served_deployment(tuple(service.deployments.values()), model or ""))
     chat = build_request(body, pictures=has_vision(deployment))
     count = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)
@@ -79,7 +79,7 @@ def _parse_message(message: Object, *, pictures: bool) -> Message:
     content = message.get("content")
     if not isinstance(content, str):
         message = {**message, "content": join_chunks(content)}
-    found = openai.read_message(message)
+    found = openai.parse_message(message)
     if not pictures or found.text.find("![](") < 0:
         return found
     text, media = take_pictures(found.text)
@@ -128,4 +128,4 @@ def _next_call_id(messages: Sequence[Message]) -> str | None:
         return "0"
     if not all(text.isascii() and text.isdigit() for text in ids):
         return None
-    return str(max(read_whole(text) + 1 for text in ids))
+    return str(max(parse_integer(text) + 1 for text in ids))

@@ -7,7 +7,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json, dump_string, dump_text, parse_json
 from emulator.core.plan import Choice, Plan
-from emulator.encoding.sse import quote
+from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import collect_message, is_plain_text
 from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.chat.shapes import (
@@ -62,8 +62,8 @@ def _encode_plain(plan: Plan, options: ChatOptions) -> bytes:
     prompt, completion = report_counts(plan, options.prompt_tokens, choice.count)
     return _PLAIN % (
         int(plan.created),
-        quote(options.model),
-        quote(options.settings.fingerprint),
+        encode_string(options.model),
+        encode_string(options.settings.fingerprint),
         dump_string(choice.tokens_said.text),
         find_finish_reason(choice, options.limit).encode(),
         prompt,

@@ -12,7 +12,7 @@ from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.rng import draw_uuid
-from emulator.encoding.sse import DONE, quote
+from emulator.encoding.sse import DONE, encode_string
 from emulator.encoding.template_stream import TemplateStream
 from emulator.protocols.choice_events import (
     FINISH,
@@ -20,7 +20,7 @@ from emulator.protocols.choice_events import (
     USAGE,
     TextRun,
     ToolCallStarted,
-    is_only,
+    has_only,
     iterate_choice,
     last_due,
 )
@@ -37,7 +37,7 @@ def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
     """Yield one chunk per token; of a response with tool calls, only the first call."""
     choice = plan.choices[0]
     head = b"data: %b," % dump_json(build_head(plan, options, "chat.completion.chunk"))[:-1]
-    call = None if is_only(choice) else _find_call(choice)
+    call = None if has_only(choice) else _find_call(choice)
     due = last_due(choice, plan.due)
     ending: list[Event] = [(due, DONE, 0, Mark.DONE)]
     if options.usage:
@@ -51,7 +51,7 @@ def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
             else _stream_text(choice, head, options, ending)
         )
     call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
-    return chain(_stream_call(choice, *call, head, quote(call_id), options.limit), ending)
+    return chain(_stream_call(choice, *call, head, encode_string(call_id), options.limit), ending)
 
 
 _AFTER_TEXT = b'},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
@@ -65,7 +65,7 @@ def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequ
     before, last, tokens = head + _CONTENT, choice.count - 1, choice.tokens_said.quoted
     closing: list[Event] = []
     if choice.count:
-        after = _AFTER_TEXT % (_NULL, quote(find_finish_reason(choice, options.limit)))
+        after = _AFTER_TEXT % (_NULL, encode_string(find_finish_reason(choice, options.limit)))
         closing = [(choice.due[last], b"".join((before, tokens[last], after)), choice.count, FINISH)]
     return TemplateStream(
         opening=(),
@@ -82,9 +82,16 @@ def _stream_logprobs(choice: Choice, head: bytes, options: ChatOptions) -> Itera
     """Yield a text with log-probabilities."""
     total = choice.count
     for number, entry in enumerate(choice.logprobs or (), 1):
-        finish, mark = (quote(find_finish_reason(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
+        finish, mark = (
+            (encode_string(find_finish_reason(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
+        )
         after = _AFTER_TEXT % (dump_json(build_logprobs((entry,), options.top)), finish)
-        yield choice.due[number - 1], b"".join((head, _CONTENT, quote(choice.tokens[number - 1]), after)), number, mark
+        yield (
+            choice.due[number - 1],
+            b"".join((head, _CONTENT, encode_string(choice.tokens[number - 1]), after)),
+            number,
+            mark,
+        )
 
 
 def _find_call(choice: Choice) -> tuple[ToolCallStarted, TextRun] | None:
@@ -111,11 +118,17 @@ def _stream_call(
     texts = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : run.end]]
     while len(texts) > 1 and not texts[-1]:
         texts.pop()  # the end-of-sequence token has no text
-    named = _CALL_CHUNK % (head, call_id, quote(opened.name), quote("{"), _NULL)
+    named = _CALL_CHUNK % (head, call_id, encode_string(opened.name), encode_string("{"), _NULL)
     yield opened.due, named, start if texts[0] else start + 1, PLAIN
     for position, text in enumerate(texts[:-1], start):
         if text:
-            chunk = _CALL_CHUNK % (head, call_id, _NULL, quote(text), _NULL)
+            chunk = _CALL_CHUNK % (head, call_id, _NULL, encode_string(text), _NULL)
             yield choice.due[position], chunk, position + 1, PLAIN
-    last = _CALL_CHUNK % (head, call_id, _NULL, quote(texts[-1]), quote(find_finish_reason(choice, limit)))
+    last = _CALL_CHUNK % (
+        head,
+        call_id,
+        _NULL,
+        encode_string(texts[-1]),
+        encode_string(find_finish_reason(choice, limit)),
+    )
     yield choice.due[-1], last, len(choice.tokens), FINISH

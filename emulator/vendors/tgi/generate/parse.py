@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/server.rs``.
 from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.tgi import check_ready, serves
+from emulator.protocols.tgi import find_served_deployment, validate_ready
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest
 from emulator.vendors.tgi.generate.render import GenerateCodec
@@ -42,7 +42,9 @@ def _build_call(
 ) -> InferenceCall:
     """Build the call; ``echoes``: default of ``return_full_text``."""
     parameters, inputs = body.parameters, body.inputs
-    deployment = check_ready(serves(tuple(service.deployments.values()), parameters.adapter_id or ""))
+    deployment = validate_ready(
+        find_served_deployment(tuple(service.deployments.values()), parameters.adapter_id or "")
+    )
     detailed = parameters.details or parameters.decoder_input_details
     logprobs = stream or detailed or (parameters.best_of or 1) > 1
     valid = validate(service, deployment, inputs, parameters, stream=stream, logprobs=logprobs)

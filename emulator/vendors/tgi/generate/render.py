@@ -9,7 +9,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_text
 from emulator.core.plan import Choice, Plan
-from emulator.protocols.tgi import draw_prefill_logprob, spell
+from emulator.protocols.tgi import decode_each, draw_prefill_logprob
 from emulator.vendors.tgi.generate.shapes import (
     TOKEN,
     GenerateOptions,
@@ -75,7 +75,7 @@ def _format_sequence(plan: Plan, choice: Choice, options: GenerateOptions, numbe
 def _format_prefill(plan: Plan, options: GenerateOptions) -> str:
     rows = []
     tokenizer, ids = options.tokenizer, options.prefill
-    for position, (token, text) in enumerate(zip(ids, spell(tokenizer, ids), strict=True)):
+    for position, (token, text) in enumerate(zip(ids, decode_each(tokenizer, ids), strict=True)):
         logprob = draw_prefill_logprob(plan.key, position)
         weight = "null" if logprob is None else repr(logprob)
         named = text or special_text(tokenizer, token)

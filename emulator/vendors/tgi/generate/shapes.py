@@ -9,8 +9,8 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Tokenizer
-from emulator.encoding.sse import quote
-from emulator.protocols.tgi import encode_first, pick_seed, reason, report_counts
+from emulator.encoding.sse import encode_string
+from emulator.protocols.tgi import choose_seed, encode_first, format_finish_reason, report_counts
 from emulator.vendors.tgi.settings import TgiSettings
 
 TOKEN = b'{"id":%d,"text":%b,"logprob":%b,"special":%b}'
@@ -53,7 +53,7 @@ def finish_reason(choice: Choice, limit: int) -> str:
 
     Source: text-generation-inference, ``server/text_generation_server/utils/tokens.py``, StoppingCriteria.
     """
-    return "length" if choice.count >= limit else reason(choice)
+    return "length" if choice.count >= limit else format_finish_reason(choice)
 
 
 def special_text(tokenizer: Tokenizer, token: int) -> str:
@@ -66,17 +66,17 @@ def special_text(tokenizer: Tokenizer, token: int) -> str:
 def format_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: int = 0) -> str:
     """Format the first members of ``details``; ``number``: index of the choice for one prompt."""
     key = plan.key if number == 0 else plan.key + bytes((number,))
-    seed = pick_seed(key, options.seed) if options.seeded else "null"
+    seed = choose_seed(key, options.seed) if options.seeded else "null"
     _, generated = report_counts(plan, 0, choice.count)
     return f'"finish_reason":"{finish_reason(choice, options.limit)}","generated_tokens":{generated},"seed":{seed}'
 
 
 def list_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[object], ...]:
     """Return the columns that fill :data:`TOKEN`; only the end-of-sequence token is special."""
-    texts = list(map(quote, choice.tokens))
+    texts = list(map(encode_string, choice.tokens))
     specials = [b"false"] * len(texts)
     if texts and choice.ids[-1] == tokenizer.eos and not choice.tokens[-1]:
-        texts[-1] = quote(special_text(tokenizer, tokenizer.eos))
+        texts[-1] = encode_string(special_text(tokenizer, tokenizer.eos))
         specials[-1] = b"true"
     logprobs = [b"0.0"] * len(texts)
     if choice.logprobs:
@@ -98,4 +98,4 @@ def _encode_top(own: tuple[str, object, object, object], alternative: tuple[str,
     other, logprob = alternative
     if other == sampled:
         return TOKEN % (token, text, dump_json(logprob), special)
-    return TOKEN % (encode_first(tokenizer, other), quote(other), dump_json(logprob), b"false")
+    return TOKEN % (encode_first(tokenizer, other), encode_string(other), dump_json(logprob), b"false")

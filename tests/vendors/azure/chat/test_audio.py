@@ -6,7 +6,7 @@ from base64 import b64decode
 
 import pytest
 
-from emulator.vendors.azure.chat.audio import make_sound
+from emulator.vendors.azure.chat.audio import encode_silence
 from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST
 from tests.vendors.azure.service import CHAT, accept, chat, refuse
@@ -56,8 +56,8 @@ def test_a_stream_that_is_heard() -> None:
 
 
 def test_a_sound_of_frames() -> None:
-    assert make_sound(3, "mp3") == make_sound(1, "mp3") * 3
-    assert make_sound(1, "mp3")[:2] == b"\xff\xfb"
+    assert encode_silence(3, "mp3") == encode_silence(1, "mp3") * 3
+    assert encode_silence(1, "mp3")[:2] == b"\xff\xfb"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from emulator.core.plan import Choice, Plan, Segment, Tokens, Usage
 from emulator.core.requests import Deployment
 from emulator.vendors.azure.chat.render import ChatCodec, render_whole
-from emulator.vendors.azure.chat.template import fill
+from emulator.vendors.azure.chat.template import encode_plain
 from emulator.vendors.azure.profile import profile_deployment
 from emulator.vendors.azure.settings import AzureSettings, Profile
 
@@ -23,4 +23,4 @@ def test_a_template_is_filled_as_the_parts_are_joined(dialect: Profile, model: s
     )
     plan = Plan(bytes(range(16)), 1700000000.7, (choice,), usage=Usage(11, 3, 2))
     codec = ChatCodec(profile=profile, usage=True, named_tool=False)
-    assert fill(plan, profile) == render_whole(plan, codec)
+    assert encode_plain(plan, profile) == render_whole(plan, codec)
