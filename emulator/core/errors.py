@@ -16,7 +16,7 @@ def shorten(text: str) -> str:
 
 
 class ErrorKind(StrEnum):
-    """Vendor-neutral kind of an error; every vendor renders every kind."""
+    """The vendor-neutral kinds of refusal; each vendor words every one of them."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_PARAMETER = "invalid_parameter"

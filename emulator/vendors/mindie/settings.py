@@ -23,9 +23,9 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
 
 
 class MindieSettings(VendorSettings):
-    """Section ``vendors.mindie``: a profile, and switches that override it.
+    """``vendors.mindie``: a profile, and switches that win over it.
 
-    Names and defaults are those of the server's ``config.json``, in snake case.
+    Names and defaults of the configuration keys are those of the server's ``config.json``, in snake case.
     """
 
     profile: Literal["strict", "tgi", "motor"] = Field(

@@ -32,7 +32,7 @@ Reload = Literal[
 
 
 class OpenVinoSettings(VendorSettings):
-    """Section ``vendors.openvino`` of a scenario."""
+    """The section ``vendors.openvino`` of a scenario."""
 
     profile: Profile = Field(
         default="2025.0", description="Release to stand in for; seed is 2025.0 and latest is 2026.3."

@@ -26,7 +26,7 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
 
 
 class TgiSettings(VendorSettings):
-    """Section ``vendors.tgi``: a release, and switches that override it; names and defaults are the launcher's."""
+    """``vendors.tgi``: a release, and switches that win over it; names and defaults are the launcher's."""
 
     profile: Literal["3", "0.9.4"] = Field(default="3", description="the release whose wire is spoken: 3 or 0.9.4")
     version: str = Field(default="3.3.7", description="version that /info and system_fingerprint tell")
