@@ -63,7 +63,7 @@ class Running:
     @property
     def taken(self) -> int:
         """Calls that the short road answered."""
-        return 0 if self.listeners is None else self.listeners.heads.taken
+        return 0 if self.listeners is None else self.listeners.heads.handled
 
     @property
     def clients(self) -> list[Connection]:

@@ -230,7 +230,7 @@ def test_one_that_takes_a_token_is_steered_with_it(
     suite: pytest.Pytester, live_with: Callable[[str], Running], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = live_with("")
-    elsewhere.built.control.guard = ControlAuth(token="s3cret")
+    elsewhere.built.control.auth = ControlAuth(token="s3cret")
     source = "def test_it(emulator): emulator.load({'seed': 7})"
     url = f"--emulator-url={elsewhere.urls['front']}"
     run(suite, source, url).assert_outcomes(failed=1, errors=1)

@@ -205,7 +205,7 @@ class Replica(LocalController):
         """Join again and catch up; if the store lost its data, publish every active scenario again."""
         birth, snapshots = await self._bus.join(again=True)
         emptied = birth != self._birth
-        async with self._local.forgetting():
+        async with self._local.deleting_unused_counters():
             for session, snapshot in snapshots.items():
                 stored = self._snapshots.get(session)
                 if stored is None or (stored.version != snapshot.version and stored.document != snapshot.document):
@@ -233,7 +233,7 @@ class Replica(LocalController):
             self._snapshots.pop(session, None)
         late = await self._journal.begin_epoch(session, number) if change["op"] in ("reset", "end") else None
         try:
-            async with self._local.forgetting():
+            async with self._local.deleting_unused_counters():
                 return await self._do(change, session)
         except (ScenarioError, LookupError) as error:
             log.error("a change of another replica cannot be applied here: %s", error)

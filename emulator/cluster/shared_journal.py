@@ -73,7 +73,7 @@ def _encode_payload(payload: Payload) -> Object:
         "text": payload.text,
         "tools": payload.tool_calls,
         "raw": None if payload.raw is None else _encode_body(payload.raw),
-        "strikes": [(strike.fault, strike.at) for strike in payload.strikes],
+        "strikes": [(strike.fault, strike.at) for strike in payload.fault_sites],
         "writes": list(payload.writes),
         "request_cut": payload.request_cut,
         "response_cut": payload.response_cut,
@@ -88,7 +88,7 @@ def _encode_evidence(evidence: MatchEvidence) -> Object:
         "asked": match is not None,
         "rule": None if match is None or match.rule is None else match.rule.name,
         "counts": None if match is None else dict(match.counts),
-        "verdicts": [asdict(result) for result in evidence.verdicts],
+        "verdicts": [asdict(result) for result in evidence.rule_results],
     }
 
 
@@ -103,7 +103,7 @@ def parse_entry(text: str, known: KnownScenario | None) -> JournalEntry:
     fingerprint = bytes.fromhex(as_text(document["identity"]))
     if "kept" in document:
         payload = _parse_payload(as_object(document["kept"]), entry)
-        entry.keep = lambda: payload
+        entry.build_payload = lambda: payload
     if "evidence" in document and known is not None:
         entry.evidence = _parse_evidence(as_object(document["evidence"]), fingerprint, known)
     return entry
@@ -130,7 +130,7 @@ def _parse_payload(document: Object, entry: JournalEntry) -> Payload:
         text=None if text is None else as_text(text),
         tool_calls=tuple(_parse_pairs(document["tools"])),
         raw=None if document["raw"] is None else _parse_body(document["raw"]),
-        strikes=tuple([_parse_site(as_array(strike)) for strike in as_array(document["strikes"])]),
+        fault_sites=tuple([_parse_site(as_array(strike)) for strike in as_array(document["strikes"])]),
         writes=tuple(as_array(document["writes"])),  # type: ignore[arg-type]  # they are pairs of numbers
         request_cut=bool(document["request_cut"]),
         response_cut=bool(document["response_cut"]),

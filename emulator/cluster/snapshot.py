@@ -80,7 +80,7 @@ def parse_scenario(document: Object) -> ParsedScenario:
     keys = scenario.keys or ()
     digests = [[as_text(digest) for digest in as_array(pair)] for pair in as_array(document["keys"])]
     sealed = [CredentialDigest(key.token, *pair) for key, pair in zip(keys, digests, strict=True)]
-    return replace(with_keys(loaded, keys, sealed) if keys else loaded, known_as=as_text(document["digest"]))
+    return replace(with_keys(loaded, keys, sealed) if keys else loaded, original_digest=as_text(document["digest"]))
 
 
 def _read_path(path: Iterable[JSON]) -> KeyPath:

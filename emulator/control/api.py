@@ -75,7 +75,7 @@ class ControlPlane:
         ready, urls: set once all ports listen.
         follow: opens the ports that a new scenario needs.
         authority: certificate (PEM) of the local certificate authority, if the server has one.
-        guard: authorises requests.
+        auth: authorises requests.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -88,7 +88,7 @@ class ControlPlane:
         self.urls: Mapping[str, str] = {}
         self.follow: Callable[[], Awaitable[None]] = _stay
         self.authority: bytes | None = None
-        self.guard = ControlAuth()
+        self.auth = ControlAuth()
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer a request under ``/_emulator/``; an internal error is a 500 with ``x-emulator-bug``."""
@@ -116,7 +116,7 @@ class ControlPlane:
         """Answer 404 for a path of no served vendor, and add the request to the journal."""
         active = self._runtime.for_session(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
-        hint = active.hints.explain_front(http.method, path)
+        hint = active.suggestions.explain_front(http.method, path)
         detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
         emulator, journal = active.emulator, self._runtime.journal
         fingerprint = derive_key("", http.method, path)
@@ -190,10 +190,10 @@ class ControlPlane:
         Raises:
             ProblemError: 401, 403, 404 or 405.
         """
-        self.guard.check_browser(http.headers, http.raw_path, _find_local(http))
+        self.auth.check_browser(http.headers, http.raw_path, _find_local(http))
         route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
         if not route.is_open:
-            self.guard.check_caller(http.headers, http.remote)
+            self.auth.check_caller(http.headers, http.remote)
         return route, name
 
     def _health(self) -> models.Health:

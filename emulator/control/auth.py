@@ -28,12 +28,12 @@ class ControlAuth:
     Fields:
         hosts: names accepted in ``Host`` and ``Origin`` besides private ones; ``*.example.com`` has every subdomain.
         token: required of every request; ``None``: requests from public addresses are refused instead.
-        machine: name of this machine.
+        hostname: name of this machine.
     """
 
     hosts: tuple[str, ...] = ()
     token: str | None = None
-    machine: str = field(default_factory=socket.gethostname)
+    hostname: str = field(default_factory=socket.gethostname)
 
     def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:
         """Refuse cross-origin browser requests, DNS rebinding included.
@@ -83,7 +83,7 @@ class ControlAuth:
         """
         if name is None:
             return False
-        machine = self.machine.lower()
+        machine = self.hostname.lower()
         if name in ("localhost", machine) or name.endswith(".localhost") or self._lists(name):
             return True
         address = _read_address(name)

@@ -53,7 +53,7 @@ def _mask_in_place(lines: list[str], loaded: ParsedScenario, position: int) -> b
 
 
 def _redact_everywhere(text: str, loaded: ParsedScenario) -> str:
-    return list_credentials(loaded.scenario).cut(text)
+    return list_credentials(loaded.scenario).redact(text)
 
 
 def restore_keys(loaded: ParsedScenario, before: ParsedScenario) -> ParsedScenario:
@@ -87,7 +87,7 @@ def with_keys(loaded: ParsedScenario, keys: Sequence[Key], tokens: Sequence[str]
     """Return a scenario with the tokens of its keys replaced, in order."""
     changed = [key.model_copy(update={"token": token}) for key, token in zip(keys, tokens, strict=True)]
     scenario = loaded.scenario.model_copy(update={"keys": tuple(changed)})
-    return replace(loaded, scenario=scenario, data=_with_tokens(loaded.data, tokens), known_as=None)
+    return replace(loaded, scenario=scenario, data=_with_tokens(loaded.data, tokens), original_digest=None)
 
 
 def _list_tokens(document: JSON) -> list[JSON]:

@@ -109,10 +109,10 @@ def show_strikes(payload: Payload) -> tuple[str | None, list[StrikeShown]]:
     """
     if payload.raw is None:
         return None, []
-    places = sorted({min(strike.at, len(payload.raw)) for strike in payload.strikes} | {len(payload.raw)})
+    places = sorted({min(strike.at, len(payload.raw)) for strike in payload.fault_sites} | {len(payload.raw)})
     parts = [payload.raw[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise([0, *places])]
     reached = dict(zip(places, accumulate(map(len, parts)), strict=True))
-    shown = [StrikeShown(fault=one.fault, at=reached[min(one.at, len(payload.raw))]) for one in payload.strikes]
+    shown = [StrikeShown(fault=one.fault, at=reached[min(one.at, len(payload.raw))]) for one in payload.fault_sites]
     return "".join(parts), shown
 
 

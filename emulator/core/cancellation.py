@@ -61,7 +61,7 @@ class RunningResponses:
         for answering in self._of(session):
             answering.cut()
 
-    async def rest(self, session: str) -> None:
+    async def wait_idle(self, session: str) -> None:
         """Wait until a session has no running response."""
         ended = asyncio.Event()
         self._ended.append(ended)

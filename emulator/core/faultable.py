@@ -74,7 +74,7 @@ class FaultableResponse:
         writes: maximum number of writes for the whole response.
         texts: text of each token, in the order that ``Chunk.tokens`` counts.
         fields: location of text, usage and ids in the JSON body.
-        word_error: encodes an error in the vendor's format, as an event of a stream or as a whole body.
+        render_error: encodes an error in the vendor's format, as an event of a stream or as a whole body.
     """
 
     status: int
@@ -91,7 +91,7 @@ class FaultableResponse:
     writes: int = DEFAULT.writes
     texts: tuple[str, ...] = ()
     fields: FieldNames = NO_FIELDS
-    word_error: Callable[[EmulatedError], bytes] = encode_no_error
+    render_error: Callable[[EmulatedError], bytes] = encode_no_error
 
     @property
     def body(self) -> bytes:

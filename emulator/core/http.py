@@ -52,8 +52,8 @@ class Request:
         documents: stored documents of the session, for a vendor that stores any.
         unread_collection: collection that is assumed empty instead of read; the store raises
             :class:`~emulator.core.storage.DocumentsError` on counting the request if it is not.
-        most_values: maximum number of values in a JSON body.
-        most_text: maximum bytes of the texts in a JSON body.
+        max_values: maximum number of values in a JSON body.
+        max_text: maximum bytes of the texts in a JSON body.
         key_suffix: suffix of API keys that the vendor hands out; it routes later requests to the same session.
     """
 
@@ -70,8 +70,8 @@ class Request:
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
     unread_collection: str = ""
-    most_values: int = DEFAULT.values
-    most_text: int = DEFAULT.text
+    max_values: int = DEFAULT.values
+    max_text: int = DEFAULT.text
     key_suffix: str = ""
     _json: JSON | _Unparsed | ValueError = _UNPARSED
 
@@ -95,17 +95,17 @@ class Request:
     def _parse(self) -> JSON | ValueError:
         try:
             if len(self.body) > INLINE_BYTES:
-                check_json(self.body, self.most_values, self.most_text)
+                check_json(self.body, self.max_values, self.max_text)
             return parse_json(self.body)
         except ValueError as error:
             error.__traceback__ = error.__context__ = error.__cause__ = None
             return error
 
-    def forget_json(self) -> None:
+    def drop_parsed(self) -> None:
         """Drop the parsed body and keep its bytes."""
         self._json = _UNPARSED
 
-    def forget(self) -> None:
+    def drop_payload(self) -> None:
         """Drop body, query, headers and documents, and the path beyond ``MAX_PATH`` characters."""
         self.path = self.path[:MAX_PATH]
         self.body = b""

@@ -99,7 +99,7 @@ class Choice:
         prompt: index of the prompt that the choice answers.
     """
 
-    tokens_said: TokenSequence
+    sequence: TokenSequence
     due: Sequence[float]
     finish_reason: FinishReason
     segments: tuple[Segment, ...]
@@ -109,11 +109,11 @@ class Choice:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        return self.tokens_said.tokens
+        return self.sequence.tokens
 
     @property
     def ids(self) -> tuple[int, ...]:
-        return self.tokens_said.ids
+        return self.sequence.ids
 
     @property
     def count(self) -> int:
@@ -124,7 +124,7 @@ class Choice:
         """Return the choice with its first ``count`` tokens only; ``count`` is at least 1."""
         return replace(
             self,
-            tokens_said=Tokens(self.tokens[:count], self.ids[:count]),
+            sequence=Tokens(self.tokens[:count], self.ids[:count]),
             due=self.due[:count],
             segments=tuple([replace(s, end=min(s.end, count)) for s in self.segments if s.start < count]),
             logprobs=None if self.logprobs is None else self.logprobs[:count],
@@ -133,7 +133,7 @@ class Choice:
     def text(self, kind: str = "text") -> str:
         """Return the concatenated text of all segments of one kind."""
         if len(self.segments) == 1 and self.segments[0].kind == kind:
-            return self.tokens_said.text
+            return self.sequence.text
         return "".join("".join(self.tokens[s.start : s.end]) for s in self.segments if s.kind == kind)
 
     @property
@@ -215,7 +215,7 @@ class Plan:
 
 def _abandon(choice: Choice) -> Choice:
     tokens, segments = Tokens(("",), choice.ids[:1]), (Segment("text", 0, 1),)
-    ended = replace(choice, tokens_said=tokens, due=(0.0,), segments=segments, logprobs=None)
+    ended = replace(choice, sequence=tokens, due=(0.0,), segments=segments, logprobs=None)
     return replace(ended, finish_reason="stop", stopped_by="")
 
 

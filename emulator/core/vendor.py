@@ -90,7 +90,7 @@ class InferenceCall:
 class Write:
     """Response of a :class:`Change` with the document to store under ``key``; ``None`` deletes the document."""
 
-    answer: Response
+    response: Response
     key: str
     document: JSON
 

@@ -30,7 +30,7 @@ class LateError(Positioned):
     def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         if not delivery.streamed and delivery.status >= 400:
             return delivery
-        words = delivery.word_error(EmulatedError(self.kind, message=self.message))
+        words = delivery.render_error(EmulatedError(self.kind, message=self.message))
         if not delivery.streamed:
             return replace(delivery, chunks=(Chunk(delivery.end, words),))
         position = self.find(delivery)

@@ -88,7 +88,7 @@ class VendorApp:
         self._metrics.running += 1
         left = False
         try:
-            context.answer = response = await self._respond(http, context)
+            context.response = response = await self._respond(http, context)
             self._metrics.work(context.call, 1)
             context.extra = _build_own_headers(context)
             if context.overrides and route.headers.get(TIMING) == "1":
@@ -105,7 +105,7 @@ class VendorApp:
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
             self._metrics.running -= 1
-            if context.answer is not None:
+            if context.response is not None:
                 self._metrics.work(context.call, -1)
             if context.admission is not None:
                 await self._recorder.settle(context, context.admission)
@@ -127,7 +127,7 @@ class VendorApp:
         due = 0.0 if plan is None else plan.due
         if plan is None or call is None or call.cancel_ids is None:
             return await writer.write(response, due)
-        running, session, names = self.service.running, context.wire.session, call.cancel_ids(plan.key)
+        running, session, names = self.service.running, context.request.session, call.cancel_ids(plan.key)
         writer.stoppable = not isinstance(response, FaultableResponse)
         stop = partial(self._stop, writer, context, call, plan) if writer.stoppable else None
         cancellable = CancellableResponse(stop, writer.abort)
@@ -142,7 +142,7 @@ class VendorApp:
             return
         context.plan = plan = plan.stop(self.emulator.clock.now() - context.started)
         codec = call.codec
-        writer.stop(codec.stream(plan, context.wire) if call.stream else codec.render(plan, context.wire))
+        writer.stop(codec.stream(plan, context.request) if call.stream else codec.render(plan, context.request))
 
     def _receive(self, http: web.BaseRequest, route: SessionRoute, path: str, base_url: str) -> RequestContext:
         session, journal = route.session, self._journal
@@ -158,13 +158,13 @@ class VendorApp:
     async def _respond(
         self, http: web.BaseRequest, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
-        request = context.wire
+        request = context.request
         response: Response | StreamingResponse
         try:
             if context.overrides:
                 validate_override_names(request.headers)
             limits = self.emulator.bounds
-            request.most_values, request.most_text = limits.values, limits.text
+            request.max_values, request.max_text = limits.values, limits.text
             request.body = await read_body(http, min(self.vendor.body_limit, limits.body))
             if "Content-Encoding" in http.headers:
                 max_bytes = min(self.vendor.body_limit, limits.decompressed)
@@ -187,7 +187,7 @@ class VendorApp:
         try:
             return await self._decide_once(context)
         except DocumentsError:
-            self._reader.begin_again(context.wire)
+            self._reader.require_documents(context.request)
             return await self._decide_once(context)
 
     async def _decide_once(self, context: RequestContext) -> Response | StreamingResponse:
@@ -199,7 +199,7 @@ class VendorApp:
 
     async def _assign_key(self, context: RequestContext) -> None:
         """Assign a response key even if parsing failed."""
-        if not context.wire.has_key:
+        if not context.request.has_key:
             with suppress(EmulatedError):  # the store is unreachable: the request counts as the first attempt
                 await self._reader.name(context)
 
@@ -233,7 +233,7 @@ class VendorApp:
             route.key_suffix,
             self.vendor.is_stateful or endpoint.is_stateful,
         )
-        head.place = self._reader.memo.place(head.open(b""))
+        head.place = self._reader.memo.prefix_key(head.open(b""))
         return head
 
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
@@ -258,6 +258,6 @@ def _has_disconnected(http: web.BaseRequest) -> bool:
 
 
 def _build_own_headers(context: RequestContext) -> Headers:
-    name = identify_response(context.wire.key)
+    name = identify_response(context.request.key)
     rule = context.rule
     return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)

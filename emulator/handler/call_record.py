@@ -36,18 +36,18 @@ def redact_payload(
     ``most``: bytes kept of each body. ``tokens``: credentials that the scenario lists.
     """
     redact_request(request)
-    request.body = tokens.cut_bytes(redact_body(request.body))
-    request.forget_json()
+    request.body = tokens.redact_bytes(redact_body(request.body))
+    request.drop_parsed()
     request.query = _cut_values(request.query, tokens)
     if (heads := _cut_values(request.headers, tokens)) is not request.headers:
         request.headers = CIMultiDict(heads)
-    payload = Payload(request, tuple([(name, tokens.cut(redact("header", name, value))) for name, value in headers]))
+    payload = Payload(request, tuple([(name, tokens.redact(redact("header", name, value))) for name, value in headers]))
     if body is not None:
-        payload.body = tokens.cut_bytes(redact_body(body[:most]))
+        payload.body = tokens.redact_bytes(redact_body(body[:most]))
     if choice is not None:
-        text = choice.tokens_said.text if len(choice.segments) == 1 else choice.text()
-        payload.text = tokens.cut(redact_text(text[:most]))
-        payload.tool_calls = tuple([(name, tokens.cut(redact_text(args))) for name, args in choice.tool_calls])
+        text = choice.sequence.text if len(choice.segments) == 1 else choice.text()
+        payload.text = tokens.redact(redact_text(text[:most]))
+        payload.tool_calls = tuple([(name, tokens.redact(redact_text(args))) for name, args in choice.tool_calls])
         payload.response_cut = len(text) > most
     payload.response_cut |= body is not None and len(body) > most
     return payload
@@ -56,14 +56,16 @@ def redact_payload(
 def _cut_values(values: Mapping[str, str], tokens: ListedCredentials) -> Mapping[str, str]:
     """Redact listed credentials in headers or a query; a redacted value still compares equal to the original."""
     changed = {
-        name: MaskedCredential(value, shown) for name, value in values.items() if (shown := tokens.cut(value)) != value
+        name: MaskedCredential(value, shown)
+        for name, value in values.items()
+        if (shown := tokens.redact(value)) != value
     }
     return {**values, **changed} if changed else values
 
 
 def has_credential(raw: bytes, tokens: ListedCredentials) -> bool:
     """Return whether bytes hold a credential; redaction would shift the fault positions in them."""
-    return not raw == redact_body(raw) == redact_events(raw) == tokens.cut_bytes(raw)
+    return not raw == redact_body(raw) == redact_events(raw) == tokens.redact_bytes(raw)
 
 
 TOKEN = 24  # bytes of a token in a response with its due time; equal tokens share their text
@@ -89,9 +91,9 @@ class CallRecord:
         usage, choice, finish_reason: of the plan, if there is one; the latter two of its first choice.
         headers: of the response; ``extra``: those the emulator adds.
         body: of a response in one piece.
-        raw: bytes of a response with faults; ``strikes``: where the faults changed it.
-        most: bytes kept of each body; 0: no bodies and headers are kept.
-        verdicts: results of the rules, stored if rules match on credentials, which are not kept.
+        raw: bytes of a response with faults; ``fault_sites``: where the faults changed it.
+        max_body_bytes: bytes kept of each body; 0: no bodies and headers are kept.
+        rule_results: results of the rules, stored if rules match on credentials, which are not kept.
         left: the client disconnected early; ``over``: the record is final.
     """
 
@@ -123,9 +125,9 @@ class CallRecord:
     headers: Headers
     extra: Headers
     body: bytes | None
-    most: int
+    max_body_bytes: int
     raw: bytes | None = None
-    strikes: tuple[FaultSite, ...] = ()
+    fault_sites: tuple[FaultSite, ...] = ()
     number: int = 1
     attempts: Attempts = field(default_factory=Attempts)
     retry_of: str | None = None
@@ -133,7 +135,7 @@ class CallRecord:
     size: int = 0
     request_cut: bool = False
     response_cut: bool = False
-    verdicts: tuple[RuleResult, ...] = ()
+    rule_results: tuple[RuleResult, ...] = ()
     entry: JournalEntry | None = None
     traceparent: str | None = None
     left: bool = False
@@ -210,12 +212,12 @@ class CallRecord:
 
     def cut(self) -> None:
         """Truncate bodies to ``most`` bytes, redact the request head, and set ``size``, in bytes."""
-        request, most = self.request, self.most
+        request, most = self.request, self.max_body_bytes
         times = self.sent.pack()
         if not most:
             self._release_references()
             return
-        request.forget_json()
+        request.drop_parsed()
         request.documents = NOTHING  # documents have a limit of their own in the store
         redact_named(request)
         self._shorten(most)
@@ -237,7 +239,7 @@ class CallRecord:
 
     def drop_payload(self) -> None:
         """Drop bodies, headers and the match; keep the figures."""
-        self.size = self.most = 0
+        self.size = self.max_body_bytes = 0
         self.asked = False
         if len(self.sent.lateness) > 1:
             self.sent.lateness = [find_p99(self.sent.lateness)]
@@ -250,7 +252,7 @@ class CallRecord:
         self.rule_name, self.fault_types = self.rule, self.faults
         self.explainer, self.match = None, None if self.match is None else _DROPPED_MATCH
         self.traceparent = self._read_traceparent()
-        self.request.forget()
+        self.request.drop_payload()
         self.headers = self.extra = ()
         self.choice = self.body = self.raw = None
         self.sent.dues = ()
@@ -259,8 +261,8 @@ class CallRecord:
         """Return the journal entry, built on the first call."""
         if self.entry is None:
             self.entry = self.without_payload()
-            if self.most:
-                self.entry.keep = self._build_payload
+            if self.max_body_bytes:
+                self.entry.build_payload = self._build_payload
         return self.entry
 
     def without_payload(self) -> JournalEntry:
@@ -268,9 +270,9 @@ class CallRecord:
         if self.entry is not None:
             return self.entry
         entry = self._build_entry()
-        if self.asked or self.most:
+        if self.asked or self.max_body_bytes:
             match = self.match if self.asked else None
-            entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.verdicts)
+            entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.rule_results)
         return entry
 
     def _build_entry(self) -> JournalEntry:
@@ -319,10 +321,12 @@ class CallRecord:
 
     def _build_payload(self) -> Payload:
         tokens = NO_TOKENS if self.explainer is None else self.explainer.tokens
-        payload = redact_payload(self.request, (*self.headers, *self.extra), self.body, self.choice, self.most, tokens)
+        payload = redact_payload(
+            self.request, (*self.headers, *self.extra), self.body, self.choice, self.max_body_bytes, tokens
+        )
         if self.raw is not None and not has_credential(self.raw, tokens):
             payload.raw = self.raw[: self.sent.size]
-            payload.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
+            payload.fault_sites = tuple([strike for strike in self.fault_sites if strike.at <= self.sent.size])
         if self.stream or self.raw is not None:
             payload.writes = thin_out(self.sent.dues, self.sent.lateness)
         payload.request_cut, payload.size = self.request_cut, self.size

@@ -37,12 +37,12 @@ class RequestContext:
         refusal: the error in place of an answer.
         overrides: the request has ``x-emulator-*`` headers.
         error: kind of refusal; ``limits``: limits that refused; ``hint``: what the client may have meant.
-        answer: the response; ``extra``: headers the emulator adds; ``strikes``: where faults changed it.
+        response: the response; ``extra``: headers the emulator adds; ``fault_sites``: where faults changed it.
         record: the call record, once the call is recorded.
         span: the OpenTelemetry span, if tracing is on.
     """
 
-    wire: Request
+    request: Request
     started: float
     epoch: tuple[int, int] = (0, 0)
     start_seq: int = 0
@@ -56,9 +56,9 @@ class RequestContext:
     error: str | None = None
     limits: tuple[LimitCheck, ...] = ()
     hint: str = ""
-    answer: Response | StreamingResponse | FaultableResponse | None = None
+    response: Response | StreamingResponse | FaultableResponse | None = None
     extra: Headers = ()
-    strikes: tuple[FaultSite, ...] = ()
+    fault_sites: tuple[FaultSite, ...] = ()
     sent: Sent = field(default_factory=Sent)
     record: CallRecord | None = None
     span: Span | None = None
@@ -66,7 +66,7 @@ class RequestContext:
     @property
     def attempt(self) -> int:
         """Return how often an equal request came before; 0 until the key is assigned."""
-        return self.wire.attempt
+        return self.request.attempt
 
     @property
     def call(self) -> InferenceCall | None:
@@ -113,6 +113,6 @@ class RequestContext:
     @property
     def is_cut(self) -> bool:
         """Return whether a fault or a dropped connection ends the response early."""
-        if isinstance(self.answer, FaultableResponse):
-            return self.answer.ending is not CloseMode.COMPLETE
-        return isinstance(self.answer, Response) and self.answer.status == DROPPED
+        if isinstance(self.response, FaultableResponse):
+            return self.response.ending is not CloseMode.COMPLETE
+        return isinstance(self.response, Response) and self.response.status == DROPPED

@@ -68,7 +68,7 @@ class ResponseDecider:
             EmulatedError: a rule or a limit refuses the request.
             HeaderOverrideError: a request header asks for an unknown fault.
         """
-        emulator, request, started = self._emulator, context.wire, context.started
+        emulator, request, started = self._emulator, context.request, context.started
         parsed = context.parsed
         assert parsed is not None
         match = await self._match(context, parsed)
@@ -92,8 +92,8 @@ class ResponseDecider:
 
     async def _plan(self, call: InferenceCall, match: Match, context: RequestContext) -> Plan:
         """Return the plan of a call, after admission if quotas or slots limit the call."""
-        emulator, request, fingerprint = self._emulator, context.wire, context.fingerprint
-        control = emulator.gate_for(call)
+        emulator, request, fingerprint = self._emulator, context.request, context.fingerprint
+        control = emulator.admission_for(call)
         if control is None or match.outcome.error is not None:
             repeated = fingerprint if context.attempt and call.repeatable else None
             plan = await emulator.plan(call, match, request.key, context.started, None, repeated)
@@ -102,7 +102,7 @@ class ResponseDecider:
         return plan.abandon() if call.is_stopped else plan
 
     async def _match(self, context: RequestContext, parsed: Parsed) -> Match:
-        emulator, request = self._emulator, context.wire
+        emulator, request = self._emulator, context.request
         match = UNMATCHED
         if emulator.rules:
             match = await emulator.match(
@@ -127,9 +127,9 @@ class ResponseDecider:
 
     async def _store_result(self, call: InferenceCall, plan: Plan, context: RequestContext) -> None:
         """Store the document of a response before it is sent; evict the oldest document beyond the maximum."""
-        state, collection, session = self._emulator.state, self._vendor.name, context.wire.session
+        state, collection, session = self._emulator.state, self._vendor.name, context.request.session
         assert call.store_result is not None
-        key, document = call.store_result(plan, context.wire)
+        key, document = call.store_result(plan, context.request)
         documents = await state.fetch(session, collection)
         await self._evict_document(session, documents, key)
         await state.store(session, collection, key, document, documents.get(key))
@@ -154,7 +154,7 @@ class ResponseDecider:
             if await state.store(request.session, collection, write.key, write.document, documents.get(write.key)):
                 if change.then is not None:
                     await change.then(request.session)
-                return write.answer
+                return write.response
 
     async def refuse(self, error: EmulatedError, context: RequestContext) -> Response:
         """Return an error rendered by the vendor, with its retry delay in wall-clock seconds."""
@@ -166,7 +166,7 @@ class ResponseDecider:
             if not error.retry_after:
                 headers = {**NO_WAIT, **headers}
             asyncio.get_running_loop().call_soon(clock.on_client_left, until)
-        request, render = context.wire, self._vendor.render_error
+        request, render = context.request, self._vendor.render_error
         long = len(request.body) > INLINE_BYTES  # a vendor may parse the body again
         rendered = (
             await run_in_thread(render, error, request, self._service)
@@ -179,7 +179,7 @@ class ResponseDecider:
         """Set the limits and the hint of a refused request, unless a rule asked for the refusal."""
         if context.match is None or context.match.outcome.error is None:
             context.limits = check_limits(error)
-            context.hint = self._hints.explain(error, context.wire, self._service)
+            context.hint = self._hints.explain(error, context.request, self._service)
 
     async def apply_faults(
         self, answer: Response | StreamingResponse, context: RequestContext
@@ -195,17 +195,19 @@ class ResponseDecider:
 
     def _apply_faults(self, answer: Response | StreamingResponse, context: RequestContext) -> FaultableResponse:
         faultable = measure(answer, plan=context.plan, fields=self._vendor.fields)
-        request, streamed = context.wire, faultable.streamed  # the closure must not hold the context: a cycle
+        request, streamed = context.request, faultable.streamed  # the closure must not hold the context: a cycle
 
         def word_error(error: EmulatedError) -> bytes:
             whole = b"" if streamed else self._vendor.render_error(error, request, self._service).body
             return whole or self._vendor.render_late_error(error, request, self._service)
 
         bounds = self._emulator.bounds
-        faultable = replace(faultable, word_error=word_error, max_added=bounds.added, writes=bounds.writes)
+        faultable = replace(faultable, render_error=word_error, max_added=bounds.added, writes=bounds.writes)
 
         def record_site(fault: AnyFault, before: FaultableResponse, after: FaultableResponse) -> None:
-            context.strikes = locate_faults(context.strikes, fault.type, before, after, whole_events=fault.whole_events)
+            context.fault_sites = locate_faults(
+                context.fault_sites, fault.type, before, after, whole_events=fault.whole_events
+            )
 
         return apply_faults(faultable, context.faults, record_site if self._emulator.journal.bodies else None)
 

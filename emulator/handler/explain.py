@@ -66,4 +66,4 @@ def read_context_attributes(emulator: Emulator, vendor: str, context: RequestCon
     """Return the attributes of a request that rules match on."""
     since_start = context.started - emulator.started
     parsed = context.parsed or _NO_ANSWER
-    return read_attributes(vendor, context.wire, parsed, context.fingerprint, context.attempt, since_start)
+    return read_attributes(vendor, context.request, parsed, context.fingerprint, context.attempt, since_start)

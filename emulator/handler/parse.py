@@ -43,7 +43,7 @@ class ParseCache:
         self._headers = headers
         self._cached: dict[Hashable, ParsedCall] = {}
 
-    def place(self, request: Request) -> Hashable:
+    def prefix_key(self, request: Request) -> Hashable:
         """Return the cache key of a request without its body and principal."""
         query = frozenset(request.query.items()) if request.query else None
         return (request.method, request.path, query, *[request.headers.get(name) for name in self._headers])
@@ -52,7 +52,7 @@ class ParseCache:
         """Return the cached result for an equal request; ``place``: its cache key, if computed before."""
         cached = None
         if self._cached and len(request.body) <= _MAX_CACHED_BODY:
-            cached = self._cached.get((place or self.place(request), request.body, request.principal))
+            cached = self._cached.get((place or self.prefix_key(request), request.body, request.principal))
         if cached is None:
             _TALLY.misses += 1
         else:
@@ -64,7 +64,7 @@ class ParseCache:
         if call.repeatable and len(request.body) <= _MAX_CACHED_BODY:
             if len(self._cached) >= _MAX_CACHED:
                 del self._cached[next(iter(self._cached))]
-            self._cached[self.place(request), request.body, request.principal] = ParsedCall(fingerprint, call)
+            self._cached[self.prefix_key(request), request.body, request.principal] = ParsedCall(fingerprint, call)
 
 
 _MAX_STATEFUL_SESSIONS = 10_000
@@ -93,7 +93,7 @@ class RequestParser:
             EmulatedError: the vendor refuses the request.
             DocumentsError: the session has documents, so the request must be parsed with them.
         """
-        request = context.wire
+        request = context.request
         missing = endpoint = None
         try:
             endpoint, request.params = self._router.resolve(request.method, request.path)
@@ -132,7 +132,7 @@ class RequestParser:
         else:
             request.unread_collection = collection
 
-    def begin_again(self, request: Request) -> None:
+    def require_documents(self, request: Request) -> None:
         """Mark the session as having documents and reset the key, so that the request is parsed with them."""
         if len(self._stateful_sessions) >= _MAX_STATEFUL_SESSIONS:
             self._stateful_sessions.clear()
@@ -160,7 +160,7 @@ class RequestParser:
 
     def remember(self, context: RequestContext, parsed: Parsed) -> None:
         """Cache a parsed call once an equal request has come before."""
-        request = context.wire
+        request = context.request
         is_repeated = bool(request.attempt) and not request.documents
         if is_repeated and isinstance(parsed, InferenceCall) and self.memo.find(request) is None:
             self.memo.remember(request, context.fingerprint, parsed)
@@ -169,12 +169,12 @@ class RequestParser:
         """Assign the key of a request that was refused early."""
         if not context.fingerprint:
             await self._set_fingerprint(context)
-        context.wire.unread_collection = ""
-        await self._emulator.name(context.wire, context.fingerprint)
+        context.request.unread_collection = ""
+        await self._emulator.name(context.request, context.fingerprint)
 
     async def _set_fingerprint(self, context: RequestContext, cached: ParsedCall | None = None) -> None:
         """Set the fingerprint of the request."""
-        request = context.wire
+        request = context.request
         if cached is not None:
             context.fingerprint = cached.fingerprint
         elif len(request.body) <= INLINE_BYTES:

@@ -96,13 +96,13 @@ class Emulator:
         """Return the servers with limited slots, each with its number of running and waiting calls."""
         return self._admission.busy
 
-    def gate_for(self, call: InferenceCall) -> AdmissionController | None:
+    def admission_for(self, call: InferenceCall) -> AdmissionController | None:
         """Return the admission controller if a quota or slot may delay or refuse the call."""
         return self._admission if self._is_bounded or call.quotas else None
 
     def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """Return the result of each rule up to the one that matched; counts nothing."""
-        return tuple(map(self.tokens.cut_verdict, self._matcher.explain(attributes, match)))
+        return tuple(map(self.tokens.redact_result, self._matcher.explain(attributes, match)))
 
     async def admit(
         self,
@@ -232,7 +232,7 @@ def read_attributes(
         principal=request.principal,
         session=request.session,
         stream=call is not None and call.stream,
-        ask=call.request if call else None,
+        request=call.request if call else None,
         prompt_tokens=sum(call.prompt_tokens) if call else 0,
         body_bytes=len(request.body),
         headers=request.headers,

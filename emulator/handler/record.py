@@ -57,16 +57,16 @@ class CallRecorder:
         if context.record is not None:
             return
         context.record = record = self._build_record(context)
-        if isinstance(context.answer, FaultableResponse):
-            record.raw, record.strikes = context.answer.body, context.strikes
-        request, journal = context.wire, self.journal
+        if isinstance(context.response, FaultableResponse):
+            record.raw, record.fault_sites = context.response.body, context.fault_sites
+        request, journal = context.request, self.journal
         if context.epoch == journal.epoch(request.session):
             if context.fingerprint:
                 followed = journal.follow(request.session, context.fingerprint, request.key.hex())
                 record.attempts, record.retry_of = followed
                 record.number = record.attempts.count
             if record.asked and self._emulator.reads_secrets:  # the credentials that rules match on are redacted next
-                record.verdicts = explain_rules(self._emulator, self._vendor, context)
+                record.rule_results = explain_rules(self._emulator, self._vendor, context)
             record.cut()
             journal.add(record, self._settings.entries)
         else:
@@ -97,7 +97,13 @@ class CallRecorder:
         return record
 
     def _build_record(self, context: RequestContext) -> CallRecord:
-        request, sent, call, plan, response = context.wire, context.sent, context.call, context.plan, context.answer
+        request, sent, call, plan, response = (
+            context.request,
+            context.sent,
+            context.call,
+            context.plan,
+            context.response,
+        )
         deployment, served = context.asked if call is None else (call.deployment.name, call.served)
         usage = choice = planned_end = None
         if plan is not None:
@@ -123,7 +129,7 @@ class CallRecorder:
             context.match,
             bool(self._emulator.rules) and context.match is not None,
             context.error,
-            context.hint and self._emulator.tokens.cut(context.hint),
+            context.hint and self._emulator.tokens.redact(context.hint),
             context.limits,
             usage,
             context.planned_ttft,

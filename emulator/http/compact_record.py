@@ -179,7 +179,7 @@ class CompactRecord:
         if self.entry is None:
             self.entry = self.without_payload()
             if self.size:
-                self.entry.keep = self._build_payload
+                self.entry.build_payload = self._build_payload
         return self.entry
 
     def without_payload(self) -> JournalEntry:

@@ -140,7 +140,7 @@ class TimedResponse:
                 asyncio.get_running_loop().call_soon(self.resume)  # other connections are served first
             return
         if isinstance(outcome, Exception):
-            request = self._context.wire
+            request = self._context.request
             log.error("bug in the emulator: %s %s", request.method, request.path, exc_info=outcome)
         self._end(left=False)
         connection.end_flow(whole=outcome is StreamState.DONE)
@@ -354,7 +354,7 @@ class FastHandler:
         journal, started = self._recorder.journal, plan.created
         context = RequestContext(request, started, journal.epoch(request.session), journal.next_seq(), overrides=False)
         context.fingerprint, context.parsed = fingerprint, call
-        context.match, context.plan, context.answer = UNMATCHED, plan, answer
+        context.match, context.plan, context.response = UNMATCHED, plan, answer
         context.extra = (identify_response(request.key),)
         context.sent.status = answer.status
         return context
@@ -370,7 +370,7 @@ class FastHandler:
         plan = emulator.decide(call, UNMATCHED, record.key, record.started)
         answer = call.codec.stream(plan, request) if call.stream else call.codec.render(plan, request)
         record.head.close(request)
-        request.forget_json()
+        request.drop_parsed()
         headers = (*answer.headers, identify_response(record.key))
         body = answer.body if isinstance(answer, Response) else None
         return ReplayedResponse(request, headers, body, plan.choices[0] if plan.choices else None)

@@ -54,15 +54,15 @@ def is_bare(data: bytes) -> bool:
 
 
 class HeadCache:
-    """Cache of request heads for all ports; ``taken``: number of calls that the fast path handled."""
+    """Cache of request heads for all ports; ``handled``: number of calls that the fast path handled."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self.taken = 0
+        self.handled = 0
         self._heads: dict[Name, CachedHead] = {}
         self._seen_once: Cache[Name, None] = Cache()
         self._rejected: set[Name] = set()
-        runtime.changed.append(self._forget)
+        runtime.on_change.append(self._forget)
 
     def recognize(
         self, data: bytes, own: tuple[str, str], latest: CachedHead | None
@@ -107,7 +107,7 @@ class HeadCache:
                 self._reject(head)
             return None
         head.misses = 0
-        self.taken += 1
+        self.handled += 1
         if session:
             runtime.begin_call(session)
         return answer

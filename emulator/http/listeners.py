@@ -194,7 +194,7 @@ class Listeners:
 
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
     ``drain``: seconds that open responses get at shutdown; ``limits``: client timeouts.
-    ``chores``: functions called every few seconds. ``shares_ports``: other processes listen on the same ports.
+    ``housekeeping``: functions called every few seconds. ``shares_ports``: other processes listen on the same ports.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Listeners:
         self._shares_ports = shares_ports
         self._limits = limits or Timeouts()
         self._timeouts = TimeoutMonitor(self._limits)
-        self.chores: list[Callable[[], None]] = [self._check_timeouts, runtime.sessions.forget_idle]
+        self.housekeeping: list[Callable[[], None]] = [self._check_timeouts, runtime.sessions.evict_idle]
         self._watching: asyncio.Task[None] | None = None
         self._sockets: list[_Socket] = []
         self._host = ""
@@ -223,7 +223,7 @@ class Listeners:
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
-        runtime.forgotten.append(self._close_session)
+        runtime.on_session_end.append(self._close_session)
 
     async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
         """Listen on the front port and on one port for each served vendor; port 0 picks a free one.
@@ -238,7 +238,7 @@ class Listeners:
         except PortInUse:
             await self.close()
             raise
-        self._watching = asyncio.create_task(run_housekeeping(self._limits, self.chores))
+        self._watching = asyncio.create_task(run_housekeeping(self._limits, self.housekeeping))
         self.control.urls = self.urls
         self.control.follow = self.follow
         self.runtime.open_for = self.open_for
@@ -374,7 +374,7 @@ class Port:
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
         try:
-            route = route_session(path, http.headers, self._runtime.keys_of, self.session)
+            route = route_session(path, http.headers, self._runtime.credentials_for, self.session)
         except SessionNameError as error:
             return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
         active = self._runtime.begin_call(route.session)

@@ -78,13 +78,13 @@ class Journal:
         return self._latest
 
     @property
-    def forgotten(self) -> int:
+    def evicted_entries(self) -> int:
         """Number of entries evicted by a limit of entries."""
         self._flush()
         return self._forgotten
 
     @property
-    def emptied(self) -> int:
+    def evicted_payloads(self) -> int:
         """Number of payloads evicted by the limit of bytes."""
         self._flush()
         return self._emptied

@@ -92,14 +92,14 @@ class MatchEvidence:
     Fields:
         explainer: ``None`` if the request is not stored.
         match: ``None`` if the request was refused before the rules.
-        verdicts: the explanation itself, where rules match credentials, which are not stored.
+        rule_results: the explanation itself, where rules match credentials, which are not stored.
     """
 
     explainer: Explainer | None
     match: Match | None
     fingerprint: bytes
     attempt: int
-    verdicts: tuple[RuleResult, ...] = ()
+    rule_results: tuple[RuleResult, ...] = ()
 
 
 def find_p99(late: Sequence[float]) -> float:
@@ -145,7 +145,7 @@ class Payload:
         text: text that the model generated.
         tool_calls: pairs of name and arguments.
         raw: bytes sent of a body that faults changed; may be truncated.
-        strikes: positions in ``raw`` that faults changed, in order of the faults.
+        fault_sites: positions in ``raw`` that faults changed, in order of the faults.
         writes: of a stream, pairs of due and actual time in seconds after admission; see :func:`thin_out`.
         request_cut, response_cut: the body was truncated.
         size: bytes that count against the payload limit.
@@ -157,7 +157,7 @@ class Payload:
     text: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     raw: bytes | None = None
-    strikes: tuple[FaultSite, ...] = ()
+    fault_sites: tuple[FaultSite, ...] = ()
     writes: Sequence[tuple[float, float]] = ()
     request_cut: bool = False
     response_cut: bool = False
@@ -187,8 +187,8 @@ class JournalEntry:
         whole: the response was sent to its end; ``client_left``: the client disconnected before that.
         faults: types of the faults applied to the response, in order.
         hint: why the request was refused before the rules, or by a limit.
-        keep: builds the payload at each read: its source is smaller than the payload. ``None`` once evicted, as is
-            ``evidence``.
+        build_payload: builds the payload at each read, as its source is smaller than the payload. ``None`` once
+            evicted, as is ``evidence``.
         bytes_in, bytes_out: of the bodies on the wire.
         traceparent: as the client sent it.
     """
@@ -230,7 +230,7 @@ class JournalEntry:
     bytes_in: int = 0
     bytes_out: int = 0
     traceparent: str | None = None
-    keep: Callable[[], Payload] | None = field(default=None, repr=False)
+    build_payload: Callable[[], Payload] | None = field(default=None, repr=False)
     evidence: MatchEvidence | None = field(default=None, repr=False)
 
     _shown: ref[Payload] | None = field(default=None, init=False, repr=False)
@@ -238,11 +238,11 @@ class JournalEntry:
     @property
     def payload(self) -> Payload | None:
         """Request and response, built on demand and shared by concurrent readers; ``None`` once evicted."""
-        if self.keep is None:
+        if self.build_payload is None:
             return None
         shown = None if self._shown is None else self._shown()
         if shown is None:
-            shown = self.keep()
+            shown = self.build_payload()
             self._shown = ref(shown)
         return shown
 
@@ -263,7 +263,7 @@ class JournalEntry:
 
     def drop_payload(self) -> None:
         self.path = self.path[:MAX_PATH]
-        self.keep = self.evidence = self._shown = None
+        self.build_payload = self.evidence = self._shown = None
 
     @property
     def attempt(self) -> int:
@@ -293,7 +293,7 @@ class JournalEntry:
         """Return the result of each rule, up to the one that matched; empty once the evidence is evicted."""
         if (evidence := self.evidence) is None:
             return ()
-        return evidence.verdicts or (() if evidence.explainer is None else evidence.explainer.explain(self))
+        return evidence.rule_results or (() if evidence.explainer is None else evidence.explainer.explain(self))
 
     @property
     def summary(self) -> str:

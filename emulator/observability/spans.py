@@ -66,12 +66,12 @@ class Spans:
 def _name(context: RequestContext, record: CallRecord) -> str:
     """Return the span's name, such as ``chat my-model``; of requests to no model the HTTP method."""
     if record.operation is None:
-        return context.wire.method
+        return context.request.method
     return f"{OPERATIONS.get(record.operation, record.operation)} {record.deployment}"
 
 
 def _describe(context: RequestContext, record: CallRecord) -> Iterator[tuple[str, Value]]:
-    wire = context.wire
+    wire = context.request
     yield "http.request.method", wire.method
     yield "url.path", wire.path
     if record.status:
@@ -91,7 +91,7 @@ def _describe_call(
 ) -> Iterator[tuple[str, Value]]:
     task = call.deployment.task
     yield "gen_ai.operation.name", OPERATIONS.get(task, task)
-    yield "gen_ai.provider.name", vendor.name_provider(context.wire.path)
+    yield "gen_ai.provider.name", vendor.name_provider(context.request.path)
     yield "gen_ai.request.model", call.deployment.name
     yield "gen_ai.response.model", call.deployment.model or call.deployment.name
     yield "gen_ai.request.stream", call.stream
@@ -129,8 +129,8 @@ def _list_faults(context: RequestContext, record: CallRecord) -> Iterator[tuple[
 
     A fault that changed bytes has its position as attribute, and the time at which that byte was due.
     """
-    struck = list(context.strikes)
-    answer = context.answer
+    struck = list(context.fault_sites)
+    answer = context.response
     for name in record.faults:
         strike = next((one for one in struck if one.fault == name), None)
         if strike is None or not isinstance(answer, FaultableResponse):

@@ -111,7 +111,7 @@ class TimingReport:
         self._bound: float | None = None
         self._is_reported = False
 
-    def hold(self, bound: float | None) -> None:
+    def set_bound(self, bound: float | None) -> None:
         """Set the p99, in seconds, above which the run is invalid (``None``: never), and reset."""
         self._bound = bound
         self.reset()

@@ -170,7 +170,7 @@ class MessageContent:
 def collect_message(choice: Choice) -> MessageContent:
     """Return the content of a choice for a response in one piece."""
     if has_only(choice) and choice.segments:
-        return MessageContent(choice.tokens_said.text, "", "", ())
+        return MessageContent(choice.sequence.text, "", "", ())
     tokens, segments = choice.tokens, choice.segments
     texts: dict[SegmentKind, str] = {"text": "", "reasoning": "", "refusal": ""}
     calls: list[MessageToolCall] = []
@@ -202,4 +202,4 @@ def merge_into_text(choice: Choice, kinds: Set[SegmentKind], mark: Callable[[Seg
             segments[-1] = Segment("text", segments[-1].start, segment.end)
         else:
             segments.append(Segment("text", segment.start, segment.end))
-    return replace(choice, tokens_said=Tokens(tuple(tokens), choice.ids), segments=tuple(segments))
+    return replace(choice, sequence=Tokens(tuple(tokens), choice.ids), segments=tuple(segments))

@@ -62,7 +62,7 @@ class ActiveScenario:
     emulator: Emulator
     apps: Apps
     keys: Mapping[str, str]
-    hints: Suggestions
+    suggestions: Suggestions
     namespace: str
     epoch: str = ""
 

@@ -174,8 +174,8 @@ class Runtime:
         self.closing = asyncio.Event()
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
         self.follow: Callable[[], Awaitable[None]] = _do_nothing
-        self.forgotten: list[Callable[[str], None]] = []
-        self.changed: list[Callable[[str], None]] = []
+        self.on_session_end: list[Callable[[str], None]] = []
+        self.on_change: list[Callable[[str], None]] = []
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         idle = IDLE if bus is None else inf  # other replicas may use a session that is idle here
@@ -186,7 +186,7 @@ class Runtime:
             vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing, spans
         )
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
-        self.timing.hold(loaded.scenario.timing.invalid_above)
+        self.timing.set_bound(loaded.scenario.timing.invalid_above)
         self.controller: Controller = LocalController(self)
         self.reporters: dict[str, Reporter] = {"sessions": lambda about: list_sessions(self)}
 
@@ -211,7 +211,7 @@ class Runtime:
         return {active.namespace: active.emulator.state for active in self.active_scenarios}
 
     @asynccontextmanager
-    async def forgetting(self) -> AsyncIterator[None]:
+    async def deleting_unused_counters(self) -> AsyncIterator[None]:
         """Delete the counters of scenarios that are no longer active at the end, in shared stores too."""
         before = self.states
         try:
@@ -236,7 +236,7 @@ class Runtime:
         record = self.sessions.find(session)
         return self.active if record is None else record.active or self.active
 
-    def keys_of(self, session: str) -> Mapping[str, str]:
+    def credentials_for(self, session: str) -> Mapping[str, str]:
         """Return the credentials listed by the server's and the session's scenario, without counting as a use."""
         server, own = self.active.keys, self.find(session).keys
         return build_credential_map([*server.items(), *own.items()]) if server and own else server or own
@@ -289,7 +289,7 @@ class Runtime:
         before, self.active = self.active, active
         before.emulator.clock.retire()
         self._retire_state(before)
-        self.timing.hold(loaded.scenario.timing.invalid_above)
+        self.timing.set_bound(loaded.scenario.timing.invalid_above)
         self._change("")
 
     def plan(
@@ -377,7 +377,7 @@ class Runtime:
         for metrics in self._metrics.values():
             metrics.catch_up()
         clear_scenario_caches()
-        for notify in self.changed:
+        for notify in self.on_change:
             notify(session)
 
     def _retire(self, before: ActiveScenario | None, after: ActiveScenario) -> None:
@@ -403,7 +403,7 @@ class Runtime:
             metrics.forget(session.name)
         if session.active is not None:
             clear_scenario_caches()
-        for notify in (*self.forgotten, *self.changed):
+        for notify in (*self.on_session_end, *self.on_change):
             notify(session.name)
 
 

@@ -56,7 +56,7 @@ class Sessions(Generic[W]):
     Every session is evicted ``idle`` wall-clock seconds after its last use.
 
     Fields:
-        forgotten: number of sessions evicted for others.
+        evicted: number of sessions evicted for others.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Sessions(Generic[W]):
         self._idle = idle
         self._shared: OrderedDict[str, Session[W]] = OrderedDict()
         self._own: OrderedDict[str, Session[W]] = OrderedDict()
-        self.forgotten = 0
+        self.evicted = 0
 
     def use(self, name: str) -> Session[W]:
         """Return a session and mark it as used; create it on first use."""
@@ -130,19 +130,19 @@ class Sessions(Generic[W]):
     def __iter__(self) -> Iterator[Session[W]]:
         return iter([*self._own.values(), *self._shared.values()])
 
-    def forget_idle(self) -> None:
+    def evict_idle(self) -> None:
         """Evict the sessions that were unused for ``idle`` seconds."""
         self._evict_idle(self._now())
 
     def _evict_shared(self) -> None:
         while len(self._shared) > self.limits.most:
-            if not self.forgotten:
+            if not self.evicted:
                 log.warning(
                     "more than %s sessions: the least recently used are evicted from now on, "
                     "except those with a scenario, clock or port of their own",
                     f"{self.limits.most:,}",
                 )
-            self.forgotten += 1
+            self.evicted += 1
             self.end(next(iter(self._shared)))
 
     def _evict_idle(self, now: float) -> None:

@@ -29,32 +29,32 @@ class ListedCredentials:
         found = b"|".join(re.escape(token) for token in sorted(self._in_bytes, key=len, reverse=True))
         self._found_in_bytes = re.compile(found) if found else None
 
-    def cut(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return a text with each token masked."""
         return text if self._found is None else self._found.sub(lambda found: self._shown[found[0]], text)
 
-    def cut_bytes(self, text: bytes) -> bytes:
+    def redact_bytes(self, text: bytes) -> bytes:
         """Return a body with each token masked."""
         found = self._found_in_bytes
         return text if found is None else found.sub(lambda token: self._in_bytes[token[0]], text)
 
-    def cut_value(self, value: JSON) -> JSON:
+    def redact_value(self, value: JSON) -> JSON:
         """Return a JSON value with each token masked, in strings and names."""
         if self._found is None:
             return value
         if isinstance(value, str):
-            return self.cut(value)
+            return self.redact(value)
         if isinstance(value, list):
-            return [self.cut_value(item) for item in value]
+            return [self.redact_value(item) for item in value]
         if isinstance(value, dict):
-            return {self.cut(name): self.cut_value(item) for name, item in value.items()}
+            return {self.redact(name): self.redact_value(item) for name, item in value.items()}
         return value
 
-    def cut_verdict(self, verdict: RuleResult) -> RuleResult:
+    def redact_result(self, verdict: RuleResult) -> RuleResult:
         """Return the result of a rule with each token masked."""
         if self._found is None or not verdict.failed:
             return verdict
-        failed, detail, loggable = map(self.cut, (verdict.failed, verdict.detail, verdict.loggable))
+        failed, detail, loggable = map(self.redact, (verdict.failed, verdict.detail, verdict.loggable))
         return replace(verdict, failed=failed, detail=detail, loggable=loggable)
 
 
@@ -78,11 +78,11 @@ def redact_name(scenario: Scenario) -> Scenario:
     Names of rules stay unique.
     """
     tokens = list_credentials(scenario)
-    rules, taken = [], {tokens.cut(rule.name) for rule in scenario.rules if tokens.cut(rule.name) == rule.name}
+    rules, taken = [], {tokens.redact(rule.name) for rule in scenario.rules if tokens.redact(rule.name) == rule.name}
     for rule in scenario.rules:
-        rules.append(_rename(rule, tokens.cut(rule.name), taken))
+        rules.append(_rename(rule, tokens.redact(rule.name), taken))
         taken.add(rules[-1].name)
-    names = {"name": tokens.cut(scenario.name), "description": tokens.cut(scenario.description)}
+    names = {"name": tokens.redact(scenario.name), "description": tokens.redact(scenario.description)}
     if names == {"name": scenario.name, "description": scenario.description} and (*rules,) == scenario.rules:
         return scenario
     return scenario.model_copy(update={**names, "rules": tuple(rules)})

@@ -163,7 +163,7 @@ class RequestAttributes:
 
     Fields:
         endpoint: path on the vendor's own port.
-        ask: the inference request; ``None`` for catalogue and health routes, and for requests the vendor rejects.
+        request: the inference request; ``None`` for catalogue and health routes, and for requests the vendor rejects.
         prompt_tokens: of the whole request.
         headers: by lower-case name.
         body: returns the parsed body; raises ``ValueError`` if it is not JSON.
@@ -179,7 +179,7 @@ class RequestAttributes:
     principal: str = ""
     session: str = ""
     stream: bool = False
-    ask: InferenceRequest | None = None
+    request: InferenceRequest | None = None
     prompt_tokens: int = 0
     body_bytes: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -226,7 +226,7 @@ class Matcher:
 
 
 def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
-    match attributes.ask:
+    match attributes.request:
         case None:
             return ABSENT
         case ChatRequest(prompt=prompt):
@@ -236,42 +236,46 @@ def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_system(attributes: RequestAttributes) -> JSON | Absent:
-    system = attributes.ask.system if isinstance(attributes.ask, ChatRequest) else None
+    system = attributes.request.system if isinstance(attributes.request, ChatRequest) else None
     return ABSENT if system is None else system
 
 
 def _extract_tool_result(attributes: RequestAttributes) -> JSON | Absent:
-    result = attributes.ask.tool_result if isinstance(attributes.ask, ChatRequest) else None
+    result = attributes.request.tool_result if isinstance(attributes.request, ChatRequest) else None
     return ABSENT if result is None else result
 
 
 def _extract_tools(attributes: RequestAttributes) -> JSON | Absent:
     return (
-        tuple(tool.name for tool in attributes.ask.tools) or ABSENT
-        if isinstance(attributes.ask, ChatRequest)
+        tuple(tool.name for tool in attributes.request.tools) or ABSENT
+        if isinstance(attributes.request, ChatRequest)
         else ABSENT
     )
 
 
 def _extract_messages(attributes: RequestAttributes) -> JSON | Absent:
-    return len(attributes.ask.messages) if isinstance(attributes.ask, ChatRequest) else ABSENT
+    return len(attributes.request.messages) if isinstance(attributes.request, ChatRequest) else ABSENT
 
 
 def _extract_last_role(attributes: RequestAttributes) -> JSON | Absent:
     return (
-        attributes.ask.messages[-1].role
-        if isinstance(attributes.ask, ChatRequest) and attributes.ask.messages
+        attributes.request.messages[-1].role
+        if isinstance(attributes.request, ChatRequest) and attributes.request.messages
         else ABSENT
     )
 
 
 def _extract_max_tokens(attributes: RequestAttributes) -> JSON | Absent:
-    most = attributes.ask.sampling.max_tokens if isinstance(attributes.ask, ChatRequest | CompletionRequest) else None
+    most = (
+        attributes.request.sampling.max_tokens
+        if isinstance(attributes.request, ChatRequest | CompletionRequest)
+        else None
+    )
     return ABSENT if most is None else most
 
 
 def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
-    match attributes.ask:
+    match attributes.request:
         case None:
             return ABSENT
         case ChatRequest(messages=messages):
@@ -283,7 +287,7 @@ def _extract_multimodal(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_structured(attributes: RequestAttributes) -> JSON | Absent:
-    match attributes.ask:
+    match attributes.request:
         case None:
             return ABSENT
         case ChatRequest(format=form):
@@ -295,11 +299,11 @@ def _extract_structured(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_stream(attributes: RequestAttributes) -> JSON | Absent:
-    return attributes.stream if attributes.stream or attributes.ask is not None else ABSENT
+    return attributes.stream if attributes.stream or attributes.request is not None else ABSENT
 
 
 def _extract_prompt_tokens(attributes: RequestAttributes) -> JSON | Absent:
-    return ABSENT if attributes.ask is None else attributes.prompt_tokens
+    return ABSENT if attributes.request is None else attributes.prompt_tokens
 
 
 @lru_cache(maxsize=_MAX_NAMES)

@@ -197,7 +197,13 @@ class RuleMatcher:
         return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
     def _at_address(self, attributes: RequestAttributes) -> tuple[_Compiled, ...]:
-        address = (attributes.vendor, attributes.deployment, attributes.task, attributes.stream, attributes.ask is None)
+        address = (
+            attributes.vendor,
+            attributes.deployment,
+            attributes.task,
+            attributes.stream,
+            attributes.request is None,
+        )
         found = self._by_address.get(address)
         if found is None:
             if len(self._by_address) >= _MAX_ADDRESSES:

@@ -26,7 +26,7 @@ class ParsedScenario:
         locations: source positions by path in ``data``.
         answers: texts of the reply files.
         text: source text; ``None`` for a scenario of several files, or of none.
-        known_as: digest of the original scenario, if this one is incomplete.
+        original_digest: digest of the original scenario, if this one is incomplete.
     """
 
     scenario: Scenario
@@ -35,13 +35,13 @@ class ParsedScenario:
     locations: Locations = field(default_factory=Locations)
     answers: ReplyFiles = field(default_factory=ReplyFiles)
     text: str | None = None
-    known_as: str | None = None
+    original_digest: str | None = None
 
     @property
     def digest(self) -> str:
         """Hash of the content, 16 hex digits."""
-        if self.known_as is not None:
-            return self.known_as
+        if self.original_digest is not None:
+            return self.original_digest
         texts = list(self.answers.texts.values())
         return blake2b(canonical_json([self.data, texts] if texts else self.data), digest_size=8).hexdigest()
 

@@ -18,7 +18,7 @@ from emulator.scenario.redaction import redact_found
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
 _PLAIN: Mapping[str, Callable[[RequestAttributes], JSON | Absent]] = {
     "prompt": lambda attributes: (
-        ABSENT if attributes.ask is None or attributes.ask.prompt is None else attributes.ask.prompt
+        ABSENT if attributes.request is None or attributes.request.prompt is None else attributes.request.prompt
     ),
     "model": MATCH_FIELDS["deployment"],
     "session": MATCH_FIELDS["session"],

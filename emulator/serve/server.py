@@ -142,7 +142,7 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
         await await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
     async with stop_signals() as stops, join_cluster(built.runtime, is_patient=counts_alone):
         names = (*settings.allow_host, *settings.tls_name)
-        built.control.guard = ControlAuth(tuple(map(str.lower, names)), settings.control_token)
+        built.control.auth = ControlAuth(tuple(map(str.lower, names)), settings.control_token)
         if tls.authority is not None:
             built.control.authority = tls.authority.pem
         await listeners.open(settings.host, ports, tls.context)
@@ -153,8 +153,8 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
             raise
         warmup.begin()
         collector = warmup.CollectionPolicy(lambda: listeners.open_answers > 0)
-        built.runtime.changed.append(collector.expect)
-        listeners.chores.append(collector.tidy)
+        built.runtime.on_change.append(collector.expect)
+        listeners.housekeeping.append(collector.tidy)
         async with _watching(settings, built, listeners, prepared.stamps):
             warm_up(VENDORS, built.runtime.active.apps)
             stopped = await stops.get()

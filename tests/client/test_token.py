@@ -25,7 +25,7 @@ def test_a_token_is_found(token: str | None, environment: Mapping[str, str], hea
 
 async def test_both_clients_send_it(live_with: Callable[[str], Running]) -> None:
     running = live_with("")
-    running.built.control.guard = ControlAuth(token="s3cret")
+    running.built.control.auth = ControlAuth(token="s3cret")
     with EmulatorClient(running.urls["front"], token="s3cret") as client:
         assert client.reset().name == "live"
         assert client.session("a").load({"seed": 7}).seed == 7

@@ -115,7 +115,7 @@ LiveWith = Callable[[str], Running]
 
 def begin(live_with: LiveWith, scenario: str, token: str | None) -> Running:
     running = live_with(HEAD + scenario)
-    running.built.control.guard = ControlAuth(token=token)
+    running.built.control.auth = ControlAuth(token=token)
     return running
 
 
@@ -133,7 +133,7 @@ def test_a_form_of_another_page_runs_nothing(live_with: LiveWith, visit: Visit, 
     faults = f"faults: [{first}{{type: wrong_content_type}}]"
     running = begin(live_with, f"rules: [{{name: a proxy answers, {faults}}}]\n", None)
     for url, token in ((running.urls["mindie"], None), (running.front("mindie"), "t0ken")):
-        running.built.control.guard = ControlAuth(token=token)
+        running.built.control.auth = ControlAuth(token=token)
         assert visit(elsewhere(word_page(f"{url}/generate", SCRIPT))) == []
 
 

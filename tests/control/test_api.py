@@ -461,12 +461,12 @@ class _Refuses(ControlAuth):
     """Authorisation that refuses with a header."""
 
     def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:
-        raise ProblemError(403, "Forbidden", "no", {"x-a": self.machine})
+        raise ProblemError(403, "Forbidden", "no", {"x-a": self.hostname})
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "a\0"])
 async def test_a_header_that_would_be_two_is_a_bug_of_ours(toy: Running, value: str) -> None:
-    toy.built.control.guard = _Refuses(machine=value)
+    toy.built.control.auth = _Refuses(hostname=value)
     answer = await toy.ask("front", "/_emulator/requests")
     assert (answer.status, answer.header("x-emulator-bug")) == (500, "1")
     assert (answer.header("Content-Type") or "").startswith("text/plain")

@@ -14,7 +14,7 @@ from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.http_client import Answer, Running, read_answer
 
-GUARD = ControlAuth(("emulator.test", "*.svc.test"), machine="Build-7")
+GUARD = ControlAuth(("emulator.test", "*.svc.test"), hostname="Build-7")
 STEERING = [(route.method, route.path) for route in ROUTES]
 
 
@@ -83,7 +83,7 @@ TOKENS = pytest.mark.parametrize("token", [None, "t"], ids=["no token", "token"]
 
 def look(host: str, local: str | None, token: str | None) -> set[int]:
     """Return the statuses for a host: plain, with a same origin, and in an absolute URL."""
-    guard = ControlAuth(GUARD.hosts, token, GUARD.machine)
+    guard = ControlAuth(GUARD.hosts, token, GUARD.hostname)
     page = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
     whole = check(guard, {"Host": "localhost"}, local, f"http://{host}/_emulator/reset")
     return {check(guard, {"Host": host}, local), check(guard, page, local), whole}
@@ -366,7 +366,7 @@ async def test_a_page_of_ours_may_steer(start: Start) -> None:
 
 async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_token(start: Start) -> None:
     toy = await start("", vendors=[TOY])
-    toy.built.control.guard = ControlAuth(token="t")
+    toy.built.control.auth = ControlAuth(token="t")
     for method, path in STEERING:
         answer = await send(toy, method, f"/_emulator{path}", OURS)
         assert answer.status == {"": 200, "/health": 200, "/ready": 200, "/ca.pem": 404}.get(path, 401), path
@@ -400,7 +400,7 @@ async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_
 async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: str, guarded: str) -> None:
     toy = await start("", vendors=[TOY])
     if guarded == OURS:
-        toy.built.control.guard = ControlAuth(token="t")
+        toy.built.control.auth = ControlAuth(token="t")
     before = toy.built.runtime.active
     answer = await send(toy, "POST", path, guarded)
     assert answer.status >= 400
@@ -424,7 +424,7 @@ async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: s
 )
 async def test_a_token_opens_the_control_plane_over_a_port(start: Start, line: str, status: int) -> None:
     toy = await start("", vendors=[TOY])
-    toy.built.control.guard = ControlAuth(token="s3cr\u00e9t")
+    toy.built.control.auth = ControlAuth(token="s3cr\u00e9t")
     answer = await send(
         toy, "POST", "/_emulator/reset", f"Host: localhost\r\n{line}\r\n" if line else "Host: localhost\r\n"
     )

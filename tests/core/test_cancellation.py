@@ -37,7 +37,7 @@ async def test_rest_comes_when_the_last_answer_of_a_session_is_over() -> None:
     running.enter("", ("one",), first)
     running.enter("", ("two",), second)
     running.enter("team", ("three",), other)
-    rest = asyncio.ensure_future(running.rest(""))
+    rest = asyncio.ensure_future(running.wait_idle(""))
     running.leave("", ("one",), first)
     await asyncio.sleep(0)
     assert not rest.done()

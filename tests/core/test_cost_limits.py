@@ -127,7 +127,7 @@ def test_values_are_counted_before_any_is_read(body: bytes, most: int, fits: boo
 
 
 def test_a_body_of_too_many_values_is_no_json_to_anybody() -> None:
-    wire = Request(method="POST", path="/", body=b"[" + b"1," * 100_000 + b"1]", most_values=1000)
+    wire = Request(method="POST", path="/", body=b"[" + b"1," * 100_000 + b"1]", max_values=1000)
     for _ in range(2):
         with pytest.raises(ValueError, match="more than 1000 values"):
             wire.json()

@@ -32,7 +32,7 @@ def test_total_counts_reasoning_once() -> None:
 
 
 def test_a_cut_keeps_the_first_tokens_and_what_is_known_of_them() -> None:
-    whole = Choice(CHOICE.tokens_said, CHOICE.due, "stop", CHOICE.segments, tuple([Logprob("x", -0.5)] * 9))
+    whole = Choice(CHOICE.sequence, CHOICE.due, "stop", CHOICE.segments, tuple([Logprob("x", -0.5)] * 9))
     cut = whole.cut(3)
     assert (cut.tokens, cut.ids, list(cut.due)) == (("hm", "m", "Hel"), (0, 1, 2), [0.1] * 3)
     assert cut.segments == (Segment("reasoning", 0, 2), Segment("text", 2, 3))

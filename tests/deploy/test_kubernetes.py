@@ -171,7 +171,7 @@ def test_all_that_is_secret_comes_from_a_secret(built: Built) -> None:
     "host", ["emulator", "emulator.default", "emulator.default.svc", "emulator.default.svc.cluster.local"]
 )
 def test_every_name_of_the_service_may_steer(built: Built, host: str) -> None:
-    guard = ControlAuth(read_settings(built).allow_host, machine="emulator-5d4f-x")
+    guard = ControlAuth(read_settings(built).allow_host, hostname="emulator-5d4f-x")
     guard.check_browser(CIMultiDict({"Host": f"{host}:4010"}), local="10.1.2.3")
     with pytest.raises(ProblemError):
         guard.check_browser(CIMultiDict({"Host": "emulator.other.test:4010"}), local="10.1.2.3")

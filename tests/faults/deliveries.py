@@ -39,7 +39,7 @@ STREAM = FaultableResponse(
     end=3.0,
     texts=TEXTS,
     fields=FIELDS,
-    word_error=lambda error: f"!{error.kind}:{error.message}".encode(),
+    render_error=lambda error: f"!{error.kind}:{error.message}".encode(),
 )
 WHOLE = FaultableResponse(
     status=200,
@@ -51,7 +51,7 @@ WHOLE = FaultableResponse(
     end=3.0,
     texts=TEXTS,
     fields=FIELDS,
-    word_error=STREAM.word_error,
+    render_error=STREAM.render_error,
 )
 
 _FAULTS: TypeAdapter[Fault] = TypeAdapter(AnyFault)

@@ -84,7 +84,7 @@ def make_entry(
         wire = Request(method="POST", path="/", body=body)
         kept = Payload(wire)
         kept.measure()
-        entry.keep = lambda: kept
+        entry.build_payload = lambda: kept
         entry.evidence = MatchEvidence(witness, Match(), b"", 0)
     return entry
 
@@ -127,7 +127,7 @@ def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
     for call in calls:
         journal.add(call)
     assert [call.size > 0 for call in calls] == [False] + [True] * 32
-    assert (journal.size, journal.emptied, len(journal)) == (32 * 2**20, 1, 33)
+    assert (journal.size, journal.evicted_payloads, len(journal)) == (32 * 2**20, 1, 33)
 
 
 def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> None:
@@ -300,8 +300,8 @@ def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) 
                 else:
                     call.join(*journal.follow(session, call.fingerprint, call.id))
                     journal.add(call, 5)
-    assert (quick.latest, quick.forgotten, len(quick), quick.size) == (
-        *(slow.latest, slow.forgotten, len(slow), slow.size),
+    assert (quick.latest, quick.evicted_entries, len(quick), quick.size) == (
+        *(slow.latest, slow.evicted_entries, len(slow), slow.size),
     )
     assert [call.id for call in quick.since(0)] == [call.id for call in slow.since(0)]
     assert [vars(one) for one, _ in told] == [vars(other) for _, other in told]

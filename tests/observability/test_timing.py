@@ -130,5 +130,5 @@ async def test_a_run_that_is_late_is_invalid(start: Start, caplog: pytest.LogCap
 
 def test_a_bound_that_is_kept_says_nothing() -> None:
     timing = TimingReport()
-    timing.hold(5.0)
+    timing.set_bound(5.0)
     assert timing.invalid is None

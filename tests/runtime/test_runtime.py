@@ -108,8 +108,8 @@ def test_an_hour_and_ten_thousand_sessions() -> None:
         sessions.use(str(number))
     assert gone == ["0"]
     now = 3600.0
-    sessions.forget_idle()
+    sessions.evict_idle()
     assert len(gone) == 1
     now = 3600.1
-    sessions.forget_idle()
+    sessions.evict_idle()
     assert (len(gone), IDLE, MAX_SESSIONS) == (10_001, 3600.0, 10_000)

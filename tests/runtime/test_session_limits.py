@@ -149,7 +149,7 @@ def test_one_that_was_set_up_goes_by_its_hour() -> None:
     sessions.keep("own")
     sessions.use("plain")
     now = IDLE + 1
-    sessions.forget_idle()
+    sessions.evict_idle()
     assert sorted(gone) == ["own", "plain"]
     assert sessions.explain_full("d") is None
 

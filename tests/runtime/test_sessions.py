@@ -265,10 +265,10 @@ def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now)
     sessions.use("old")
     now = IDLE
-    sessions.forget_idle()
+    sessions.evict_idle()
     assert gone == []
     now = IDLE + 1
-    sessions.forget_idle()
+    sessions.evict_idle()
     assert gone == ["old"]
     assert [*sessions] == []
 

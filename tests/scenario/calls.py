@@ -20,7 +20,7 @@ CHAT = RequestAttributes(
     principal="search",
     session="s1",
     stream=True,
-    ask=ChatRequest(
+    request=ChatRequest(
         messages=(
             Message(role="system", text="You are terse."),
             Message(role="user", text="Hello", media=1),
@@ -39,18 +39,20 @@ CHAT = RequestAttributes(
     body=lambda: BODY,
     fingerprint=b"chat",
 )
-PLAIN = RequestAttributes(vendor="tgi", task="chat", ask=ChatRequest(messages=(Message(role="assistant", text="Hi"),)))
-COMPLETION = RequestAttributes(
-    vendor="tgi", task="completions", ask=CompletionRequest(prompts=("Once upon", (1, 2), "a time"), media=0)
+PLAIN = RequestAttributes(
+    vendor="tgi", task="chat", request=ChatRequest(messages=(Message(role="assistant", text="Hi"),))
 )
-GRAMMAR = RequestAttributes(vendor="tgi", ask=CompletionRequest(prompts=("Once",), schema={"type": "object"}))
+COMPLETION = RequestAttributes(
+    vendor="tgi", task="completions", request=CompletionRequest(prompts=("Once upon", (1, 2), "a time"), media=0)
+)
+GRAMMAR = RequestAttributes(vendor="tgi", request=CompletionRequest(prompts=("Once",), schema={"type": "object"}))
 PATTERN = RequestAttributes(
-    vendor="tgi", ask=CompletionRequest(prompts=("Once",), schema={"type": "string"}, bare=True)
+    vendor="tgi", request=CompletionRequest(prompts=("Once",), schema={"type": "string"}, bare=True)
 )
 EMBEDDING = RequestAttributes(
-    vendor="azure", task="embeddings", ask=EmbeddingRequest(inputs=("first", "second")), prompt_tokens=2
+    vendor="azure", task="embeddings", request=EmbeddingRequest(inputs=("first", "second")), prompt_tokens=2
 )
-TOKENS = RequestAttributes(vendor="azure", task="embeddings", ask=EmbeddingRequest(inputs=((1, 2),)))
+TOKENS = RequestAttributes(vendor="azure", task="embeddings", request=EmbeddingRequest(inputs=((1, 2),)))
 MODELS = RequestAttributes(vendor="azure", endpoint="/info")
 
 

@@ -173,7 +173,7 @@ def _join(one: models.SessionState | None, other: models.SessionState) -> models
 
 
 def _show(loaded: ParsedScenario) -> tuple[JSON, str]:
-    return list_credentials(loaded.scenario).cut_value(mask_keys(loaded.data)), show_text(loaded)
+    return list_credentials(loaded.scenario).redact_value(mask_keys(loaded.data)), show_text(loaded)
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

@@ -111,12 +111,12 @@ class StatusHandlers:
             journal=models.JournalState(
                 entries=len(runtime.journal),
                 bytes=runtime.journal.size,
-                forgotten=runtime.journal.forgotten,
-                emptied=runtime.journal.emptied,
+                forgotten=runtime.journal.evicted_entries,
+                emptied=runtime.journal.evicted_payloads,
             ),
             sessions=sum(1 for _ in runtime.sessions),
             own_sessions=runtime.sessions.own,
-            forgotten_sessions=runtime.sessions.forgotten,
+            forgotten_sessions=runtime.sessions.evicted,
             lateness_p99=runtime.timing.latest.ttft.quantile(0.99),
             valid=runtime.timing.invalid is None,
         )

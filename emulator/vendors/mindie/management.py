@@ -74,7 +74,7 @@ def stop_service(request: Request, service: MindieService) -> Change:
     async def kill(session: str) -> None:
         service.clock.call_at(killed, lambda: service.running.cut_all(session))
 
-    return Change(make, then=kill if force else service.running.rest)
+    return Change(make, then=kill if force else service.running.wait_idle)
 
 
 def load_adapter(request: Request, service: MindieService) -> Change | Response:

@@ -45,7 +45,7 @@ def cut_at_id(choice: Choice, stops: Stops) -> Choice:
     last = choice.tokens[index] if stops.keep else ""
     cut = choice.cut(index + 1)
     tokens = Tokens((*cut.tokens[:index], last), cut.ids)
-    return replace(cut, tokens_said=tokens, finish_reason="stop", stopped_by=choice.tokens[index])
+    return replace(cut, sequence=tokens, finish_reason="stop", stopped_by=choice.tokens[index])
 
 
 def time_tokens(choice: Choice, stops: Stops, tokenizer: Tokenizer) -> Sequence[float]:

@@ -66,7 +66,7 @@ def parse_body(request: Request, settings: MindieSettings, broken: str = BROKEN_
 def _parse_after_bom(request: Request) -> JSON:
     """Parse a body that starts with a byte order mark."""
     rest = request.body[len(BOM) :]
-    check_json(rest, request.most_values, request.most_text)
+    check_json(rest, request.max_values, request.max_text)
     return parse_json(rest)
 
 

@@ -46,7 +46,7 @@ class CompletionsCodec:
         if choice.logprobs is not None:
             prompt = plan.prompts[choice.prompt] if plan.prompts else None
             logprobs = _render_logprobs(choice.logprobs, prompt)
-        text = quote_long(self._find_echo() + put_in_text(choice).tokens_said.text)
+        text = quote_long(self._find_echo() + put_in_text(choice).sequence.text)
         reason = finish_reason(choice, self.settings.release)
         return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
 

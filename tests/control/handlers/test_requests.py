@@ -304,7 +304,7 @@ async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
     (entry,) = toy.built.journal
     kept = entry.payload
     assert kept is not None
-    entry.keep = lambda: kept
+    entry.build_payload = lambda: kept
     kept.tool_calls = (("look_up", '{"city":"Paris"}'), ("broken", '{"city'))
     response = as_object((await whole(toy, answer))["response"])
     assert response["tool_calls"] == [
@@ -469,7 +469,7 @@ async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
     running = await start(RULES + scenario, vendors=[TOY])
     answer = await ask(running, "one")
     (entry,) = running.built.journal
-    entry.keep = None
+    entry.build_payload = None
     if not scenario:
         entry.evidence = None
     detail = await whole(running, answer)

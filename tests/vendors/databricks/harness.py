@@ -101,7 +101,7 @@ def send(
         return _read(VENDOR.render_error(error, request, service))
     if isinstance(parsed, Change):
         made = parsed.make({})
-        return _read(made if isinstance(made, Response) else made.answer)
+        return _read(made if isinstance(made, Response) else made.response)
     if isinstance(parsed, Response):
         return _read(parsed)
     assert isinstance(parsed, InferenceCall)

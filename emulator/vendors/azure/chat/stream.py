@@ -151,7 +151,7 @@ def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Seque
     before, after = chunks.chunk(b'"content":\0').split(b"\0")
     return TemplateStream(
         opening=(*opening, (first_due(choice, chunks.plan.due), first, 0, PLAIN)),
-        tokens=choice.tokens_said.quoted,
+        tokens=choice.sequence.quoted,
         due=choice.due,
         before=before,
         after=(after,),

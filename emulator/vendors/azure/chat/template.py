@@ -36,7 +36,7 @@ def encode_plain(plan: Plan, profile: DeploymentProfile) -> bytes:
     template = _build_template(profile)
     usage = plan.usage
     choice = plan.choices[0]
-    text, finish, created = dump_string(choice.tokens_said.text), choice.finish_reason.encode(), int(plan.created)
+    text, finish, created = dump_string(choice.sequence.text), choice.finish_reason.encode(), int(plan.created)
     prompt, completion, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
     id = draw_answer_id(plan, openai=profile.openai).encode()
     if profile.openai:

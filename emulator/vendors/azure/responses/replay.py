@@ -112,7 +112,7 @@ def _error_stream(text: str) -> EmulatedError:
 def _build_plan(stored_stream: StoredStream) -> Plan:
     logprobs = stored_stream.logprobs
     choice = Choice(
-        tokens_said=Tokens(stored_stream.tokens, (0,) * len(stored_stream.tokens)),
+        sequence=Tokens(stored_stream.tokens, (0,) * len(stored_stream.tokens)),
         due=stored_stream.due,
         finish_reason=stored_stream.finish,
         segments=tuple([Segment(*segment) for segment in stored_stream.spans]),

@@ -78,7 +78,7 @@ def _encode_plain(plan: Plan, style: RenderOptions, template: bytes) -> bytes:
     return template % (
         draw_id(plan.key).encode(),
         plan.created,
-        dump_string(choice.tokens_said.text),
+        dump_string(choice.sequence.text),
         choice.finish_reason.encode(),
         encode_usage(plan.usage, style),
     )

@@ -66,7 +66,7 @@ def _stream_plain(head: bytes, plan: Plan, style: RenderOptions) -> TemplateStre
     ending = finish % (head, delta, encode_string(choice.finish_reason), encode_usage(plan.usage, style))
     return TemplateStream(
         opening=((first, opening, 0, PLAIN),),
-        tokens=choice.tokens_said.quoted,
+        tokens=choice.sequence.quoted,
         due=choice.due,
         before=before + b'"content":',
         after=(after, b',"total_tokens":', b"}}\n\n"),
@@ -83,7 +83,7 @@ def _stream_text(head: bytes, plan: Plan, style: RenderOptions, include_usage: b
     finish: Event = (last, prefix + _encode_finish(choice, delta, style) + closing, choice.count, mark)
     return TemplateStream(
         opening=((first, b'%b%b"role":"assistant","content":""%b%b' % (prefix, delta, _AFTER, suffix), 0, PLAIN),),
-        tokens=choice.tokens_said.quoted,
+        tokens=choice.sequence.quoted,
         due=choice.due,
         before=prefix + delta + b'"content":',
         after=(_AFTER + suffix,),

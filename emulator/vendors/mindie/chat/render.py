@@ -46,7 +46,7 @@ def _encode_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
         answer.id.quote(plan.key),
         int(plan.created),
         encode_string(answer.model),
-        quote_clean(choice.tokens_said.text),
+        quote_clean(choice.sequence.text),
         answer.find_finish_reason(choice).encode(),
         prompt,
         completion,

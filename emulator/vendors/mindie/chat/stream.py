@@ -62,7 +62,7 @@ def _stream_plain(
     """Return a template stream with the same events as :func:`_stream_choice`."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
-    tokens = choice.tokens_said.quoted
+    tokens = choice.sequence.quoted
     delta = b'"content":' + tokens[last]
     return TemplateStream(
         opening=opening,

@@ -75,7 +75,7 @@ class ChatCodec:
         usage = b"," + render_usage(plan.usage) if release.unary_usage else b""
         return self.template % (
             finish_reason(choice, release),
-            quote_long(choice.tokens_said.text),
+            quote_long(choice.sequence.text),
             int(plan.created),
             usage,
         )

@@ -122,7 +122,7 @@ def load_object(text: bytes, request: Request, service: OvmsService) -> Object:
     """
     limit = service.settings.release.nesting_limit
     try:
-        check_json(text, request.most_values, request.most_text)
+        check_json(text, request.max_values, request.max_text)
         body = parse_json(text, limit)
     except TooDeepError as error:
         if limit:

@@ -64,7 +64,7 @@ def _encode_plain(plan: Plan, options: ChatOptions) -> bytes:
         int(plan.created),
         encode_string(options.model),
         encode_string(options.settings.fingerprint),
-        dump_string(choice.tokens_said.text),
+        dump_string(choice.sequence.text),
         find_finish_reason(choice, options.limit).encode(),
         prompt,
         completion,

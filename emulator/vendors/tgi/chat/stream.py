@@ -62,7 +62,7 @@ _CONTENT = b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
 
 
 def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> TemplateStream:
-    before, last, tokens = head + _CONTENT, choice.count - 1, choice.tokens_said.quoted
+    before, last, tokens = head + _CONTENT, choice.count - 1, choice.sequence.quoted
     closing: list[Event] = []
     if choice.count:
         after = _AFTER_TEXT % (_NULL, encode_string(find_finish_reason(choice, options.limit)))
