@@ -51,7 +51,6 @@ def collect_what_clients_left() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.mark.covers("promises/sessions", "each client of the suite, by path, key and own port")
 @pytest.fixture(params=["plain", "path", "key", "own port"])
 def session_by(request: pytest.FixtureRequest) -> str:
     """How a client names its session; modules whose client takes only a host leave the path out."""

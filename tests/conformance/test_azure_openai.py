@@ -33,6 +33,7 @@ def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
         yield value
 
 
+@pytest.mark.covers("promises/sessions", "each client of the suite, by path, key and own port")
 def test_chat(client: JSON) -> None:
     answer = client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, max_tokens=9)
     assert (answer.model, answer.usage.completion_tokens) == ("gpt-4o-mini", 9)

@@ -242,7 +242,7 @@ def compare(world: World, body: JSON | bytes) -> None:
         return
     assert isinstance(whole, InferenceCall), f"refused: {whole}"
     for part in fields(InferenceCall):
-        if part.name not in ("codec", "keep", "fallback", "names"):
+        if part.name not in ("codec", "store_result", "fallback", "cancel_ids"):
             assert getattr(call, part.name) == getattr(whole, part.name), part.name
     assert (call.store_result, whole.store_result, call.fallback, whole.fallback) == (None,) * 4
     assert isinstance(call.request, ChatRequest)

@@ -38,7 +38,7 @@ def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> N
         call = endpoint.parse(request, service)
         assert isinstance(call, InferenceCall)
         calls.append(call)
-    for name in ("deployment", "ask", "codec", "stream", "prompt_tokens"):
+    for name in ("deployment", "request", "codec", "stream", "prompt_tokens"):
         assert getattr(calls[0], name) == getattr(calls[1], name)
     assert calls[0].repeatable
     assert calls[1].repeatable

@@ -37,29 +37,32 @@ def offered(**fields: JSON) -> JSON:
 
 DEFINITIONS: dict[str, Cases] = {
     "ChatCompletionMessageToolCall.function": [
-        (told(), {"ask.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
+        (told(), {"request.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
         (told(function=None), broken("", *CALL, "function")),
     ],
     "ChatCompletionMessageToolCall.ID": [
-        (says("assistant", tool_calls=[{"ID": "c2", "function": CALLED}]), {"ask.messages.0.tool_calls.0.id": "c2"}),
+        (
+            says("assistant", tool_calls=[{"ID": "c2", "function": CALLED}]),
+            {"request.messages.0.tool_calls.0.id": "c2"},
+        ),
         (told(id=1), broken("Input should be a valid string", *CALL, "id")),
     ],
     "ChatCompletionMessageToolCall.type": [
         (told(type="x"), broken("Input should be 'function'", *CALL, "type")),
     ],
     "ChatCompletionResponseFormat.type": [
-        ({"response_format": {"type": "json_object"}}, {"ask.format": "json_object"}),
+        ({"response_format": {"type": "json_object"}}, {"request.format": "json_object"}),
         (
             {"response_format": {"type": "xml"}},
             broken("Value error, Response format was xml", "response_format", "type"),
         ),
     ],
     "ChatCompletionResponseFormatType.json_object": [
-        ({"response_format": {"type": "json_object"}}, {"ask.format": "json_object"})
+        ({"response_format": {"type": "json_object"}}, {"request.format": "json_object"})
     ],
-    "ChatCompletionResponseFormatType.text": [({"response_format": {"type": "text"}}, {"ask.format": "text"})],
+    "ChatCompletionResponseFormatType.text": [({"response_format": {"type": "text"}}, {"request.format": "text"})],
     "ChatCompletionTool.function": [
-        (offered(name="g"), {"ask.tools.0.name": "g"}),
+        (offered(name="g"), {"request.tools.0.name": "g"}),
         ({"tools": [{"type": "function"}]}, broken("Field required", "tools", "0", "function")),
     ],
     "ChatCompletionTool.type": [
@@ -68,27 +71,27 @@ DEFINITIONS: dict[str, Cases] = {
             broken("Input should be 'function'", "tools", "0", "type"),
         )
     ],
-    "ChatMessageRole.assistant": [(says("assistant", content="Hi"), {"ask.messages.0.role": "assistant"})],
-    "ChatMessageRole.system": [(says("system", content="Hi"), {"ask.messages.0.role": "system"})],
-    "ChatMessageRole.tool": [(says("tool", content="Hi", tool_call_id="c"), {"ask.messages.0.role": "tool"})],
-    "ChatMessageRole.user": [(says("user", content="Hi"), {"ask.messages.0.role": "user"})],
+    "ChatMessageRole.assistant": [(says("assistant", content="Hi"), {"request.messages.0.role": "assistant"})],
+    "ChatMessageRole.system": [(says("system", content="Hi"), {"request.messages.0.role": "system"})],
+    "ChatMessageRole.tool": [(says("tool", content="Hi", tool_call_id="c"), {"request.messages.0.role": "tool"})],
+    "ChatMessageRole.user": [(says("user", content="Hi"), {"request.messages.0.role": "user"})],
     "ChatCompletionRequestMessage.content": [
-        (says(content="Hi"), {"ask.messages.0.text": "Hi"}),
-        (part(type="text", text="Hi"), {"ask.messages.0.text": "Hi"}),
+        (says(content="Hi"), {"request.messages.0.text": "Hi"}),
+        (part(type="text", text="Hi"), {"request.messages.0.text": "Hi"}),
         (says(content=5), broken("Input should be a valid string", "messages", "0", "content")),
     ],
     "ChatCompletionRequestMessage.role": [
         (says("wizard", content="Hi"), broken("Input should be 'system', 'user',", "messages", "0", "role"))
     ],
     "ChatCompletionRequestMessage.tool_calls": [
-        (told(), {"ask.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
+        (told(), {"request.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
         (
             says("assistant", tool_calls="x"),
             broken("Input should be a valid list", "messages", "0", "tool_calls"),
         ),
     ],
     "ChatCompletionMessageContentPart.content": [
-        (part(type="image", content="aGk="), {"ask.messages.0.media": 1}),
+        (part(type="image", content="aGk="), {"request.messages.0.media": 1}),
         (part(type="image_url"), broken("Value error, Content part type is image_url but", *PART)),
     ],
     "ChatCompletionMessageContentPart.detail": [
@@ -97,56 +100,63 @@ DEFINITIONS: dict[str, Cases] = {
     "ChatCompletionMessageContentPart.type": [
         (part(type="film", content="x"), broken("Input should be 'text', 'image', 'image_url'", *PART, "type"))
     ],
-    "ChatCompletionMessageContentPartType.text": [(part(type="text", content="Hi"), {"ask.messages.0.text": "Hi"})],
-    "ChatCompletionMessageContentPartType.image": [(part(type="image", content="aGk="), {"ask.messages.0.media": 1})],
+    "ChatCompletionMessageContentPartType.text": [(part(type="text", content="Hi"), {"request.messages.0.text": "Hi"})],
+    "ChatCompletionMessageContentPartType.image": [
+        (part(type="image", content="aGk="), {"request.messages.0.media": 1})
+    ],
     "ChatCompletionMessageContentPartType.image_url": [
-        (part(type="image_url", content="https://e.org/a.png"), {"ask.messages.0.media": 1})
+        (part(type="image_url", content="https://e.org/a.png"), {"request.messages.0.media": 1})
     ],
     "ChatCompletionToolChoiceOption.none": [
-        ({"tools": [TOOL], "tool_choice": "none"}, {"ask.tool_choice": "none", "ask.tools.0.name": "f"})
+        ({"tools": [TOOL], "tool_choice": "none"}, {"request.tool_choice": "none", "request.tools.0.name": "f"})
     ],
-    "ChatCompletionToolChoiceOption.auto": [({"tools": [TOOL], "tool_choice": "auto"}, {"ask.tool_choice": "auto"})],
+    "ChatCompletionToolChoiceOption.auto": [
+        ({"tools": [TOOL], "tool_choice": "auto"}, {"request.tool_choice": "auto"})
+    ],
     "ChatCompletionToolChoiceOption.required": [
-        ({"tools": [TOOL], "tool_choice": "required"}, {"ask.tool_choice": "required", "ask.tool_name": None})
+        ({"tools": [TOOL], "tool_choice": "required"}, {"request.tool_choice": "required", "request.tool_name": None})
     ],
     "ChatCompletionToolChoiceOption.string": [
-        ({"tools": [TOOL], "tool_choice": NAMED}, {"ask.tool_choice": "required", "ask.tool_name": "f"})
+        ({"tools": [TOOL], "tool_choice": NAMED}, {"request.tool_choice": "required", "request.tool_name": "f"})
     ],
     **{
-        f"ImageDetail.{level}": [(part(type="image", content="aGk=", detail=level), {"ask.messages.0.media": 1})]
+        f"ImageDetail.{level}": [(part(type="image", content="aGk=", detail=level), {"request.messages.0.media": 1})]
         for level in ("auto", "low", "high")
     },
     "Function.arguments": [
-        (told(function={"name": "f", "arguments": '{"a":1}'}), {"ask.messages.0.tool_calls.0.arguments": '{"a":1}'}),
+        (
+            told(function={"name": "f", "arguments": '{"a":1}'}),
+            {"request.messages.0.tool_calls.0.arguments": '{"a":1}'},
+        ),
         (
             told(function={"name": "f", "arguments": {}}),
             broken("Input should be a valid string", *CALL, "function", "arguments"),
         ),
     ],
     "Function.name": [
-        (told(function={"name": "g", "arguments": ""}), {"ask.messages.0.tool_calls.0.name": "g"}),
+        (told(function={"name": "g", "arguments": ""}), {"request.messages.0.tool_calls.0.name": "g"}),
         (told(function={"arguments": ""}), broken("Field required", *CALL, "function", "name")),
     ],
     "FunctionObject.description": [
-        (offered(description="more"), {"ask.tools.0.description": "more"}),
+        (offered(description="more"), {"request.tools.0.description": "more"}),
         (
             offered(description=1),
             broken("Input should be a valid string", "tools", "0", "function", "description"),
         ),
     ],
     "FunctionObject.name": [
-        (offered(name="a_B-9" + "x" * 59), {"ask.tools.0.name": "a_B-9" + "x" * 59}),
+        (offered(name="a_B-9" + "x" * 59), {"request.tools.0.name": "a_B-9" + "x" * 59}),
         (offered(name="f" * 65), broken("Value error, Function name was", "tools", "0", "function", "name")),
     ],
     "FunctionObject.parameters": [
-        (offered(), {"ask.tools.0.parameters": PARAMETERS}),
+        (offered(), {"request.tools.0.parameters": PARAMETERS}),
         (
             offered(parameters=[]),
             broken("Input should be a valid dictionary", "tools", "0", "function", "parameters"),
         ),
     ],
     "ToolType.function": [
-        ({"tools": [TOOL]}, {"ask.tools.0.name": "f"}),
+        ({"tools": [TOOL]}, {"request.tools.0.name": "f"}),
         (
             {"tools": [{"type": "x", "function": FUNCTION}]},
             broken("Input should be 'function'", "tools", "0", "type"),

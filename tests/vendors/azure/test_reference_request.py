@@ -18,32 +18,32 @@ DEFAULT = Sampling(max_tokens=4096)
 # values that are taken, and values out of their range
 REQUEST: dict[str, Cases] = {
     "messages": [
-        ({"messages": [{"role": "user", "content": "Hi"}]}, {"ask.messages": (Message(role="user", text="Hi"),)}),
+        ({"messages": [{"role": "user", "content": "Hi"}]}, {"request.messages": (Message(role="user", text="Hi"),)}),
         ({"messages": []}, broken("Value error, messages can not be an empty list", "messages")),
     ],
     "frequency_penalty": [
-        ({"frequency_penalty": -2}, {"ask.sampling.knobs": (("frequency_penalty", -2.0),)}),
+        ({"frequency_penalty": -2}, {"request.sampling.knobs": (("frequency_penalty", -2.0),)}),
         ({"frequency_penalty": 2.1}, broken("Input should be less than or equal to 2", "frequency_penalty")),
     ],
     "max_tokens": [
-        ({"max_tokens": 7}, {"ask.sampling.max_tokens": 7}),
+        ({"max_tokens": 7}, {"request.sampling.max_tokens": 7}),
         ({"max_tokens": -1}, broken("Input should be greater than or equal to 0", "max_tokens")),
     ],
     "presence_penalty": [
-        ({"presence_penalty": 2}, {"ask.sampling.knobs": (("presence_penalty", 2.0),)}),
+        ({"presence_penalty": 2}, {"request.sampling.knobs": (("presence_penalty", 2.0),)}),
         ({"presence_penalty": -2.1}, broken("Input should be greater than or equal to -2", "presence_penalty")),
     ],
     "response_format": [
-        ({"response_format": {"type": "json_object"}}, {"ask.format": "json_object"}),
+        ({"response_format": {"type": "json_object"}}, {"request.format": "json_object"}),
         ({"response_format": {}}, broken("Field required", "response_format", "type")),
     ],
     "seed": [
-        ({"seed": 42}, {"ask.sampling.seed": 42}),
+        ({"seed": 42}, {"request.sampling.seed": 42}),
         ({"seed": 2**63}, broken("Input should be less than or equal to", "seed")),
     ],
     "stop": [
-        ({"stop": "END"}, {"ask.sampling.stop": ("END",)}),
-        ({"stop": ["a", "b"]}, {"ask.sampling.stop": ("a", "b")}),
+        ({"stop": "END"}, {"request.sampling.stop": ("END",)}),
+        ({"stop": ["a", "b"]}, {"request.sampling.stop": ("a", "b")}),
         ({"stop": []}, broken("Input should be a valid string", "stop")),
     ],
     "stream": [
@@ -51,20 +51,20 @@ REQUEST: dict[str, Cases] = {
         ({"stream": 1}, broken("Input should be a valid boolean", "stream")),
     ],
     "temperature": [
-        ({"temperature": 2}, {"ask.sampling.knobs": (("temperature", 2.0),)}),
-        ({"temperature": 0}, {"ask.sampling.greedy": True}),
+        ({"temperature": 2}, {"request.sampling.knobs": (("temperature", 2.0),)}),
+        ({"temperature": 0}, {"request.sampling.greedy": True}),
         ({"temperature": -0.1}, broken("Input should be greater than or equal to 0", "temperature")),
     ],
     "tool_choice": [
-        ({"tools": [TOOL], "tool_choice": "required"}, {"ask.tool_choice": "required"}),
+        ({"tools": [TOOL], "tool_choice": "required"}, {"request.tool_choice": "required"}),
         ({"tool_choice": "maybe"}, broken("Input should be 'none', 'auto' or 'required'", "tool_choice")),
     ],
     "tools": [
-        ({"tools": [TOOL]}, {"ask.tools": (Tool(name="f", description="d", parameters=PARAMETERS),)}),
+        ({"tools": [TOOL]}, {"request.tools": (Tool(name="f", description="d", parameters=PARAMETERS),)}),
         ({**NO_TOOLS, "tools": [TOOL]}, {"status": 422, "answer.detail.loc": ["body", "tools"]}),
     ],
     "top_p": [
-        ({"top_p": 0.1}, {"ask.sampling.knobs": (("top_p", 0.1),)}),
+        ({"top_p": 0.1}, {"request.sampling.knobs": (("top_p", 0.1),)}),
         ({"top_p": 1.1}, broken("Input should be less than or equal to 1", "top_p")),
     ],
 }
@@ -73,27 +73,27 @@ REQUEST: dict[str, Cases] = {
 DEFAULTS: dict[str, Cases] = {
     "messages": [({"messages": "Hi"}, broken("Input should be a valid list", "messages"))],
     "frequency_penalty": [
-        ({"frequency_penalty": 0}, {"ask.sampling": DEFAULT}),
+        ({"frequency_penalty": 0}, {"request.sampling": DEFAULT}),
         ({"frequency_penalty": "high"}, broken("Input should be a valid number", "frequency_penalty")),
     ],
     "max_tokens": [
-        ({"max_tokens": None}, {"ask.sampling": DEFAULT}),
+        ({"max_tokens": None}, {"request.sampling": DEFAULT}),
         ({"max_tokens": 1.5}, broken("Input should be a valid integer", "max_tokens")),
     ],
     "presence_penalty": [
-        ({"presence_penalty": 0}, {"ask.sampling": DEFAULT}),
+        ({"presence_penalty": 0}, {"request.sampling": DEFAULT}),
         ({"presence_penalty": []}, broken("Input should be a valid number", "presence_penalty")),
     ],
     "response_format": [
-        ({}, {"ask.format": "text"}),
+        ({}, {"request.format": "text"}),
         ({"response_format": "json_object"}, broken("Input should be a valid dictionary", "response_format")),
     ],
     "seed": [
-        ({}, {"ask.sampling.seed": None}),
+        ({}, {"request.sampling.seed": None}),
         ({"seed": "x"}, broken("Input should be a valid integer", "seed")),
     ],
     "stop": [
-        ({"stop": None}, {"ask.sampling": DEFAULT}),
+        ({"stop": None}, {"request.sampling": DEFAULT}),
         ({"stop": 5}, broken("Input should be a valid string", "stop")),
     ],
     "stream": [
@@ -101,23 +101,23 @@ DEFAULTS: dict[str, Cases] = {
         ({"stream": "yes"}, broken("Input should be a valid boolean", "stream")),
     ],
     "temperature": [
-        ({"temperature": 1}, {"ask.sampling": DEFAULT}),
+        ({"temperature": 1}, {"request.sampling": DEFAULT}),
         ({"temperature": "hot"}, broken("Input should be a valid number", "temperature")),
     ],
     "tool_choice": [
-        ({}, {"ask.tool_choice": "none"}),
-        ({"tools": [TOOL]}, {"ask.tool_choice": "auto"}),
+        ({}, {"request.tool_choice": "none"}),
+        ({"tools": [TOOL]}, {"request.tool_choice": "auto"}),
         (
             {"tools": [TOOL], "tool_choice": {"type": "function"}},
             broken("Field required", "tool_choice", "function"),
         ),
     ],
     "tools": [
-        ({}, {"ask.tools": ()}),
+        ({}, {"request.tools": ()}),
         ({"tools": {}}, broken("Input should be a valid list", "tools")),
     ],
     "top_p": [
-        ({"top_p": 1}, {"ask.sampling": DEFAULT}),
+        ({"top_p": 1}, {"request.sampling": DEFAULT}),
         ({"top_p": "x"}, broken("Input should be a valid number", "top_p")),
     ],
 }
@@ -156,14 +156,14 @@ UNAUTHORIZED: Mapping[str, object] = {"status": 401, "headers.x-ms-error-code": 
 
 AROUND: dict[str, Cases] = {
     "URI Parameters.api-version": [
-        ({"target": "/chat/completions?api-version=2025-01-31"}, {"ask.task": "chat"}),
-        ({"target": "/chat/completions?api-version=2024-04-01-preview"}, {"ask.task": "chat"}),
+        ({"target": "/chat/completions?api-version=2025-01-31"}, {"request.task": "chat"}),
+        ({"target": "/chat/completions?api-version=2024-04-01-preview"}, {"request.task": "chat"}),
         ({"target": "/chat/completions"}, {"status": 400, "answer.param": "api-version"}),
         ({"target": "/chat/completions?api-version=soon"}, {"status": 400, "answer.param": "api-version"}),
     ],
     "Request Header.extra-parameters": [
-        ({"body": chat(n=2), "headers": PASS}, {"ask.sampling.n": 2}),
-        ({"body": chat(n=2), "headers": {"extra-parameters": "ignore"}}, {"ask.sampling.n": 1}),
+        ({"body": chat(n=2), "headers": PASS}, {"request.sampling.n": 2}),
+        ({"body": chat(n=2), "headers": {"extra-parameters": "ignore"}}, {"request.sampling.n": 1}),
         (
             {"body": chat(n=2), "headers": {"extra-parameters": "error"}},
             {"status": 400, "answer.message": Piece("Extra parameters ['n'] are not allowed")},
@@ -175,7 +175,7 @@ AROUND: dict[str, Cases] = {
         ({"headers": {"azureml-model-deployment": "nobody"}}, {"status": 404, "answer.error": "Not Found"}),
     ],
     "Security.Authorization": [
-        ({"headers": {"api-key": "", "Authorization": "Bearer t"}, "scenario": KEYS}, {"ask.task": "chat"}),
+        ({"headers": {"api-key": "", "Authorization": "Bearer t"}, "scenario": KEYS}, {"request.task": "chat"}),
         ({"headers": {"api-key": "", "Authorization": "Bearer x"}, "scenario": KEYS}, UNAUTHORIZED),
         ({"headers": {"api-key": "", "Authorization": "t"}, "scenario": KEYS}, UNAUTHORIZED),
     ],

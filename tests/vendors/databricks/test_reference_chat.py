@@ -39,7 +39,7 @@ def shaped(**fields: JSON) -> JSON:
 
 REQUEST: dict[str, Cases] = {
     "chat request.messages": [
-        (says(role="user", content="Hi"), {"call.ask.messages": (Message(role="user", text="Hi"),)}),
+        (says(role="user", content="Hi"), {"call.request.messages": (Message(role="user", text="Hi"),)}),
         ({"messages": []}, refused("Missing required Chat parameter: 'messages'")),
     ],
     "chat request.max_tokens": [
@@ -51,22 +51,22 @@ REQUEST: dict[str, Cases] = {
         ({"stream": "yes"}, refused("field 'stream' expects input with json type 'boolean'")),
     ],
     "chat request.temperature": [
-        ({"temperature": 0.5, "max_tokens": 1}, {"call.ask.sampling.knobs": (("temperature", 0.5),)}),
-        ({"temperature": 0, "max_tokens": 1}, {"call.ask.sampling.greedy": True}),
+        ({"temperature": 0.5, "max_tokens": 1}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0, "max_tokens": 1}, {"call.request.sampling.greedy": True}),
         ({"temperature": 2.01}, refused("temperature must be in [0, 2]")),
     ],
     "chat request.top_p": [
-        ({"top_p": 0.5, "max_tokens": 1}, {"call.ask.sampling.knobs": (("top_p", 0.5),)}),
+        ({"top_p": 0.5, "max_tokens": 1}, {"call.request.sampling.knobs": (("top_p", 0.5),)}),
         ({"top_p": 0}, refused("top_p must be in (0, 1]")),
     ],
     "chat request.top_k": [
-        ({"top_k": 5, "max_tokens": 1}, {"call.ask.sampling.knobs": (("top_k", 5),)}),
-        ({"top_k": 1, "max_tokens": 1}, {"call.ask.sampling.greedy": True}),
+        ({"top_k": 5, "max_tokens": 1}, {"call.request.sampling.knobs": (("top_k", 5),)}),
+        ({"top_k": 1, "max_tokens": 1}, {"call.request.sampling.greedy": True}),
         ({"top_k": 0}, refused("top_k must be greater than 0")),
     ],
     "chat request.stop": [
-        ({"stop": "x", "max_tokens": 1}, {"call.ask.sampling.stop": ("x",)}),
-        ({"stop": ["x", "y"], "max_tokens": 1}, {"call.ask.sampling.stop": ("x", "y")}),
+        ({"stop": "x", "max_tokens": 1}, {"call.request.sampling.stop": ("x",)}),
+        ({"stop": ["x", "y"], "max_tokens": 1}, {"call.request.sampling.stop": ("x", "y")}),
         ({"stop": 5}, refused("field 'stop' expects input with json type 'array'")),
     ],
     "chat request.n": [
@@ -75,8 +75,8 @@ REQUEST: dict[str, Cases] = {
         ({"n": 0}, refused("n must be")),
     ],
     "chat request.tool_choice": [
-        ({**ONE_TOKEN, "tools": [TOOL]}, {"call.ask.tool_choice": "auto"}),
-        ({**ONE_TOKEN, "tools": [TOOL], "tool_choice": "none"}, {"call.ask.tool_choice": "none"}),
+        ({**ONE_TOKEN, "tools": [TOOL]}, {"call.request.tool_choice": "auto"}),
+        ({**ONE_TOKEN, "tools": [TOOL], "tool_choice": "none"}, {"call.request.tool_choice": "none"}),
         (FORCED, {"body.choices.0.finish_reason": "tool_calls"}),
         ({"tool_choice": "required"}, refused("only allowed when tools are specified")),
     ],
@@ -106,25 +106,25 @@ REQUEST: dict[str, Cases] = {
         ({"reasoning_effort": "low"}, refused('unknown field "reasoning_effort"')),
     ],
     "ChatMessage.role": [
-        (says(role="assistant", content="x"), {"call.ask.messages.0.role": "assistant"}),
+        (says(role="assistant", content="x"), {"call.request.messages.0.role": "assistant"}),
         (says(role="robot", content="x"), refused("role must be one of")),
         ({"messages": [USER, {"role": "system", "content": "x"}]}, refused("only be used once, as the first")),
     ],
     "ChatMessage.content": [
-        (says(role="user", content="Hi"), {"call.ask.messages.0.text": "Hi"}),
+        (says(role="user", content="Hi"), {"call.request.messages.0.text": "Hi"}),
         (says(role="user"), refused("messages[0].content is required")),
     ],
     "ChatMessage.tool_calls": [
-        (called(), {"call.ask.messages.1.tool_calls": (ToolCall("c1", "f", "{}"),)}),
+        (called(), {"call.request.messages.1.tool_calls": (ToolCall("c1", "f", "{}"),)}),
         (says(role="user", content="x", tool_calls=[CALL]), refused("tool_calls are only")),
     ],
     "ChatMessage.tool_call_id": [
-        (called(), {"call.ask.messages.2.tool_call_id": "c1"}),
+        (called(), {"call.request.messages.2.tool_call_id": "c1"}),
         (says(role="user", content="x", tool_call_id="c1"), refused("tool_call_id is only")),
         (says(role="tool", content="x"), refused("needs a tool_call_id")),
     ],
     "ToolCall.id": [
-        (called(), {"call.ask.messages.1.tool_calls.0.id": "c1"}),
+        (called(), {"call.request.messages.1.tool_calls.0.id": "c1"}),
         (called(id=None), refused("need an id")),
     ],
     "ToolCall.type": [
@@ -132,7 +132,7 @@ REQUEST: dict[str, Cases] = {
         (called(type="x"), refused('"function"')),
     ],
     "ToolCall.function": [
-        (called(function={"name": "g", "arguments": "{}"}), {"call.ask.messages.1.tool_calls.0.name": "g"}),
+        (called(function={"name": "g", "arguments": "{}"}), {"call.request.messages.1.tool_calls.0.name": "g"}),
         (called(function=None), refused("function with a name")),
     ],
     "ToolCall.cache_control": [
@@ -140,43 +140,43 @@ REQUEST: dict[str, Cases] = {
         (called(cache_control="x"), refused('unknown field "cache_control"')),
     ],
     "FunctionCallCompletion.name": [
-        (called(function={"name": "g", "arguments": "{}"}), {"call.ask.messages.1.tool_calls.0.name": "g"}),
+        (called(function={"name": "g", "arguments": "{}"}), {"call.request.messages.1.tool_calls.0.name": "g"}),
         (called(function={"arguments": "{}"}), refused("function with a name")),
     ],
     "FunctionCallCompletion.arguments": [
         (
             called(function={"name": "f", "arguments": '{"a":1}'}),
-            {"call.ask.messages.1.tool_calls.0.arguments": '{"a":1}'},
+            {"call.request.messages.1.tool_calls.0.arguments": '{"a":1}'},
         ),
         (called(function={"name": "f", "arguments": {}}), refused("expects input with json type 'string'")),
     ],
     "ToolChoiceObject.type": [
-        ({"tools": [TOOL], "tool_choice": NAMED}, {"call.ask.tool_choice": "required"}),
+        ({"tools": [TOOL], "tool_choice": NAMED}, {"call.request.tool_choice": "required"}),
         ({"tools": [TOOL], "tool_choice": {**NAMED, "type": "retrieval"}}, refused("tool_choice type")),
     ],
     "ToolChoiceObject.function": [
-        ({"tools": [TOOL], "tool_choice": NAMED}, {"call.ask.tool_name": "f"}),
+        ({"tools": [TOOL], "tool_choice": NAMED}, {"call.request.tool_name": "f"}),
         ({"tools": [TOOL], "tool_choice": {**NAMED, "function": {}}}, refused('needs the "name"')),
         ({"tools": [TOOL], "tool_choice": {**NAMED, "function": {"name": "g"}}}, refused("which is not in tools")),
     ],
     "ToolObject.type": [
         ({"tools": [{"type": "retrieval", "function": FUNCTION}]}, refused('only supported tool type is "function"')),
-        (offered(), {"call.ask.tools.0.name": "f"}),
+        (offered(), {"call.request.tools.0.name": "f"}),
     ],
     "ToolObject.function": [
-        (offered(name="g"), {"call.ask.tools.0.name": "g"}),
+        (offered(name="g"), {"call.request.tools.0.name": "g"}),
         ({"tools": [{"type": "function"}]}, refused('"function" is a required property')),
     ],
     "FunctionObject.name": [
-        (offered(name="g"), {"call.ask.tools.0.name": "g"}),
+        (offered(name="g"), {"call.request.tools.0.name": "g"}),
         (offered(name=""), refused('"name" is a required property')),
     ],
     "FunctionObject.description": [
-        (offered(description="more"), {"call.ask.tools.0.description": "more"}),
+        (offered(description="more"), {"call.request.tools.0.description": "more"}),
         (offered(description={}), refused("field 'tools.function.description'")),
     ],
     "FunctionObject.parameters": [
-        (offered(), {"call.ask.tools.0.parameters": SCHEMA}),
+        (offered(), {"call.request.tools.0.parameters": SCHEMA}),
         (offered(parameters={"properties": {f"k{i}": {} for i in range(16)}}), refused("but at most 15")),
     ],
     "FunctionObject.strict": [
@@ -184,12 +184,12 @@ REQUEST: dict[str, Cases] = {
         (offered(parameters={"type": "string", "pattern": "a"}, strict=True), refused('"pattern" keyword')),
     ],
     "ResponseFormatObject.type": [
-        ({"response_format": {"type": "json_object"}}, {"call.ask.format": "json_object"}),
-        (shaped(), {"call.ask.format": "json_schema"}),
+        ({"response_format": {"type": "json_object"}}, {"call.request.format": "json_object"}),
+        (shaped(), {"call.request.format": "json_schema"}),
         ({"response_format": {"type": "xml"}}, refused("response_format.type must be")),
     ],
     "ResponseFormatObject.json_schema": [
-        (shaped(), {"call.ask.schema": SCHEMA, "body.choices.0.message.content": Piece('{"city":')}),
+        (shaped(), {"call.request.schema": SCHEMA, "body.choices.0.message.content": Piece('{"city":')}),
         ({"response_format": {"type": "json_schema"}}, refused("Missing required parameter")),
     ],
     "JsonSchemaObject.name": [
@@ -201,7 +201,7 @@ REQUEST: dict[str, Cases] = {
         (shaped(description=5), refused("field 'response_format.json_schema.description'")),
     ],
     "JsonSchemaObject.schema": [
-        (shaped(schema={"type": "object"}), {"call.ask.schema": {"type": "object"}}),
+        (shaped(schema={"type": "object"}), {"call.request.schema": {"type": "object"}}),
         (shaped(schema=[]), refused("field 'response_format.json_schema.schema'")),
     ],
     "JsonSchemaObject.strict": [

@@ -27,24 +27,24 @@ REQUEST: dict[str, Cases] = {
         ({"model": None}, refused("Missing required parameter: 'model'")),
     ],
     "responses request.input": [
-        ({"input": "Hi"}, {"call.ask.messages": (Message(role="user", text="Hi"),)}),
-        ({"input": [{"role": "user", "content": "Hi"}]}, {"call.ask.messages": (Message(role="user", text="Hi"),)}),
+        ({"input": "Hi"}, {"call.request.messages": (Message(role="user", text="Hi"),)}),
+        ({"input": [{"role": "user", "content": "Hi"}]}, {"call.request.messages": (Message(role="user", text="Hi"),)}),
         ({"input": None}, refused("Missing required parameter: 'input'.")),
     ],
     "responses request.instructions": [
-        ({"instructions": "Be brief"}, {"call.ask.messages.0": Message(role="system", text="Be brief")}),
+        ({"instructions": "Be brief"}, {"call.request.messages.0": Message(role="system", text="Be brief")}),
         ({"instructions": 5}, refused("field 'instructions' expects")),
     ],
     "responses request.max_output_tokens": [
-        ({"max_output_tokens": 16}, {"call.ask.sampling.max_tokens": 16, "body.usage.output_tokens": 16}),
+        ({"max_output_tokens": 16}, {"call.request.sampling.max_tokens": 16, "body.usage.output_tokens": 16}),
         ({"max_output_tokens": 0}, refused("max_output_tokens must be greater than 0")),
     ],
     "responses request.temperature": [
-        ({"temperature": 0.5}, {"call.ask.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0.5}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
         ({"temperature": 2.1}, refused("temperature must be in [0, 2]")),
     ],
     "responses request.top_p": [
-        ({"top_p": 0.5}, {"call.ask.sampling.knobs": (("top_p", 0.5),)}),
+        ({"top_p": 0.5}, {"call.request.sampling.knobs": (("top_p", 0.5),)}),
         ({"top_p": 0}, refused("top_p must be in (0, 1]")),
     ],
     "responses request.stream": [
@@ -60,17 +60,17 @@ REQUEST: dict[str, Cases] = {
         ({"text": 5}, refused("field 'text' expects")),
     ],
     "responses request.reasoning": [
-        ({"reasoning": {"effort": "low"}}, {"call.ask.reasoning": "low", "body.reasoning.effort": "low"}),
+        ({"reasoning": {"effort": "low"}}, {"call.request.reasoning": "low", "body.reasoning.effort": "low"}),
         ({"reasoning": 5}, refused("field 'reasoning' expects")),
     ],
     "responses request.tool_choice": [
-        ({"tools": [TOOL]}, {"call.ask.tool_choice": "auto", "body.tool_choice": "auto"}),
+        ({"tools": [TOOL]}, {"call.request.tool_choice": "auto", "body.tool_choice": "auto"}),
         ({"tools": [TOOL], "tool_choice": "required"}, {"body.output.1.type": "function_call"}),
-        ({"tools": [TOOL], "tool_choice": TOOL}, {"call.ask.tool_name": "f"}),
+        ({"tools": [TOOL], "tool_choice": TOOL}, {"call.request.tool_name": "f"}),
         ({"tool_choice": "required"}, refused("only allowed when tools")),
     ],
     "responses request.tools": [
-        ({"tools": [TOOL]}, {"call.ask.tools.0.name": "f"}),
+        ({"tools": [TOOL]}, {"call.request.tools.0.name": "f"}),
         ({"tools": [{"type": "code_interpreter"}]}, refused("is not supported")),
     ],
     "responses request.parallel_tool_calls": [
@@ -137,11 +137,11 @@ REQUEST: dict[str, Cases] = {
         ({"text": {"format": 5}}, refused("field 'text.format' expects")),
     ],
     "ResponsesFormatObject.type": [
-        (formatted(type="json_object"), {"call.ask.format": "json_object"}),
+        (formatted(type="json_object"), {"call.request.format": "json_object"}),
         (formatted(type="xml"), refused("text.format.type must be")),
     ],
     "ResponsesFormatObject.json_schema": [
-        (formatted(type="json_schema", json_schema=FORMAT), {"call.ask.schema": SCHEMA}),
+        (formatted(type="json_schema", json_schema=FORMAT), {"call.request.schema": SCHEMA}),
         (formatted(type="json_schema"), refused("Missing required parameter: 'text.format.name'")),
     ],
     "ReasoningConfig.effort": [

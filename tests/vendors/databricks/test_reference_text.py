@@ -26,8 +26,8 @@ def embed(**fields: JSON) -> Exchange:
 
 COMPLETIONS: dict[str, Cases] = {
     "completion request.prompt": [
-        ({"prompt": "x"}, {"call.ask.prompts": ("x",)}),
-        ({"prompt": ["x", "y"]}, {"call.ask.prompts": ("x", "y"), "body.choices.1.index": 1}),
+        ({"prompt": "x"}, {"call.request.prompts": ("x",)}),
+        ({"prompt": ["x", "y"]}, {"call.request.prompts": ("x", "y"), "body.choices.1.index": 1}),
         ({"prompt": None}, refused("Missing required Completions parameter: 'prompt'")),
     ],
     "completion request.max_tokens": [
@@ -39,17 +39,17 @@ COMPLETIONS: dict[str, Cases] = {
         ({"stream": 1}, refused("field 'stream'")),
     ],
     "completion request.temperature": [
-        ({"temperature": 0.5}, {"call.ask.sampling.knobs": (("temperature", 0.5),)}),
-        ({"temperature": 0}, {"call.ask.sampling.greedy": True}),
+        ({"temperature": 0.5}, {"call.request.sampling.knobs": (("temperature", 0.5),)}),
+        ({"temperature": 0}, {"call.request.sampling.greedy": True}),
         ({"temperature": 2.1}, refused("temperature must be in [0, 2]")),
     ],
     "completion request.top_p": [
-        ({"top_p": 0.5}, {"call.ask.sampling.knobs": (("top_p", 0.5),)}),
+        ({"top_p": 0.5}, {"call.request.sampling.knobs": (("top_p", 0.5),)}),
         ({"top_p": 0}, refused("top_p must be in (0, 1]")),
     ],
     "completion request.top_k": [
-        ({"top_k": 5}, {"call.ask.sampling.knobs": (("top_k", 5),)}),
-        ({"top_k": 1}, {"call.ask.sampling.greedy": True}),
+        ({"top_k": 5}, {"call.request.sampling.knobs": (("top_k", 5),)}),
+        ({"top_k": 1}, {"call.request.sampling.greedy": True}),
         ({"top_k": 0}, refused("top_k must be greater than 0")),
     ],
     "completion request.error_behavior": [
@@ -63,8 +63,8 @@ COMPLETIONS: dict[str, Cases] = {
         ({"n": 2}, refused("n is only supported for provisioned throughput")),
     ],
     "completion request.stop": [
-        ({"stop": "x"}, {"call.ask.sampling.stop": ("x",)}),
-        ({"stop": ["x", "y"]}, {"call.ask.sampling.stop": ("x", "y")}),
+        ({"stop": "x"}, {"call.request.sampling.stop": ("x",)}),
+        ({"stop": ["x", "y"]}, {"call.request.sampling.stop": ("x", "y")}),
         ({"stop": {}}, refused("field 'stop'")),
     ],
     "completion request.suffix": [
@@ -76,8 +76,8 @@ COMPLETIONS: dict[str, Cases] = {
         ({"echo": "yes"}, refused("field 'echo' expects input with json type 'boolean'")),
     ],
     "completion request.use_raw_prompt": [
-        ({}, {"call.ask.raw": False, "body.usage.prompt_tokens": 11}),
-        ({"use_raw_prompt": True}, {"call.ask.raw": True, "body.usage.prompt_tokens": 4}),
+        ({}, {"call.request.raw": False, "body.usage.prompt_tokens": 11}),
+        ({"use_raw_prompt": True}, {"call.request.raw": True, "body.usage.prompt_tokens": 4}),
         ({"use_raw_prompt": 0}, refused("field 'use_raw_prompt'")),
     ],
     "completion response.id": [({}, {"body.id": Piece("cmpl_")})],
@@ -128,12 +128,12 @@ def test_field_of_completions(field: str) -> None:
 
 EMBEDDINGS: dict[str, Cases] = {
     "embedding request.input": [
-        ({"input": "x"}, {"call.ask.inputs": ("x",)}),
-        ({"input": ["x", "y"]}, {"call.ask.inputs": ("x", "y"), "body.data.1.index": 1}),
+        ({"input": "x"}, {"call.request.inputs": ("x",)}),
+        ({"input": ["x", "y"]}, {"call.request.inputs": ("x", "y"), "body.data.1.index": 1}),
         ({"input": []}, refused("input must not be empty")),
     ],
     "embedding request.instruction": [
-        ({"instruction": "Find:"}, {"call.ask.instruction": "Find:"}),
+        ({"instruction": "Find:"}, {"call.request.instruction": "Find:"}),
         ({"instruction": 5}, refused("field 'instruction' expects")),
     ],
     "embedding response.id": [({}, {"body.id": str})],

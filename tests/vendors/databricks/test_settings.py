@@ -180,7 +180,7 @@ CASES: JSON = [
     pytest.param(
         "model_max_tokens",
         False,
-        lambda o: talk(o, "databricks-claude-sonnet-4").call.ask.sampling.max_tokens,  # type: ignore[union-attr]
+        lambda o: talk(o, "databricks-claude-sonnet-4").call.request.sampling.max_tokens,  # type: ignore[union-attr]
         1000,
         64000,
         id="C17 no limit of the model's own",
