@@ -26,8 +26,8 @@ class Vocabulary:
 
     Fields:
         pieces: by rank, without repetition.
-        longest: by their first three characters, the length of the longest piece. What no piece of three characters
-            begins like has pieces of two characters at most.
+        longest: length of the longest piece by its first three characters. Text whose first three characters are no
+            key starts with a piece of at most two characters.
     """
 
     pieces: Sequence[str]

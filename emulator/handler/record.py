@@ -97,13 +97,8 @@ class CallRecorder:
         return record
 
     def _build_record(self, context: RequestContext) -> CallRecord:
-        request, sent, call, plan, response = (
-            context.request,
-            context.sent,
-            context.call,
-            context.plan,
-            context.response,
-        )
+        request, response = context.request, context.response
+        sent, call, plan = context.sent, context.call, context.plan
         deployment, served = context.asked if call is None else (call.deployment.name, call.served)
         usage = choice = planned_end = None
         if plan is not None:

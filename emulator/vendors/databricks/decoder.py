@@ -31,7 +31,7 @@ _EXACT: dict[str, PythonTypes] = {
 class Scalar:
     """Value of one JSON type; ``any`` accepts all.
 
-    ``exact``, of every shape: Python types that always fit, inside and out.
+    ``exact``, of every shape: Python types that fit it without a look at their members.
     """
 
     type: str

@@ -35,7 +35,8 @@ _REST = f"""
 ## Labels
 
 - `model` and `gen_ai_request_model` are names of deployments, from the vendor's model list or your scenario. Any other model is `{OTHER}`, so
-  clients cannot create labels. The first thousand names of rules and the thousand most recent sessions have labels.
+  clients cannot create labels. The first thousand names of rules have labels of their own. `?session=` works for the
+  thousand most recent sessions.
 - `code` is the HTTP status; 0 is a request that ended without a response.
 - `error` and `error_type` are absent if nothing failed. Otherwise they are the kind of refusal (`rate_limited`), a status that a fault set
   (`502`), `client_left`, or `cut` for a response that a fault ended.
