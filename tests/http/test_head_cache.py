@@ -63,7 +63,10 @@ def picture(running: Running) -> dict[str, object]:
     assert entry.payload is not None
     request = entry.payload.request
     asked = (request.body, dict(request.headers), dict(request.query), request.key, request.principal, request.attempt)
-    figures = {**look(entry, "attempts", "keep", "_shown", "evidence", "seq", "start_seq"), "summary": entry.summary}
+    figures = {
+        **look(entry, "attempts", "build_payload", "_shown", "evidence", "seq", "start_seq"),
+        "summary": entry.summary,
+    }
     return {**figures, **look(entry.payload, "request", "size"), "request": asked}
 
 
