@@ -394,6 +394,10 @@ async def await_store(runtime: Runtime, address: str, wait: float) -> None:
             raise
         except StoreLostError as error:
             await runtime.store.release()
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                # `asyncio.wait_for` of Python 3.11 loses a cancellation that comes as the connection fails.
+                raise asyncio.CancelledError from None
             left = ends - time.monotonic()
             if left <= 0:
                 raise StoreLostError(f"{address} has not answered within {wait:g} s: {error}") from None

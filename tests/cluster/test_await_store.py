@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from emulator.cluster.replica import await_store, join_cluster
 from emulator.core.storage import StoreLostError
+from emulator.runtime.runtime import Runtime
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.storage import show_url
@@ -53,6 +55,32 @@ def test_a_store_that_does_not_come_is_named_with_the_setting_and_without_its_pa
     )
     assert process.returncode == 2
     assert "s3cret" not in said
+
+
+class Swallowing:
+    """A runtime with a store whose failure hides a cancellation."""
+
+    def __init__(self) -> None:
+        self.store = self
+        self.asked = asyncio.Event()
+
+    async def begin(self) -> None:
+        self.asked.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        raise StoreLostError("away")
+
+    async def release(self) -> None:
+        pass
+
+
+async def test_wait_ends_though_the_store_hides_the_cancellation() -> None:
+    runtime = Swallowing()
+    task = asyncio.create_task(await_store(cast(Runtime, runtime), "redis://here", 3600.0))
+    await runtime.asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
