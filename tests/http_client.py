@@ -62,7 +62,7 @@ class Running:
 
     @property
     def taken(self) -> int:
-        """Calls that the short road answered."""
+        """Number of calls that the fast path answered."""
         return 0 if self.listeners is None else self.listeners.heads.handled
 
     @property

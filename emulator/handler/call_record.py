@@ -211,7 +211,7 @@ class CallRecord:
         return 0 if self.usage is None else self.usage.completion_tokens
 
     def cut(self) -> None:
-        """Truncate bodies to ``most`` bytes, redact the request head, and set ``size``, in bytes."""
+        """Truncate bodies to ``max_body_bytes``, redact the request head, and set ``size``, in bytes."""
         request, most = self.request, self.max_body_bytes
         times = self.sent.pack()
         if not most:

@@ -114,7 +114,7 @@ async def test_it_says_what_was_sent(start: Start, change: Change, stream: bool)
         assert (entry["summary"], entry["explanation"], entry["principal"]) == ("No rule was asked.", [], "default")
 
 
-@pytest.mark.covers("promises/verification", "a call of the short road")
+@pytest.mark.covers("promises/verification", "a call of the fast path")
 async def test_it_can_be_verified_and_is_among_the_nearest_after_another_scenario(start: Start) -> None:
     running = await start()
     await ask_twice(running, HEAD, chat())

@@ -386,7 +386,7 @@ async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None
 @pytest.mark.parametrize("path", ["/chat", "/nowhere"])
 async def test_a_credential_is_known_by_the_name_of_its_header(start: Start, name: str, path: str) -> None:
     toy = await start("", vendors=[TOY])
-    for _ in range(3):  # the later ones may take a shorter road
+    for _ in range(3):  # the later ones may take the fast path
         await toy.ask("toy", f"{path}?sig={SECRET}", {"prompt": "Hi"}, headers={**KEY, name: f"Bearer {SECRET}"})
     assert SECRET.encode() not in (await control(toy, "GET", "/requests?detail=true")).body
     assert SECRET.encode() not in (await control(toy, "POST", "/report", {})).body
