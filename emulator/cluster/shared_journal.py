@@ -21,7 +21,6 @@ from emulator.core.storage import StoreLostError
 from emulator.faults import FaultSite
 from emulator.handler.call_record import CallRecord
 from emulator.handler.planning import Emulator
-from emulator.http.compact_record import CompactRecord
 from emulator.journal.journal import MAX_SESSION_ENTRIES, Journal, PendingItem
 from emulator.journal.record import Attempts, Explainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence, Payload
 from emulator.runtime.active import ActiveScenario
@@ -205,7 +204,7 @@ def encode_call(call: JournalItem, head: Object, seed: int) -> bytes:
     """Encode a call as a header line and its entry."""
     entry = call.load()
     fingerprint = entry.attempts.fingerprint if isinstance(entry.attempts, PendingRecord) else b""
-    attempt = call.attempt if isinstance(call, CallRecord | CompactRecord) else -1
+    attempt = call.attempt if isinstance(call, CallRecord) else -1
     line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": fingerprint.hex()}
     line["number"] = attempt + 1
     line["retry_of"] = derive_key(seed, "answer", fingerprint, attempt - 1).hex() if attempt > 0 else None

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 
-from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
 from emulator.control import models
 from emulator.control.auth import ControlAuth
 from emulator.control.console import page_headers, read_page
-from emulator.control.events import stream_events
+from emulator.control.events import open_events
 from emulator.control.handlers.report import ReportHandlers
 from emulator.control.problem import format_mistakes, problem_response, refusal_response, scenario_problem
 from emulator.control.routes import Route, find_route
@@ -22,9 +20,12 @@ from emulator.core.clock import RealClock
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError, ProblemError
 from emulator.core.executor import run_parsing
+from emulator.core.http import Response
 from emulator.core.json import JSON, TooMuch, as_text, check_json, parse_json
 from emulator.core.rng import derive_key
 from emulator.core.storage import ATTEMPTS, StoreLostError
+from emulator.http.connection import BodyTooLargeError, IncomingRequest
+from emulator.http.writer import TextStream
 from emulator.journal.record import JournalEntry
 from emulator.observability.metrics import METRICS_TYPE, add_metrics, merge_metrics
 from emulator.runtime.runtime import Runtime
@@ -36,36 +37,44 @@ from emulator.scenario.regex import Expressions
 _MIN_WRITE = 256 * 1024  # bytes; a shorter response is sent whole
 
 
-async def stream_text(http: web.BaseRequest, pieces: AsyncIterator[str], media: str) -> web.StreamResponse:
-    """Send text in writes of 256 KiB or more; the client's reading speed limits how fast pieces are produced."""
-    headers = {"Content-Type": media}
-    response: web.StreamResponse | None = None
+async def join_text(pieces: AsyncIterator[str], media: str) -> Response | TextStream:
+    """Return text in writes of 256 KiB or more; the client's reading speed limits how fast pieces are produced."""
+    headers = (("Content-Type", media),)
+    writes = _join(pieces)
+    first = await anext(writes)
+    if len(first) < _MIN_WRITE:
+        return Response(200, first, headers)
+    return TextStream(_chain(first, writes), headers)
+
+
+async def _join(pieces: AsyncIterator[str]) -> AsyncIterator[bytes]:
     held = bytearray()
     async for piece in pieces:
         held += piece.encode()
-        if len(held) < _MIN_WRITE:
-            continue
-        if response is None:
-            response = web.StreamResponse(headers=headers)
-            await response.prepare(http)
-        if http.method == "HEAD":
-            return response
-        await response.write(bytes(held))
-        held.clear()
-    if response is None:
-        return web.Response(body=bytes(held), headers=headers)
-    await response.write(bytes(held))
-    return response
+        if len(held) >= _MIN_WRITE:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held)
+
+
+async def _chain(first: bytes, following: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in following:
+        yield piece
 
 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
-_LINE_END = re.compile(r"[\r\n\0]")
 MAX_VALUES = 10_000  # JSON values in a request body that is no scenario
 _MAX_TEXT = 4 * 1024**2  # bytes of its strings
 _METRICS, _EACH = "/metrics", "/replicas/metrics"
 Result = BaseModel | bytes | str | AsyncIterator[str]
 _MAX_BODY = 16 * 1024**2  # bytes
+_BUG = Response(
+    500,
+    b"The emulator itself failed; its log has the traceback.\n",
+    (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1")),
+)
 
 
 class ControlPlane:
@@ -90,18 +99,17 @@ class ControlPlane:
         self.authority: bytes | None = None
         self.auth = ControlAuth()
 
-    async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
+    async def serve(self, http: IncomingRequest) -> Response | TextStream:
         """Answer a request under ``/_emulator/``; an internal error is a 500 with ``x-emulator-bug``."""
         try:
-            return _check_headers(await self._answer_or_refuse(http))
+            return await self._answer_or_refuse(http)
         except ConnectionError:
             raise
         except Exception:
-            log.exception("bug in the control plane: %s %s", http.method, http.path)
-            text = "The emulator itself failed; its log has the traceback.\n"
-            return web.Response(status=500, text=text, headers={"x-emulator-bug": "1"})
+            log.exception("bug in the control plane: %s %s", http.head.method, http.head.path)
+            return _BUG
 
-    async def _answer_or_refuse(self, http: web.BaseRequest) -> web.StreamResponse:
+    async def _answer_or_refuse(self, http: IncomingRequest) -> Response | TextStream:
         try:
             return await self._answer(http)
         except ProblemError as error:
@@ -112,19 +120,19 @@ class ControlPlane:
             detail = f"The store that replicas share does not answer: {error}"
             return problem_response(models.Problem(title="No store", status=503, detail=detail))
 
-    async def serve_unknown(self, http: web.BaseRequest, session: str, path: str) -> web.StreamResponse:
+    async def serve_unknown(self, method: str, session: str, path: str) -> Response:
         """Answer 404 for a path of no served vendor, and add the request to the journal."""
         active = self._runtime.for_session(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
-        hint = active.suggestions.explain_front(http.method, path)
+        hint = active.suggestions.explain_front(method, path)
         detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
         emulator, journal = active.emulator, self._runtime.journal
-        fingerprint = derive_key("", http.method, path)
+        fingerprint = derive_key("", method, path)
         entry = JournalEntry(
             id="",
             time=emulator.clock.now(),
             vendor=None,
-            method=http.method,
+            method=method,
             path=path,
             status=404,
             session=session,
@@ -141,14 +149,14 @@ class ControlPlane:
         journal.add(entry, emulator.journal.entries)
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
-    async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
+    async def _answer(self, http: IncomingRequest) -> Response | TextStream:
         route, name = self._admit(http)
         query = _read_query(http, route)
         body = await self._prepare(http, route)
         if isinstance(query, models.EventsQuery):
-            return await stream_events(http, self._runtime, query)
+            return open_events(http, self._runtime, query)
         if not route.path:
-            return web.Response(body=read_page(), headers=page_headers())
+            return Response(200, read_page(), tuple(page_headers().items()))
         if route.path == "/health":
             return _json(self._health())
         if route.path == "/ready":
@@ -159,7 +167,7 @@ class ControlPlane:
         result = await self._act(route, query, taken, name)
         if route.action == "put_scenario":
             await self.follow()
-        return await _send(http, result, _name_media(route))
+        return await _build(result, _name_media(route))
 
     async def _act(self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str) -> Result:
         """Run the handler of a route; metrics are merged over workers or replicas."""
@@ -177,23 +185,23 @@ class ControlPlane:
         text: str = await getattr(self._actions, route.action)(route.query.model_validate(about or {}), b"", "")
         return text
 
-    async def _prepare(self, http: web.BaseRequest, route: Route) -> bytes:
+    async def _prepare(self, http: IncomingRequest, route: Route) -> bytes:
         """Read the body, and the journal records of other processes if the route needs them."""
-        body = await _read_body(http) if http.body_exists else b""
+        body = await _read_body(http)
         if route.is_of_journal:
             await self._runtime.controller.catch_up()
         return body
 
-    def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
+    def _admit(self, http: IncomingRequest) -> tuple[Route, str]:
         """Authorise a request and return its route, with the name in the path.
 
         Raises:
             ProblemError: 401, 403, 404 or 405.
         """
-        self.auth.check_browser(http.headers, http.raw_path, _find_local(http))
-        route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
+        self.auth.check_browser(http.head.headers, http.head.target, http.connection.local)
+        route, name = find_route(http.head.method, http.head.path.removeprefix(_ROOT).rstrip("/"))
         if not route.is_open:
-            self.auth.check_caller(http.headers, http.remote)
+            self.auth.check_caller(http.head.headers, http.connection.peer)
         return route, name
 
     def _health(self) -> models.Health:
@@ -204,35 +212,18 @@ class ControlPlane:
             scenario=models.ScenarioName(name=loaded.scenario.name, hash=loaded.digest),
         )
 
-    def _trusted(self, route: Route) -> web.Response:
+    def _trusted(self, route: Route) -> Response:
         if self.authority is None:
             detail = "This server has no authority of its own: it speaks plain HTTP or was given its certificate."
             raise ProblemError(404, "No authority", detail)
-        return web.Response(body=self.authority, content_type=route.media)
+        return Response(200, self.authority, (("Content-Type", route.media),))
 
 
-def _check_headers(answer: web.StreamResponse) -> web.StreamResponse:
-    """Return the response if its headers are valid.
-
-    Raises:
-        ValueError: a header has a line break or NUL; aiohttp would close the connection without a response.
-    """
-    if any(_LINE_END.search(text) for pair in answer.headers.items() for text in pair):
-        raise ValueError("a header of an answer has a line break or NUL")
-    return answer
-
-
-def _find_local(http: web.BaseRequest) -> str | None:
-    """Return the local address of the connection."""
-    name = None if http.transport is None else http.transport.get_extra_info("sockname")
-    return str(name[0]) if isinstance(name, tuple) else None
-
-
-async def _send(http: web.BaseRequest, result: Result, media: str) -> web.StreamResponse:
+async def _build(result: Result, media: str) -> Response | TextStream:
     if isinstance(result, AsyncIterator):
-        return await stream_text(http, result, media)
+        return await join_text(result, media)
     if isinstance(result, str):
-        return web.Response(body=result.encode("utf-8", "replace"), headers={"Content-Type": media})
+        return Response(200, result.encode("utf-8", "replace"), (("Content-Type", media),))
     return _json(result)
 
 
@@ -251,14 +242,14 @@ async def _stay() -> None:
     """Do nothing, before the listeners set :attr:`ControlPlane.follow`."""
 
 
-def _json(value: BaseModel | bytes, status: int = 200) -> web.Response:
-    body = value if isinstance(value, bytes) else models.dump_model(value).encode()
-    return web.Response(status=status, body=body, content_type="application/json")
+def _json(value: BaseModel | bytes, status: int = 200) -> Response:
+    return Response(status, value if isinstance(value, bytes) else models.dump_model(value).encode())
 
 
-def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
-    pairs = list(http.query.items())
-    twice = sorted({name for name, _ in pairs if len(http.query.getall(name)) > 1})
+def _read_query(http: IncomingRequest, route: Route) -> BaseModel:
+    values = http.head.query_values
+    pairs = list(values.items())
+    twice = sorted({name for name, _ in pairs if len(values.getall(name)) > 1})
     if twice:
         raise ProblemError(400, "Bad query", f"{twice[0]}: given more than once")
     try:
@@ -290,17 +281,13 @@ def _describe(error: ValidationError, data: JSON, model: type[BaseModel]) -> str
     return format_mistakes(rows, "; ")
 
 
-async def _read_body(http: web.BaseRequest) -> bytes:
-    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
-        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := await http.content.readany():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > _MAX_BODY:
-            raise ProblemError(413, "Too large", f"A body has at most {_MAX_BODY} bytes.", {"Connection": "close"})
+async def _read_body(http: IncomingRequest) -> bytes:
     try:
-        return await unpack(b"".join(chunks), http.headers.get("Content-Encoding", ""), _MAX_BODY)
+        body = await http.read(_MAX_BODY)
+    except BodyTooLargeError:
+        headers = {"Connection": "close"}
+        raise ProblemError(413, "Too large", f"A body has at most {_MAX_BODY} bytes.", headers) from None
+    try:
+        return await unpack(body, http.head.headers.get("Content-Encoding", ""), _MAX_BODY)
     except EmulatedError:
         raise ProblemError(413, "Too large", f"Unpacked, a body has at most {_MAX_BODY} bytes.") from None

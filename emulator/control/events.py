@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from operator import attrgetter
-
-from aiohttp import web
 
 from emulator.control.filters import compile_filters
 from emulator.control.models import EventsQuery, RequestEntry
@@ -15,12 +13,14 @@ from emulator.control.watcher import JournalWatcher
 from emulator.core.errors import ProblemError
 from emulator.core.json import dump_json
 from emulator.core.text import parse_integer
+from emulator.http.connection import IncomingRequest
+from emulator.http.writer import TextStream
 from emulator.journal.record import UNTAKEN, JournalItem
 from emulator.runtime.runtime import Runtime
 
 EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
-_HEADERS = {"Content-Type": EVENTS_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_HEADERS = (("Content-Type", EVENTS_TYPE), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"))
 _BATCH = 100  # events in one write
 _MAX_READ = 2_000  # records read at once for a client without a rate limit
 _PAUSE = 0.05  # seconds between two reads: a write for each record costs more than the requests themselves
@@ -30,26 +30,30 @@ _read_fields = attrgetter(*_FIELDS)
 _SKIPPED = b'event: skipped\ndata: {"calls":%d,"before":%d}\n\n'
 
 
-async def stream_events(http: web.BaseRequest, runtime: Runtime, query: EventsQuery) -> web.StreamResponse:
-    """Send an event for each new record, and one without ``id`` for each record that changes.
+def open_events(http: IncomingRequest, runtime: Runtime, query: EventsQuery) -> TextStream:
+    """Return a stream with an event for each new record, and one without ``id`` for each record that changes.
 
     The stream ends when the client disconnects or the server shuts down. Beyond the rate that the client asked for,
     the oldest records are left out, and an event ``skipped`` has their number.
+
+    Raises:
+        ProblemError: ``Last-Event-ID`` is no number.
     """
-    journal, matches, limiter = runtime.journal, compile_filters(query), EventRateLimiter(query.most)
     asked = _read_last_id(http) if query.since is None else query.since
-    latest = journal.latest if asked is None else asked
+    latest = runtime.journal.latest if asked is None else asked
+    return TextStream(_render_events(runtime, query, latest), _HEADERS)
+
+
+async def _render_events(runtime: Runtime, query: EventsQuery, latest: int) -> AsyncIterator[bytes]:
+    journal, matches, limiter = runtime.journal, compile_filters(query), EventRateLimiter(query.most)
     changed: dict[int, JournalItem] = {}
 
     def note_change(call: JournalItem) -> None:
         if call.seq <= latest:
             changed[call.seq] = call
 
-    response = await _begin(http)
-    if http.method == "HEAD":
-        return response
     with JournalWatcher(runtime, note_change) as watcher:
-        await response.write(b": calls as they come\n\n")
+        yield b": calls as they come\n\n"
         while not watcher.over:
             async with journal.reading:
                 new = journal.since(latest, _MAX_READ if query.most is None else None)
@@ -59,29 +63,16 @@ async def stream_events(http: web.BaseRequest, runtime: Runtime, query: EventsQu
             brief = len(new) > _MAX_EXPLAINED
             skipped = limiter.skip(len(new))
             if skipped:
-                await response.write(_SKIPPED % (skipped, new[skipped].seq))
+                yield _SKIPPED % (skipped, new[skipped].seq)
                 del new[:skipped]
             for calls in _parts(new, again):
                 async with journal.reading:
                     events = [_render(call, brief, numbered) for call, numbered in calls if matches(call)]
                     await asyncio.sleep(0)
-                await response.write(b"".join(events))
+                yield b"".join(events)
             await asyncio.sleep(_PAUSE)
-            if len(new) < _MAX_READ:
-                await _wait(watcher, response)
-    return response
-
-
-async def _begin(http: web.BaseRequest) -> web.StreamResponse:
-    response = web.StreamResponse(headers=_HEADERS)
-    await response.prepare(http)
-    return response
-
-
-async def _wait(watcher: JournalWatcher, response: web.StreamResponse) -> None:
-    """Wait for a record; after 15 s of silence send a comment to keep the connection open."""
-    if not await watcher.wait(KEEP_ALIVE) and not watcher.over:
-        await response.write(b": still here\n\n")
+            if len(new) < _MAX_READ and not await watcher.wait(KEEP_ALIVE) and not watcher.over:
+                yield b": still here\n\n"
 
 
 class EventRateLimiter:
@@ -126,8 +117,8 @@ def _render(call: JournalItem, brief: bool, numbered: bool) -> bytes:
     return b"%bdata: %b\n\n" % (number, dump_json(shown))
 
 
-def _read_last_id(http: web.BaseRequest) -> int | None:
-    text = http.headers.get("Last-Event-ID", "")
+def _read_last_id(http: IncomingRequest) -> int | None:
+    text = http.head.headers.get("Last-Event-ID", "")
     if text and not (text.isascii() and text.isdigit()):
         raise ProblemError(400, "Bad header", f"Last-Event-ID: expected the id of an event, got {text!r}")
     return parse_integer(text) if text else None

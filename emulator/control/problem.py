@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aiohttp import web
-
 from emulator.control.models import Problem, dump_model
 from emulator.core.errors import ProblemError
+from emulator.core.http import Response
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.parsed import ScenarioError
 
 MAX_MISTAKES = 200  # listed in one response
 
 
-def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> web.Response:
+def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """Build the response of a problem; ``Connection: close`` among ``headers`` closes the connection."""
+    pairs = dict(headers or {})
+    close = pairs.pop("Connection", "") == "close"
     body = dump_model(problem, exclude_none=True).encode()
-    return web.Response(
-        status=problem.status, body=body, headers=headers, content_type="application/problem+json", charset=None
-    )
+    return Response(problem.status, body, (*pairs.items(), ("Content-Type", "application/problem+json")), close=close)
 
 
 def format_mistakes(rows: Sequence[Diagnostic], between: str) -> str:
@@ -37,11 +37,11 @@ def show_file(name: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
-def refusal_response(error: ProblemError) -> web.Response:
+def refusal_response(error: ProblemError) -> Response:
     return problem_response(Problem(title=error.title, status=error.status, detail=error.detail), error.headers)
 
 
-def scenario_problem(error: ScenarioError) -> web.Response:
+def scenario_problem(error: ScenarioError) -> Response:
     """Build the 422 response of an invalid scenario, with each diagnostic as text and as a row."""
     found = [replace(row, file=show_file(row.file)) for row in error.rows]
     rows = [dict(row.as_json()) for row in found[:MAX_MISTAKES]]

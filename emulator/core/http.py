@@ -29,6 +29,14 @@ MAX_PATH = 1024
 """Maximum characters of a path that the journal keeps after it evicted the payload of a request."""
 
 
+_PAIR = 2 * 49  # bytes of two str objects without their characters
+
+
+def size_of(pairs: Mapping[str, str]) -> int:
+    """Return the bytes of names and values; both are chosen by the client."""
+    return _PAIR * len(pairs) + sum(map(len, pairs.keys())) + sum(map(len, pairs.values()))
+
+
 class _Unparsed:
     """Placeholder of a body that is not parsed yet."""
 
@@ -54,6 +62,7 @@ class Request:
             :class:`~emulator.core.storage.DocumentsError` on counting the request if it is not.
         max_values: maximum number of values in a JSON body.
         max_text: maximum bytes of the texts in a JSON body.
+        head_size: bytes of headers and query as the journal counts them.
         key_suffix: suffix of API keys that the vendor hands out; it routes later requests to the same session.
     """
 
@@ -73,6 +82,7 @@ class Request:
     max_values: int = DEFAULT.values
     max_text: int = DEFAULT.text
     key_suffix: str = ""
+    head_size: int = 0
     _json: JSON | _Unparsed | ValueError = _UNPARSED
 
     @property

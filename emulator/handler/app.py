@@ -2,12 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from urllib.parse import quote
-
-from aiohttp import web
 
 from emulator.core.cancellation import CancellableResponse
 from emulator.core.compression import unpack
@@ -15,21 +12,19 @@ from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import NOTHING, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.storage import DocumentsError, LocalState
+from emulator.core.storage import DocumentsError
 from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
-from emulator.handler.context import RequestContext
+from emulator.handler.context import RequestContext, Target
 from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
 from emulator.handler.explain import Explainer, explain_rules
-from emulator.handler.parse import RequestParser, read_body
+from emulator.handler.parse import RequestParser, too_large
 from emulator.handler.planning import Emulator
 from emulator.handler.record import CallRecorder
-from emulator.http.cached_head import CachedHead, Name
-from emulator.http.fast_path import FastHandler
+from emulator.http.connection import BodyTooLargeError, IncomingRequest, RequestHead
 from emulator.http.response_head import identify_response
 from emulator.http.sessions import SessionRoute
-from emulator.http.stream_writer import TIMING
-from emulator.http.writer import ResponseWriter, WriteResult
+from emulator.http.writer import TIMING, ResponseWriter
 from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
 from emulator.observability.timing import TimingReport
@@ -72,18 +67,19 @@ class VendorApp:
         self._decider = ResponseDecider(vendor, service, emulator, hints, header_faults=header_faults)
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
-        self._fast: FastHandler | None = None
         self._spans = spans
-        if emulator.has_no_rules and isinstance(emulator.state, LocalState) and spans is None:
-            self._fast = FastHandler(
-                vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics
-            )
         self._closing = closing
         self._journal = journal
 
-    async def serve(self, http: web.BaseRequest, route: SessionRoute, path: str, base_url: str) -> WriteResult:
+    def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> Target:
+        """Return what the requests with this head have in common."""
+        request = Request(head.method, path, head.query, route.headers, b"", NOTHING, base_url, "", route.session)
+        request.key_suffix = route.key_suffix
+        return self._reader.find_target(request, overrides=route.overrides)
+
+    async def serve(self, http: IncomingRequest, target: Target) -> bool:
         """Respond to one request, then settle its quotas and close its call record, also after an error."""
-        context = self._receive(http, route, path, base_url)
+        context = self._receive(target)
         writer = ResponseWriter(self.vendor, self.emulator.clock, self._closing, http, context, self._recorder.record)
         self._metrics.running += 1
         left = False
@@ -91,9 +87,9 @@ class VendorApp:
             context.response = response = await self._respond(http, context)
             self._metrics.work(context.call, 1)
             context.extra = _build_own_headers(context)
-            if context.overrides and route.headers.get(TIMING) == "1":
+            if context.overrides and target.headers.get(TIMING) == "1":
                 writer.planned_ttft = context.planned_ttft or 0.0
-            if context.admission is not None and _has_disconnected(http):
+            if context.admission is not None and not http.connection.is_open:
                 left = True
                 return writer.abort()
             return await self._write(writer, context, response)
@@ -101,7 +97,7 @@ class VendorApp:
             left = True
             raise
         except Exception:
-            log.exception("bug in the emulator: %s %s", http.method, path)
+            log.exception("bug in the emulator: %s %s", target.method, target.path)
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
             self._metrics.running -= 1
@@ -118,7 +114,7 @@ class VendorApp:
         writer: ResponseWriter,
         context: RequestContext,
         response: Response | StreamingResponse | FaultableResponse,
-    ) -> WriteResult:
+    ) -> bool:
         """Write the response; register it meanwhile under the call's cancel ids.
 
         A cancel request stops a response early; it aborts a response with faults.
@@ -144,19 +140,17 @@ class VendorApp:
         codec = call.codec
         writer.stop(codec.stream(plan, context.request) if call.stream else codec.render(plan, context.request))
 
-    def _receive(self, http: web.BaseRequest, route: SessionRoute, path: str, base_url: str) -> RequestContext:
-        session, journal = route.session, self._journal
-        span = None if self._spans is None else self._spans.begin(http.method, route.headers)
-        request = Request(http.method, path, _query(http), route.headers, b"", NOTHING, base_url, "", session)
-        request.key_suffix = route.key_suffix
-        context = RequestContext(
-            request, self.emulator.clock.now(), journal.epoch(session), journal.next_seq(), route.overrides
-        )
-        context.span = span
+    def _receive(self, target: Target) -> RequestContext:
+        session, journal = target.session, self._journal
+        request = target.open_request()
+        now = self.emulator.clock.now()
+        context = RequestContext(request, target, now, journal.epoch(session), journal.next_seq(), target.overrides)
+        if self._spans is not None:
+            context.span = self._spans.begin(target.method, target.headers)
         return context
 
     async def _respond(
-        self, http: web.BaseRequest, context: RequestContext
+        self, http: IncomingRequest, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
         request = context.request
         response: Response | StreamingResponse
@@ -165,10 +159,14 @@ class VendorApp:
                 validate_override_names(request.headers)
             limits = self.emulator.bounds
             request.max_values, request.max_text = limits.values, limits.text
-            request.body = await read_body(http, min(self.vendor.body_limit, limits.body))
-            if "Content-Encoding" in http.headers:
+            most = min(self.vendor.body_limit, limits.body)
+            try:
+                request.body = await http.read(most)
+            except BodyTooLargeError:
+                raise too_large(most) from None
+            if context.target.encoding:
                 max_bytes = min(self.vendor.body_limit, limits.decompressed)
-                request.body = await unpack(request.body, http.headers["Content-Encoding"], max_bytes)
+                request.body = await unpack(request.body, context.target.encoding, max_bytes)
             response = await self._decide(context)
         except EmulatedError as error:
             context.error, context.refusal = error.kind, error
@@ -203,42 +201,9 @@ class VendorApp:
             with suppress(EmulatedError):  # the store is unreachable: the request counts as the first attempt
                 await self._reader.name(context)
 
-    def cache_head(
-        self,
-        name: Name,
-        http: web.BaseRequest,
-        route: SessionRoute,
-        path: str,
-        base_url: str,
-        scenarios: tuple[object, object],
-    ) -> CachedHead | None:
-        """Return the cached head for later requests with the same head; ``None`` if they cannot take the fast path."""
-        if self._fast is None:
-            return None
-        endpoint, params = self._reader.find("POST", path)
-        if endpoint is None or endpoint.is_public:
-            return None
-        head = CachedHead(
-            name,
-            *scenarios,
-            self._fast,
-            endpoint,
-            path,
-            _query(http),
-            params,
-            route.headers,
-            self._reader.limit(route.headers),
-            base_url,
-            route.session,
-            route.key_suffix,
-            self.vendor.is_stateful or endpoint.is_stateful,
-        )
-        head.place = self._reader.memo.prefix_key(head.open(b""))
-        return head
-
     async def try_out(self, request: Request) -> tuple[tuple[RuleResult, ...], str | None, str]:
         """Return the result of each rule, the kind of error and the hint for a request; nothing is sent or recorded."""
-        context = RequestContext(request, self.emulator.clock.now())
+        context = RequestContext(request, self._reader.find_target(request), self.emulator.clock.now())
         try:
             await self._decide(context)
         except EmulatedError as error:
@@ -246,15 +211,6 @@ class VendorApp:
             self._decider.explain(error, context)
         results = () if context.match is None else explain_rules(self.emulator, self.vendor.name, context)
         return results, context.error, context.hint
-
-
-def _query(http: web.BaseRequest) -> Mapping[str, str]:
-    return http.query if "?" in http.raw_path else NOTHING
-
-
-def _has_disconnected(http: web.BaseRequest) -> bool:
-    """Return whether the client disconnected, for example while it waited for a slot."""
-    return http.transport is None or http.transport.is_closing()
 
 
 def _build_own_headers(context: RequestContext) -> Headers:

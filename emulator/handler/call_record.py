@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from multidict import CIMultiDict
 
@@ -11,10 +11,11 @@ from emulator.core.http import NOTHING, Headers, Request
 from emulator.core.plan import Choice, Usage
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.credentials import MaskedCredential
-from emulator.core.redaction.values import redact, redact_named, redact_request, redact_text
+from emulator.core.redaction.values import redact, redact_request, redact_text
 from emulator.faults import FaultSite
-from emulator.http.stream_writer import Sent
+from emulator.http.schedule import Sent
 from emulator.journal.record import (
+    NO_ATTEMPTS,
     Attempts,
     Explainer,
     JournalEntry,
@@ -71,18 +72,27 @@ def has_credential(raw: bytes, tokens: ListedCredentials) -> bool:
 TOKEN = 24  # bytes of a token in a response with its due time; equal tokens share their text
 AROUND = 1024  # bytes of the objects around the payload
 _MAX_TRACEPARENT = 64  # characters; a value of version 00 has 55
-_PAIR = 2 * 49  # bytes of two str objects without their characters
 _DROPPED_MATCH = Match()  # in place of a match dropped with the payload
 
 
-def size_of(pairs: Mapping[str, str]) -> int:
-    """Return the bytes of names and values; both are chosen by the client."""
-    return _PAIR * len(pairs) + sum(map(len, pairs.keys())) + sum(map(len, pairs.values()))
+@dataclass(slots=True, eq=False)
+class RefusedCall:
+    """Why a request was refused; the fields of :class:`JournalEntry`."""
+
+    error: str | None = None
+    hint: str = ""
+    limits: tuple[LimitCheck, ...] = ()
+
+
+NOT_REFUSED = RefusedCall()
 
 
 @dataclass(slots=True, eq=False)
 class CallRecord:
     """Record of one call; :class:`JournalEntry` documents the figures.
+
+    What only a reader of the journal needs (credentials redacted, texts decoded, rules explained) is made when
+    somebody reads the record, from the request and the response that it holds.
 
     Fields:
         ended: Unix seconds.
@@ -114,9 +124,7 @@ class CallRecord:
     stream: bool
     match: Match | None
     asked: bool
-    error: str | None
-    hint: str
-    limits: tuple[LimitCheck, ...]
+    refused: RefusedCall
     usage: Usage | None
     planned_ttft: float | None
     planned_end: float | None
@@ -129,7 +137,7 @@ class CallRecord:
     raw: bytes | None = None
     fault_sites: tuple[FaultSite, ...] = ()
     number: int = 1
-    attempts: Attempts = field(default_factory=Attempts)
+    attempts: Attempts = NO_ATTEMPTS
     retry_of: str | None = None
     seq: int = 0
     size: int = 0
@@ -156,6 +164,14 @@ class CallRecord:
         return self.request.path
 
     @property
+    def error(self) -> str | None:
+        return self.refused.error
+
+    @property
+    def hint(self) -> str:
+        return self.refused.hint
+
+    @property
     def rule(self) -> str | None:
         return self.rule_name if self.match is None or self.match.rule is None else self.match.rule.name
 
@@ -168,13 +184,25 @@ class CallRecord:
 
     @property
     def kind(self) -> Hashable:
-        return self
+        """Return a value that is equal for calls with equal labels; a call that is not over has none like it."""
+        if not self.over:
+            return self
+        return (
+            self.vendor,
+            self.path,
+            self.session,
+            self.deployment,
+            self.served,
+            self.operation,
+            self.failure,
+            self.status,
+        )
 
     @property
     def failure(self) -> str:
         """Return why the call failed, in one word; empty if it succeeded."""
-        if self.error:
-            return self.error
+        if self.refused.error:
+            return self.refused.error
         if self.sent.status >= 400:
             return str(self.sent.status)
         return "" if self.sent.whole and not self.left else "client_left" if self.left else "cut"
@@ -210,32 +238,33 @@ class CallRecord:
     def completion_tokens(self) -> int:
         return 0 if self.usage is None else self.usage.completion_tokens
 
+    def join(self, attempts: Attempts, earlier: str | None) -> None:
+        """Link this record to the earlier identical requests; ``earlier``: id of the latest."""
+        self.attempts, self.number, self.retry_of = attempts, attempts.count, earlier
+
     def cut(self) -> None:
-        """Truncate bodies to ``max_body_bytes``, redact the request head, and set ``size``, in bytes."""
-        request, most = self.request, self.max_body_bytes
-        times = self.sent.pack()
+        """Truncate bodies to ``max_body_bytes`` and set ``size``, in bytes."""
+        request, most, sent, body = self.request, self.max_body_bytes, self.sent, self.body
+        size = AROUND
+        if sent.dues:
+            size += sent.pack()
         if not most:
             self._release_references()
             return
         request.drop_parsed()
         request.documents = NOTHING  # documents have a limit of their own in the store
-        redact_named(request)
-        self._shorten(most)
-        response_size = 0 if self.choice is None else self.choice.count * TOKEN
-        if self.body is not None:
-            response_size += min(most, len(self.body))
+        if len(request.body) > most:
+            request.body, self.request_cut = request.body[:most], True
+        if body is not None:
+            if len(body) > most:
+                self.body, self.response_cut = body[:most], True
+            size += min(most, len(body))
         if self.raw is not None:
             self.raw = self.raw[:most]
-            response_size += len(self.raw)
-        self.size = AROUND + response_size + times + len(request.body) + size_of(request.headers)
-        if request.query:
-            self.size += size_of(request.query)
-
-    def _shorten(self, most: int) -> None:
-        if len(self.request.body) > most:
-            self.request.body, self.request_cut = self.request.body[:most], True
-        if self.body is not None and len(self.body) > most:
-            self.body, self.response_cut = self.body[:most], True
+            size += len(self.raw)
+        if self.choice is not None:
+            size += self.choice.count * TOKEN
+        self.size = size + len(request.body) + request.head_size
 
     def drop_payload(self) -> None:
         """Drop bodies, headers and the match; keep the figures."""
@@ -249,8 +278,11 @@ class CallRecord:
 
     def _release_references(self) -> None:
         """Release the references to the request's payload, the response and the scenario."""
-        self.rule_name, self.fault_types = self.rule, self.faults
-        self.explainer, self.match = None, None if self.match is None else _DROPPED_MATCH
+        match = self.match
+        if match is not None and match is not _DROPPED_MATCH:
+            self.rule_name, self.fault_types = self.rule, self.faults
+            self.match = _DROPPED_MATCH
+        self.explainer = None
         self.traceparent = self._read_traceparent()
         self.request.drop_payload()
         self.headers = self.extra = ()
@@ -309,7 +341,7 @@ class CallRecord:
             whole=sent.whole,
             faults=self.faults,
             hint=self.hint,
-            limits=self.limits,
+            limits=self.refused.limits,
             events=sent.events,
             bytes_in=self.bytes_in,
             bytes_out=sent.size,

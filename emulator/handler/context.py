@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,10 @@ from emulator.core.errors import EmulatedError
 from emulator.core.faultable import CloseMode, FaultableResponse
 from emulator.core.http import DROPPED, Headers, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.core.vendor import InferenceCall, Parsed
+from emulator.core.vendor import AnyEndpoint, InferenceCall, Parsed
 from emulator.faults import AnyFault, FaultSite
 from emulator.handler.call_record import CallRecord
-from emulator.http.stream_writer import Sent
+from emulator.http.schedule import Sent
 from emulator.journal.record import LimitCheck
 from emulator.ratelimit import Ticket
 from emulator.scenario.matching import Match
@@ -21,6 +22,45 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 _MAX_NAME = 256  # characters kept of an unknown deployment's name, which stays in the record without a payload
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Where a request goes, which depends on its head and the active scenario alone.
+
+    Fields:
+        path: without the prefixes of session and vendor; ``base_url``: with them.
+        headers: without the session suffix of credentials; ``visible``: those that parsers may read.
+        encoding: the Content-Encoding header.
+        overrides: there are ``x-emulator-*`` headers.
+        head_size: bytes of headers and query as the journal counts them.
+        endpoint: ``None`` if no endpoint has the path and method; ``missing``: the refusal then.
+        place: cache key of the request, but for body and principal.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    params: Mapping[str, str]
+    base_url: str
+    session: str
+    key_suffix: str
+    visible: Mapping[str, str]
+    encoding: str
+    overrides: bool
+    head_size: int
+    endpoint: AnyEndpoint | None
+    missing: EmulatedError | None
+    place: Hashable
+
+    def open_request(self) -> Request:
+        """Build a request to this target, still without its body."""
+        request = Request(
+            self.method, self.path, self.query, self.headers, b"", self.params, self.base_url, "", self.session
+        )
+        request.key_suffix, request.head_size = self.key_suffix, self.head_size
+        return request
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +83,7 @@ class RequestContext:
     """
 
     request: Request
+    target: Target
     started: float
     epoch: tuple[int, int] = (0, 0)
     start_seq: int = 0

@@ -1,22 +1,18 @@
 """Parse a request: body, principal, endpoint; requests that repeat are parsed once."""
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable
 from hashlib import blake2b
-from io import BytesIO
-
-from aiohttp import web
 
 from emulator.core.cache import create_stats, lru
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
-from emulator.core.http import NOTHING, UNNAMED, Request, limit_headers
+from emulator.core.http import NOTHING, UNNAMED, Request, limit_headers, size_of
 from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, InferenceCall, Parsed
-from emulator.handler.context import RequestContext
+from emulator.handler.context import RequestContext, Target
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 
@@ -25,46 +21,29 @@ _MAX_CACHED_BODY = 8192  # bytes
 _TALLY = create_stats("calls")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ParsedCall:
-    """Cached parse result of a request."""
-
-    fingerprint: bytes
-    call: InferenceCall
-
-
 class ParseCache:
-    """FIFO cache of parsed requests that repeat.
+    """FIFO cache of parsed requests that repeat."""
 
-    ``headers``: request headers that influence parsing.
-    """
+    def __init__(self) -> None:
+        self._cached: dict[Hashable, InferenceCall] = {}
 
-    def __init__(self, headers: tuple[str, ...]) -> None:
-        self._headers = headers
-        self._cached: dict[Hashable, ParsedCall] = {}
-
-    def prefix_key(self, request: Request) -> Hashable:
-        """Return the cache key of a request without its body and principal."""
-        query = frozenset(request.query.items()) if request.query else None
-        return (request.method, request.path, query, *[request.headers.get(name) for name in self._headers])
-
-    def find(self, request: Request, place: Hashable = None) -> ParsedCall | None:
-        """Return the cached result for an equal request; ``place``: its cache key, if computed before."""
+    def find(self, place: Hashable, request: Request) -> InferenceCall | None:
+        """Return the call of an equal request; ``place``: the part of the cache key that its target has."""
         cached = None
         if self._cached and len(request.body) <= _MAX_CACHED_BODY:
-            cached = self._cached.get((place or self.prefix_key(request), request.body, request.principal))
+            cached = self._cached.get((place, request.body, request.principal))
         if cached is None:
             _TALLY.misses += 1
         else:
             _TALLY.hits += 1
         return cached
 
-    def remember(self, request: Request, fingerprint: bytes, call: InferenceCall) -> None:
+    def remember(self, place: Hashable, request: Request, call: InferenceCall) -> None:
         """Cache a call for equal requests if the call is repeatable and its body short enough."""
         if call.repeatable and len(request.body) <= _MAX_CACHED_BODY:
             if len(self._cached) >= _MAX_CACHED:
                 del self._cached[next(iter(self._cached))]
-            self._cached[self.prefix_key(request), request.body, request.principal] = ParsedCall(fingerprint, call)
+            self._cached[place, request.body, request.principal] = call
 
 
 _MAX_STATEFUL_SESSIONS = 10_000
@@ -80,9 +59,37 @@ class RequestParser:
         self._emulator = emulator
         self._router = Router(vendor.endpoints)
         self._reads = frozenset(name.lower() for name in vendor.relevant_headers)
-        self.memo = ParseCache(vendor.relevant_headers)
+        self._cache = ParseCache()
         self._is_local = isinstance(emulator.state, LocalState)
         self._stateful_sessions: set[str] = set()
+
+    def find_target(self, request: Request, *, overrides: bool = True) -> Target:
+        """Return what the requests with the head of this one have in common."""
+        endpoint, params, missing = None, NOTHING, None
+        try:
+            endpoint, params = self._router.resolve(request.method, request.path)
+        except EmulatedError as error:
+            missing = error
+            missing.clear_traceback()
+        headers, query = request.headers, request.query
+        values = [headers.get(name) for name in self._vendor.relevant_headers]
+        return Target(
+            method=request.method,
+            path=request.path,
+            query=query,
+            headers=headers,
+            params=params,
+            base_url=request.base_url,
+            session=request.session,
+            key_suffix=request.key_suffix,
+            visible=limit_headers(headers, self._reads),
+            encoding=headers.get("Content-Encoding", ""),
+            overrides=overrides,
+            head_size=size_of(headers) + (size_of(query) if query else 0),
+            endpoint=endpoint,
+            missing=missing,
+            place=(request.method, request.path, frozenset(query.items()) if query else None, *values),
+        )
 
     async def parse(self, context: RequestContext) -> Parsed:
         """Return the inference call, or the whole response of a route without a model.
@@ -93,29 +100,26 @@ class RequestParser:
             EmulatedError: the vendor refuses the request.
             DocumentsError: the session has documents, so the request must be parsed with them.
         """
-        request = context.request
-        missing = endpoint = None
-        try:
-            endpoint, request.params = self._router.resolve(request.method, request.path)
-        except EmulatedError as error:
-            missing = error
-            missing.clear_traceback()
+        request, target, emulator = context.request, context.target, self._emulator
+        endpoint = target.endpoint
         if endpoint is None or not endpoint.is_public:
             request.principal = self._vendor.authenticate(request, self._service)
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
             await self._load_documents(request)
-        cached = None if request.documents else self.memo.find(request)
-        await self._set_fingerprint(context, cached)
-        if self._emulator.defers_key and endpoint is not None:
-            call = await self._parse_without_key(endpoint, request) if cached is None else cached.call
+        context.fingerprint = await self._compute_fingerprint(request)
+        if emulator.defers_key and endpoint is not None:
+            call = self._find_cached(context) or await self._parse_without_key(endpoint, context)
             if call is not None:
                 return call
-        await self._emulator.name(request, context.fingerprint)
-        if cached is not None:
-            return cached.call
-        if missing is not None or endpoint is None:
-            raise missing or EmulatedError(ErrorKind.NOT_FOUND)
-        return await self._parse_checked(endpoint, request)
+        if not emulator.name_now(request, context.fingerprint):
+            await emulator.name(request, context.fingerprint)
+        if endpoint is None:
+            raise target.missing or EmulatedError(ErrorKind.NOT_FOUND)
+        return (request.attempt and self._find_cached(context)) or await self._parse_checked(endpoint, context)
+
+    def _find_cached(self, context: RequestContext) -> InferenceCall | None:
+        request = context.request
+        return None if request.documents else self._cache.find(context.target.place, request)
 
     async def _load_documents(self, request: Request) -> None:
         """Load the vendor's documents of the session.
@@ -139,21 +143,25 @@ class RequestParser:
         self._stateful_sessions.add(request.session)
         request.key = UNNAMED
 
-    async def _parse_without_key(self, endpoint: AnyEndpoint, request: Request) -> InferenceCall | None:
+    async def _parse_without_key(self, endpoint: AnyEndpoint, context: RequestContext) -> InferenceCall | None:
         """Return a call if its parsing does not depend on the key; ``None`` if it may."""
         try:
-            parsed = await self._parse_checked(endpoint, request)
+            parsed = await self._parse_checked(endpoint, context)
         except EmulatedError as error:
             error.clear_traceback()
             return None
         return parsed if isinstance(parsed, InferenceCall) and parsed.repeatable else None
 
-    async def _parse_checked(self, endpoint: AnyEndpoint, request: Request) -> Parsed:
-        parsed = (
-            self._parse(endpoint, request)
-            if len(request.body) <= INLINE_BYTES
-            else await run_in_thread(self._parse, endpoint, request)
-        )
+    async def _parse_checked(self, endpoint: AnyEndpoint, context: RequestContext) -> Parsed:
+        request = context.request
+        whole, request.headers = request.headers, context.target.visible
+        try:
+            if len(request.body) <= INLINE_BYTES:
+                parsed = endpoint.parse(request, self._service)
+            else:
+                parsed = await run_in_thread(endpoint.parse, request, self._service)
+        finally:
+            request.headers = whole
         if isinstance(parsed, InferenceCall):
             self._emulator.bounds.check(parsed.request, parsed.deployment)
         return parsed
@@ -161,44 +169,29 @@ class RequestParser:
     def remember(self, context: RequestContext, parsed: Parsed) -> None:
         """Cache a parsed call once an equal request has come before."""
         request = context.request
-        is_repeated = bool(request.attempt) and not request.documents
-        if is_repeated and isinstance(parsed, InferenceCall) and self.memo.find(request) is None:
-            self.memo.remember(request, context.fingerprint, parsed)
+        if request.attempt and not request.documents and isinstance(parsed, InferenceCall):
+            self._cache.remember(context.target.place, request, parsed)
+
+    async def _compute_fingerprint(self, request: Request) -> bytes:
+        if len(request.body) <= INLINE_BYTES:
+            return compute_fingerprint(self._vendor.name, request)
+        return await run_in_thread(compute_fingerprint, self._vendor.name, request)
 
     async def name(self, context: RequestContext) -> None:
         """Assign the key of a request that was refused early."""
-        if not context.fingerprint:
-            await self._set_fingerprint(context)
-        context.request.unread_collection = ""
-        await self._emulator.name(context.request, context.fingerprint)
-
-    async def _set_fingerprint(self, context: RequestContext, cached: ParsedCall | None = None) -> None:
-        """Set the fingerprint of the request."""
         request = context.request
-        if cached is not None:
-            context.fingerprint = cached.fingerprint
-        elif len(request.body) <= INLINE_BYTES:
-            context.fingerprint = compute_fingerprint(self._vendor.name, request)
-        else:
-            context.fingerprint = await run_in_thread(compute_fingerprint, self._vendor.name, request)
-
-    def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
-        """Return the endpoint and its path parameters; ``None`` if no endpoint matches."""
-        try:
-            return self._router.resolve(method, path)
-        except EmulatedError:
-            return None, NOTHING
-
-    def limit(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the request headers that a parser may read."""
-        return limit_headers(headers, self._reads)
+        if not context.fingerprint:
+            long = len(request.body) > INLINE_BYTES
+            given = self._vendor.name, request
+            context.fingerprint = (
+                await run_in_thread(compute_fingerprint, *given) if long else compute_fingerprint(*given)
+            )
+        request.unread_collection = ""
+        await self._emulator.name(request, context.fingerprint)
 
     def parse_again(self, request: Request) -> Parsed:
         """Parse a recorded request again."""
         endpoint, _ = self._router.resolve(request.method, request.path)
-        return self._parse(endpoint, request)
-
-    def _parse(self, endpoint: AnyEndpoint, request: Request) -> Parsed:
         with request.limited_to(self._reads):
             return endpoint.parse(request, self._service)
 
@@ -231,32 +224,6 @@ def _encode_surroundings(vendor: str, method: str, path: str, query: str, princi
     """Return the parts of the fingerprint's input before and after the body."""
     before, after = ascii((vendor, method, path, query)), ascii((principal,))
     return f"{before[:-1]}, ".encode(), f", {after[1:-2]})".encode()
-
-
-async def read_body(http: web.BaseRequest, limit: int) -> bytes:
-    """Return the request body; beyond ``limit`` bytes the rest is left unread.
-
-    Raises:
-        EmulatedError: ``PAYLOAD_TOO_LARGE``.
-    """
-    if not http.body_exists:
-        return b""
-    content = http.content
-    if content.is_eof():  # the body came with the head
-        whole = content.read_nowait()
-        if len(whole) > limit:
-            raise too_large(limit)
-        return whole
-    if (http.content_length or 0) > limit:
-        raise too_large(limit)
-    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
-        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    buffer = BytesIO()  # `getvalue` shares its buffer; joining parts would need twice the memory
-    while chunk := await content.readany():
-        if buffer.tell() + len(chunk) > limit:
-            raise too_large(limit)
-        buffer.write(chunk)
-    return buffer.getvalue()
 
 
 def too_large(limit: int) -> EmulatedError:

@@ -53,6 +53,7 @@ class Emulator:
     ) -> None:
         self.clock = clock
         self.state = state
+        self._local = state if isinstance(state, LocalState) else None
         self.seed = seed
         self.name_answer = prepare_key(seed, "answer", ..., ...)
         self.started = clock.now() if started is None else started
@@ -69,9 +70,18 @@ class Emulator:
         self._is_bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
         self.has_no_rules = not (ruled or self._is_bounded)
-        self.defers_key = self._is_bounded and not ruled and not isinstance(state, LocalState)
+        self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
+
+    def name_now(self, request: Request, fingerprint: bytes) -> bool:
+        """Do :meth:`name` without waiting; return false if the store is remote."""
+        state = self._local
+        if state is None:
+            return False
+        request.attempt = attempt = state.count_now(request.session, ATTEMPTS, fingerprint)
+        request.key = self.name_answer(fingerprint, attempt)
+        return True
 
     async def name(self, request: Request, fingerprint: bytes) -> None:
         """Count a request's attempts and assign its response key.

@@ -6,11 +6,10 @@ from emulator.core.clock import RealClock
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Response, StreamingResponse
 from emulator.core.plan import Plan
-from emulator.handler.call_record import CallRecord
+from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, explain_rules
 from emulator.handler.planning import Emulator
-from emulator.http.compact_record import CompactRecord
 from emulator.journal.journal import Journal
 from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
@@ -38,13 +37,6 @@ class CallRecorder:
         self.explainer = explainer
         self._settings = emulator.journal
 
-    def enter(self, record: CompactRecord) -> None:
-        """Add a call of the fast path to journal and metrics."""
-        self.journal.add_attempt(record, self._settings.entries)
-        self._metrics.add(record)
-        if self._scale:
-            self._timing.add_at_once(record.duration / self._scale)
-
     async def settle(self, context: RequestContext, admission: Ticket) -> None:
         """Charge the tokens sent and release the slot, as of the time the response ended."""
         now, sent = self._emulator.clock.now(), context.sent
@@ -61,14 +53,13 @@ class CallRecorder:
             record.raw, record.fault_sites = context.response.body, context.fault_sites
         request, journal = context.request, self.journal
         if context.epoch == journal.epoch(request.session):
-            if context.fingerprint:
-                followed = journal.follow(request.session, context.fingerprint, request.key.hex())
-                record.attempts, record.retry_of = followed
-                record.number = record.attempts.count
-            if record.asked and self._emulator.reads_secrets:  # the credentials that rules match on are redacted next
+            if record.asked and self._emulator.reads_secrets:  # the credentials that rules match on are redacted later
                 record.rule_results = explain_rules(self._emulator, self._vendor, context)
             record.cut()
-            journal.add(record, self._settings.entries)
+            if context.fingerprint:
+                journal.add_attempt(record, self._settings.entries)
+            else:
+                journal.add(record, self._settings.entries)
         else:
             record.drop_payload()
         self._metrics.add(record)
@@ -97,14 +88,26 @@ class CallRecorder:
         return record
 
     def _build_record(self, context: RequestContext) -> CallRecord:
-        request, response = context.request, context.response
-        sent, call, plan = context.sent, context.call, context.plan
-        deployment, served = context.asked if call is None else (call.deployment.name, call.served)
-        usage = choice = planned_end = None
+        request, response, sent, call, plan = (
+            context.request,
+            context.response,
+            context.sent,
+            context.call,
+            context.plan,
+        )
+        usage = choice = planned_ttft = planned_end = None
+        sent_tokens = 0
         if plan is not None:
-            usage, planned_end = plan.usage, _find_planned_end(plan)
+            usage = plan.usage
             choice = plan.choices[0] if plan.choices else None
-        whole = usage is not None and sent.whole and sent.tokens is None
+            whole = sent.whole and sent.tokens is None
+            sent_tokens = usage.completion_tokens if whole else context.sent_tokens
+            planned_ttft, planned_end = (context.planned_ttft, _find_planned_end(plan)) if plan.due else (0.0, 0.0)
+        refused = NOT_REFUSED
+        if context.error or context.hint or context.limits:
+            refused = RefusedCall(context.error, self._emulator.tokens.redact(context.hint), context.limits)
+        deployment = None if call is None else call.deployment
+        name, served = context.asked if call is None else (call.deployment.name, call.served)
         return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
             self.explainer,
             self._vendor,
@@ -113,21 +116,19 @@ class CallRecorder:
             self._emulator.clock.now(),
             context.start_seq,
             context.fingerprint,
-            context.attempt,
+            request.attempt,
             sent,
-            usage.completion_tokens if usage is not None and whole else context.sent_tokens,
+            sent_tokens,
             len(request.body),
-            deployment,
+            name,
             served,
-            None if call is None else call.deployment.task,
+            None if deployment is None else deployment.task,
             call is not None and call.stream,
             context.match,
-            bool(self._emulator.rules) and context.match is not None,
-            context.error,
-            context.hint and self._emulator.tokens.redact(context.hint),
-            context.limits,
+            context.match is not None and bool(self._emulator.rules),
+            refused,
             usage,
-            context.planned_ttft,
+            planned_ttft,
             planned_end,
             None if choice is None else choice.finish_reason,
             choice,

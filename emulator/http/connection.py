@@ -1,54 +1,37 @@
-"""Client connection: fast path, malformed requests, timeouts, and writes that are sent together."""
+"""Client connection: parse requests, answer one at a time, refuse malformed ones, end slow ones."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from io import BytesIO
+from typing import Any, Protocol
 
-from aiohttp import web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http import HttpRequestParser, RawRequestMessage
 from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLError, LineTooLong
-from aiohttp.web_protocol import RequestHandler, _ErrInfo
+from aiohttp.streams import StreamReader
+from multidict import MultiMapping
 
 from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.http import NOTHING
 from emulator.core.text import reason_phrase
-from emulator.http.cached_head import CachedHead, Name, TimedWriter
-from emulator.http.head_cache import HeadCache, is_bare, read_frame
 from emulator.http.timeouts import ConnectionPhase
-from emulator.http.writer import CLOSE
-
-_MAX_COALESCED = 16  # responses; building one takes about 0.05 ms
-
-
-class WriteCoalescer:
-    """Coalesces the writes of whole responses until all readable connections were read.
-
-    An event loop runs ``call_soon`` callbacks after all ready reads. A write wakes the client on the same machine at
-    once: between two reads it costs twice as much as together with other writes (20 us against 8).
-    """
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[asyncio.WriteTransport, bytes]] = []
-
-    def send(self, transport: asyncio.WriteTransport, answer: bytes) -> None:
-        """Write a response once all ready connections were read."""
-        waiting = self._waiting
-        waiting.append((transport, answer))
-        if len(waiting) == 1:
-            asyncio.get_running_loop().call_soon(self.flush)
-        elif len(waiting) >= _MAX_COALESCED:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the waiting responses now."""
-        waiting, self._waiting = self._waiting, []
-        for transport, answer in waiting:
-            if not transport.is_closing():
-                transport.write(answer)
-
 
 log = logging.getLogger("emulator")
-_FOREVER = 1e9  # seconds; disables aiohttp's keep-alive timeout in favour of :class:`TimeoutMonitor`
+_UNLIMITED = 2**30  # bytes; the connection bounds bodies itself, so the parser never pauses it
+_MAX_COALESCED = 16  # responses; building one takes about 0.05 ms
+_MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
+_MAX_HEADS = 1024  # remembered by one server
+_MAX_HEAD = 4096  # bytes of a head that is remembered
+_MAX_DIGITS = 9  # of Content-Length
+_HEAD_END = b"\r\n\r\n"
+_UNPLAIN = ("Expect", "Upgrade", "Transfer-Encoding")
+_MAX_IN_TURN = 16  # pipelined requests before other connections are served
 _REQUEST_TIMEOUT = 408
+_LINGER = 10.0  # seconds that a client may go on sending a body that is not read: closing at once may lose the response
 _REASONS: tuple[tuple[type[BaseException], int, str], ...] = (  # no bytes of the client: they may hold a credential
     (LineTooLong, 431, "a line of its head is too long"),
     (BadHttpMethod, 400, "it begins with no method; over TLS, a server wants --tls"),
@@ -59,267 +42,578 @@ _REASONS: tuple[tuple[type[BaseException], int, str], ...] = (  # no bytes of th
 _BUG = b"The emulator itself failed; its log has the traceback.\n"
 
 
-class Connection(RequestHandler):
-    """Client connection that has each request answered before it reads the next.
+class BodyTooLargeError(Exception):
+    """A request body exceeds the maximum."""
+
+
+class RequestHead:
+    """Head of a request; a server remembers heads, so that the requests of one client share theirs.
 
     Fields:
-        name: of the current request's head, if the fast path may cache the head.
-        is_free: aiohttp has finished the previous request, even if it does not wait for the next one yet.
-        since: when :class:`TimeoutMonitor` first saw the current state.
+        target: as the client sent it; ``path``: decoded, without the query.
+        length: of the body, if it is announced.
+        keep_alive: the client accepts further responses on the connection.
+        is_modern: the client speaks HTTP/1.1.
+        destination: whoever answers its requests may keep here what depends on the head alone.
     """
 
     __slots__ = (
-        *("_coalescer", "_flow", "_flow_ended", "_half_head", "_head", "_head_cache", "_held", "_lost", "_missing"),
-        *("_own", "_seen_phase", "_seen_request", "_seen_unread", "is_free", "name", "since"),
+        *("_url", "destination", "headers", "is_http", "is_modern", "keep_alive", "length", "method", "path"),
+        *("query", "target"),
     )
 
-    def __init__(
-        self,
-        server: web.Server,
-        loop: asyncio.AbstractEventLoop,
-        head_cache: HeadCache | None,
-        coalescer: WriteCoalescer,
-        own: tuple[str, str],
-    ) -> None:
-        super().__init__(
-            server,
-            loop=loop,
-            keepalive_timeout=_FOREVER,
-            access_log=None,  # type: ignore[arg-type]
-            auto_decompress=False,  # the request handler decompresses, within its limits
-        )
-        self._head_cache, self._coalescer, self._own = head_cache, coalescer, own
-        self._held = b""  # a fast-path request without its whole body; or data received during a delayed response
-        self._head: CachedHead | None = None  # of the latest fast-path request
-        self._flow: TimedWriter | None = None  # of the fast path
-        self._flow_ended: asyncio.Future[None] | None = None
-        self._missing = 0  # bytes left of the request that aiohttp reads; below 0: unknown
-        self.name: Name | None = None
-        self.is_free = True
-        self._half_head = False
-        self._lost: asyncio.Future[None] | None = None
-        self._seen_phase: ConnectionPhase | None = None
-        self._seen_request = 0
-        self._seen_unread = 0
-        self.since = 0.0
+    def __init__(self, message: RawRequestMessage) -> None:
+        self.method = message.method
+        self.target = message.path
+        self.path = message.url.path
+        self._url = message.url
+        self.headers = message.headers
+        self.query: Mapping[str, str] = message.url.query if "?" in message.path else NOTHING
+        self.keep_alive = not message.should_close
+        self.is_http = message.version[0] == 1
+        self.is_modern = message.version >= (1, 1)
+        length = self.headers.get("Content-Length", "0")
+        self.length = int(length) if len(length) <= _MAX_DIGITS and length.isdigit() else _UNLIMITED
+        self.destination: object = None
 
     @property
-    def peer(self) -> str:
-        """Return the client's IP address."""
-        name = self.peername
-        return str(name[0]) if isinstance(name, tuple) else "nowhere"
+    def query_values(self) -> MultiMapping[str]:
+        """Return the query with every value of each key."""
+        return self._url.query
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether the body follows at once and is as long as announced, so that the head can be remembered."""
+        return self.is_http and self.method != "CONNECT" and not any(name in self.headers for name in _UNPLAIN)
+
+
+class IncomingRequest:
+    """Request on a connection: its head, and its body as far as it has arrived.
+
+    ``is_complete``: the whole body has arrived.
+    """
+
+    __slots__ = ("_body", "_buffer", "_limit", "_payload", "_waiter", "connection", "head", "is_complete")
+
+    def __init__(
+        self, connection: Connection, head: RequestHead, payload: StreamReader | None = None, body: bytes = b""
+    ) -> None:
+        self.connection = connection
+        self.head = head
+        self._payload = payload
+        self._body = body
+        self.is_complete = payload is None or payload.is_eof()
+        self._buffer: BytesIO | None = None
+        self._limit = 0
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether the body is announced and short, so that the request can wait for it."""
+        head = self.head
+        return 0 < head.length <= INLINE_BYTES and "Expect" not in head.headers
+
+    async def read(self, limit: int) -> bytes:
+        """Return the body; beyond ``limit`` bytes the rest is left unread.
+
+        Raises:
+            BodyTooLargeError: the body exceeds ``limit`` bytes.
+            ConnectionError: the client disconnected.
+        """
+        if not self.is_complete:
+            await self._wait(limit)
+        if self._buffer is not None:
+            body = self._buffer.getvalue()
+        else:
+            body = self._body if self._payload is None else self._payload.read_nowait()
+        if len(body) > limit:
+            raise BodyTooLargeError
+        return body
+
+    async def _wait(self, limit: int) -> None:
+        head = self.head
+        if "Content-Length" in head.headers and head.length > limit:
+            raise BodyTooLargeError
+        if head.headers.get("Expect", "").lower() == "100-continue":
+            self.connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._buffer, self._limit = BytesIO(), limit  # `getvalue` shares it; joining parts would need twice the memory
+        self._waiter = asyncio.get_running_loop().create_future()
+        self.receive()
+        await self._waiter
+
+    def receive(self) -> None:
+        """Take the bytes of the body that have arrived; until somebody reads they wait."""
+        payload, buffer, waiter = self._payload, self._buffer, self._waiter
+        assert payload is not None
+        self.is_complete = payload.is_eof()
+        if buffer is None or waiter is None:
+            return
+        buffer.write(payload.read_nowait())
+        if waiter.done():
+            return
+        if buffer.tell() > self._limit:
+            waiter.set_exception(BodyTooLargeError())
+        elif self.is_complete:
+            waiter.set_result(None)
+
+    def discard(self) -> None:
+        """Discard the bytes of the body that have arrived: the response is sent already."""
+        assert self._payload is not None
+        self._buffer = None
+        self._payload.read_nowait()
+        self.is_complete = self._payload.is_eof()
+
+
+class _Resumed:
+    """Awaitable that continues a coroutine which has run up to its first wait, for ``waits_for``."""
+
+    __slots__ = ("_coroutine", "_waits_for")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, bool], waits_for: object) -> None:
+        self._coroutine = coroutine
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[Any, Any, bool]:
+        coroutine, waits_for = self._coroutine, self._waits_for
+        while True:
+            try:
+                value = yield waits_for
+            except BaseException as error:
+                advance, given = coroutine.throw, error
+            else:
+                advance, given = coroutine.send, value  # type: ignore[assignment]  # both continue the coroutine
+            try:
+                waits_for = advance(given)
+            except StopIteration as done:
+                return bool(done.value)
+
+
+async def _resume(coroutine: Coroutine[Any, Any, bool], waits_for: object) -> bool:
+    return await _Resumed(coroutine, waits_for)
+
+
+class WriteCoalescer:
+    """Coalesces the writes of whole responses until all readable connections were read.
+
+    An event loop runs ``call_soon`` callbacks after all ready reads. A write wakes the client on the same machine at
+    once: between two reads it costs twice as much as together with other writes (20 us against 8).
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Connection] = []
+
+    def add(self, connection: Connection) -> None:
+        """Flush a connection once all ready connections were read."""
+        waiting = self._waiting
+        waiting.append(connection)
+        if len(waiting) == 1:
+            asyncio.get_running_loop().call_soon(self.flush)
+        elif len(waiting) >= _MAX_COALESCED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the waiting responses now."""
+        waiting, self._waiting = self._waiting, []
+        for connection in waiting:
+            connection.flush()
+
+
+class RequestServer(Protocol):
+    """Owner of connections.
+
+    Fields:
+        serve: answers a request; returns whether the connection may stay open.
+        is_inline: a request may be answered without a task as far as nothing waits.
+        heads: remembered heads by their bytes.
+    """
+
+    serve: Callable[[IncomingRequest], Coroutine[Any, Any, bool]]
+    is_inline: Callable[[IncomingRequest], bool]
+    connections: set[Connection]
+    coalescer: WriteCoalescer
+    heads: dict[bytes, RequestHead]
+
+
+class Connection(BaseProtocol):
+    """Client connection that has each request answered before it reads the next.
+
+    ``since``: when :class:`TimeoutMonitor` first saw the current state.
+    """
+
+    def __init__(self, server: RequestServer, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._event_loop = loop
+        self._server = server
+        self._requests_parser = HttpRequestParser(self, loop, _UNLIMITED, auto_decompress=False)
+        self._queue: deque[IncomingRequest] = deque()  # pipelined requests
+        self._held = b""  # data that arrived during a response
+        self._awaited = b""  # a remembered head whose body has not arrived yet
+        self._is_between = True  # the parser has seen the end of a request, and nothing of the next
+        self._is_reading_paused = False
+        self._unsent = b""
+        self._current: IncomingRequest | None = None
+        self._has_started = False  # the current request is being answered
+        self._task: asyncio.Task[bool] | None = None
+        self._is_ending = False  # no further request is read
+        self._unread: IncomingRequest | None = None  # answered before its body had arrived
+        self._lingering: asyncio.TimerHandle | None = None
+        self._half_head = False
+        self._is_slow = False  # the transport has paused writing
+        self._drained: asyncio.Future[None] | None = None
+        self._idle: asyncio.Future[None] | None = None
+        self._lost: asyncio.Future[None] | None = None
+        self._requests = 0
+        self._seen: tuple[object, ...] = ()
+        self.peer = "nowhere"
+        self.since = 0.0
+
+    # The transport's calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        name = transport.get_extra_info("peername")
+        if isinstance(name, tuple):
+            self.peer = str(name[0])
+        self._server.connections.add(self)
+
+    @property
+    def local(self) -> str | None:
+        """Return the server's address of the connection."""
+        name = None if self.transport is None else self.transport.get_extra_info("sockname")
+        return str(name[0]) if isinstance(name, tuple) else None
 
     def data_received(self, data: bytes) -> None:
-        if self._flow is not None:
-            self._buffer(data)
-            return
-        if data:  # aiohttp calls this with b"" to resume parsing
-            if self._missing == 0 and self._answer(data):
-                return
-            data, self._held = self._held + data, b""
-            self._follow(data)
-        super().data_received(data)
-        messages = self._messages
-        if data:
-            self._half_head = not messages and self._current_request is None
-        if messages and isinstance(messages[-1][0], _ErrInfo) and self._awaits_body():
-            self._refuse(messages[-1][0].exc)  # the handler would wait for the body forever
-            self.force_close()
-
-    def _answer(self, data: bytes) -> bool:
-        """Answer on the fast path; return whether the data was consumed."""
-        head_cache, transport = self._head_cache, self.transport
-        if head_cache is None or transport is None or self._paused or self._close or not self._is_waiting():
-            return False
-        if self._held:
-            data = self._held + data
-        found = head_cache.recognize(data, self._own, self._head)
-        if found is None or found[2] > INLINE_BYTES:
-            return False
-        head, begin, end = found
-        self._head = head
-        if len(data) != end:
-            return self._hold(data, end)
-        answer = head_cache.answer(head, data[begin:])
-        if answer is None:
-            return False
-        self._held = b""
-        self._request_count += 1
-        if isinstance(answer, tuple):
-            written, goes_on = answer
-            if goes_on:
-                self._coalescer.send(transport, written)
+        current = self._current
+        if self._unread is not None:
+            self._discard(data)
+        elif current is not None:
+            if current.is_complete:
+                self._hold(data)
             else:
-                transport.write(written)
-                self.force_close()
-        else:
-            self._flow = answer
-            answer.begin(self, transport)
-        return True
+                self._parse(data)
+                self._advance()
+        elif not self._is_ending:
+            self._read(data)
+            self._advance()
 
-    def _buffer(self, data: bytes) -> None:
-        """Buffer data until the current stream ends; pause reading beyond the maximum."""
-        self._held += data
-        if len(self._held) > INLINE_BYTES:
-            self._pause_reading_for_buffer()
-
-    def end_flow(self, *, whole: bool) -> None:
-        """End the delayed response and process the data received meanwhile, or close the connection."""
-        self._flow = None
-        held, self._held = self._held, b""
-        if self._flow_ended is not None:
-            if not self._flow_ended.done():
-                self._flow_ended.set_result(None)
-        elif not whole:
-            self.abort()
-        else:
-            if self._buffer_paused:
-                self._resume_reading_for_buffer()
-            if held:
-                self.data_received(held)
+    def pause_writing(self) -> None:
+        self._is_slow = True
 
     def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._flow is not None:
-            self._flow.resume()
-
-    def _hold(self, data: bytes, end: int) -> bool:
-        """Buffer an incomplete request once: clients send head and body in two writes."""
-        if self._held or len(data) > end:
-            return False
-        self._held = data
-        return True
-
-    def _follow(self, data: bytes) -> None:
-        """Track where requests end in the data that aiohttp reads."""
-        if self._missing:
-            if self._missing > 0:
-                self._missing = self._missing - len(data) if len(data) <= self._missing else -1
-            return
-        self.name = None
-        found = read_frame(data)
-        if found is None:
-            self._missing = 0 if is_bare(data) else -1
-            self.is_free = False
-            return
-        before, after, _, end = found
-        self._missing = max(-1, end - len(data))
-        if self._missing >= 0 and self._is_waiting():
-            self.name = (*self._own, before, after)
-        self.is_free = False
-
-    def _is_waiting(self) -> bool:
-        """Return whether aiohttp waits for a request, or is about to."""
-        waiter = self._waiter
-        waits = self.is_free and self._current_request is None if waiter is None else not waiter.done()
-        return waits and not self._messages
-
-    def _release(self) -> None:
-        """Pass the buffered request to aiohttp."""
-        if self._flow is not None:
-            return
-        held, self._held = self._held, b""
-        if held:
-            self._follow(held)
-            super().data_received(held)
+        self._is_slow = False
+        self._wake_drained()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        super().connection_lost(exc)
-        flow, self._flow = self._flow, None
-        if flow is not None:
-            flow.disconnect()
-        if self._flow_ended is not None and not self._flow_ended.done():
-            self._flow_ended.set_result(None)
-        if self._lost is not None and not self._lost.done():
-            self._lost.set_result(None)
+        self.transport = None
+        self._is_ending = True
+        self._unsent = b""
+        self._stop_lingering()
+        self._wake_drained()
+        if self._task is None:
+            self._leave()
+        else:
+            self._cancel()
+
+    def _leave(self) -> None:
+        """Forget the connection: it is closed, and nothing answers any more."""
+        self._server.connections.discard(self)
+        for waiter in (self._idle, self._lost):
+            if waiter is not None and not waiter.done():
+                waiter.set_result(None)
+
+    # Reading
+
+    def _hold(self, data: bytes) -> None:
+        """Hold data until the current response is sent; pause reading beyond the maximum."""
+        self._held += data
+        if len(self._held) > INLINE_BYTES and not self._is_reading_paused and self.transport is not None:
+            self._is_reading_paused = True
+            self.transport.pause_reading()
+
+    def _read(self, data: bytes) -> None:
+        """Read a request by its remembered head, or have the data parsed."""
+        if self._is_between:
+            was_awaited = bool(self._awaited)
+            if was_awaited:
+                data, self._awaited = self._awaited + data, b""
+            end = data.find(_HEAD_END) + len(_HEAD_END)
+            head = self._server.heads.get(data[:end])
+            if head is not None:
+                missing = head.length + end - len(data)
+                if not missing:
+                    self._current = IncomingRequest(self, head, None, data[end:])
+                    self._requests += 1
+                    return
+                if 0 < missing <= INLINE_BYTES and not was_awaited:  # clients send head and body in two writes
+                    self._awaited = data
+                    return
+        self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        current = self._current
+        try:
+            messages, upgraded, _ = self._requests_parser.feed_data(data)
+        except Exception as error:
+            self._refuse(error)
+            return
+        self._is_between = False
+        if current is not None:
+            current.receive()
+        elif len(messages) == 1:
+            self._note_request(data, *messages[0])
+            self._is_ending = self._is_ending or upgraded  # what follows is another protocol
+            return
+        self._half_head = current is None and not messages
+        for message, payload in messages:
+            self._queue.append(IncomingRequest(self, RequestHead(message), payload))
+        self._is_ending = self._is_ending or upgraded
+
+    def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader) -> None:
+        """Queue the only request in ``data``; remember its head if the data is exactly this request."""
+        head = RequestHead(message)
+        self._half_head = False
+        self._queue.append(IncomingRequest(self, head, payload))
+        if not head.is_plain:
+            return
+        end = data.find(_HEAD_END) + len(_HEAD_END)
+        self._is_between = payload.is_eof() and end + head.length == len(data)
+        if self._is_between and end <= _MAX_HEAD:
+            heads = self._server.heads
+            if len(heads) >= _MAX_HEADS:
+                heads.clear()
+            heads[data[:end]] = head
+
+    def _advance(self) -> None:
+        """Start the current request if its body has arrived, and the following ones as far as nothing waits."""
+        for _ in range(_MAX_IN_TURN):
+            request = self._current
+            if request is not None:
+                if self._has_started or not (request.is_complete or not request.is_short):
+                    return
+                self._start(request)
+            elif self._queue and self.is_open:
+                self._current = self._queue.popleft()
+                self._requests += 1
+            elif self._held and not self._is_ending:
+                held, self._held = self._held, b""
+                if self._is_reading_paused and self.transport is not None:
+                    self._is_reading_paused = False
+                    self.transport.resume_reading()
+                self._read(held)
+            else:
+                return
+        self._event_loop.call_soon(self._advance)
+
+    def _start(self, request: IncomingRequest) -> None:
+        """Answer a request; what waits goes on in a task."""
+        self._has_started = True
+        if not request.head.is_http:
+            self._refuse(BadStatusLine())
+            return
+        coroutine = self._server.serve(request)
+        if not self._server.is_inline(request):
+            self._follow(self._event_loop.create_task(coroutine))
+            return
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as done:
+            self._end(keep_alive=done.value)
+        except Exception as error:
+            self._fail(error)
+        else:
+            self._follow(self._event_loop.create_task(_resume(coroutine, waits_for)))
+
+    def _follow(self, task: asyncio.Task[bool]) -> None:
+        self._task = task
+        task.add_done_callback(self._on_done)
+
+    def _on_done(self, task: asyncio.Task[bool]) -> None:
+        self._task = None
+        if self.transport is None:
+            self._leave()
+        if task.cancelled():
+            self._end(keep_alive=False)
+        elif (error := task.exception()) is not None:
+            self._fail(error)
+        else:
+            self._end(keep_alive=task.result())
+            self._advance()
+
+    def _end(self, *, keep_alive: bool) -> None:
+        """Finish the current request; read on, or close the connection."""
+        request, self._current, self._has_started = self._current, None, False
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+        self._is_ending = self._is_ending or not keep_alive or request is None or not request.head.keep_alive
+        if request is not None and not request.is_complete and self.is_open:
+            self._unread = request
+            self.flush()
+            self._lingering = self._event_loop.call_later(_LINGER, self.close)
+        elif self._is_ending:
+            self.close()
+
+    def _discard(self, data: bytes) -> None:
+        """Discard the rest of a body that nothing reads; then read the next request, or close the connection."""
+        request = self._unread
+        assert request is not None
+        try:
+            messages, _, _ = self._requests_parser.feed_data(data)
+        except Exception:
+            self.close()
+            return
+        for message, payload in messages:
+            self._queue.append(IncomingRequest(self, RequestHead(message), payload))
+        request.discard()
+        if request.is_complete:
+            self._unread = None
+            self._stop_lingering()
+            if self._is_ending:
+                self.close()
+            else:
+                self._advance()
+
+    def _stop_lingering(self) -> None:
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+
+    def _fail(self, error: BaseException) -> None:
+        """Answer an internal error; a disconnected client gets nothing."""
+        if not isinstance(error, ConnectionError):
+            log.error("bug in the emulator", exc_info=error)
+        if not isinstance(error, ConnectionError) and self.is_open:
+            self._write_error(500, _BUG, "Content-Type: text/plain; charset=utf-8\r\nx-emulator-bug: 1\r\n")
+        self._end(keep_alive=False)
+
+    # Writing
+
+    @property
+    def is_open(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        """Write now, after the responses that wait to be written together with others."""
+        if self._unsent:
+            data, self._unsent = self._unsent + data, b""
+        if self.transport is not None:
+            self.transport.write(data)
+
+    def write_last(self, data: bytes) -> None:
+        """Write the end of a response, together with those of other connections where it is short."""
+        if len(data) > _MAX_COALESCED_BYTES:
+            self.write(data)
+        elif self._unsent:
+            self._unsent += data
+        else:
+            self._unsent = data
+            self._server.coalescer.add(self)
+
+    def flush(self) -> None:
+        """Write what waits to be written together with others."""
+        data, self._unsent = self._unsent, b""
+        if data and self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+    @property
+    def unsent(self) -> int:
+        """Return the number of bytes that the client has not read yet."""
+        return 0 if self.transport is None else self.transport.get_write_buffer_size()
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough of its backlog.
+
+        Raises:
+            ConnectionError: the client disconnected.
+        """
+        if self.transport is not None and self._is_slow:
+            if self._drained is None:
+                self._drained = self._event_loop.create_future()
+            await asyncio.shield(self._drained)
+        if self.transport is None:
+            raise ConnectionResetError("the client disconnected")
+
+    def _wake_drained(self) -> None:
+        waiter, self._drained = self._drained, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _refuse(self, error: BaseException) -> None:
+        """Answer a malformed request, and close the connection."""
+        _, status, why = next(row for row in _REASONS if isinstance(error, row[0]))
+        log.info("refused a request of %s: %s", self.peer, why)
+        self._write_error(status)
+        self._is_ending = True
+        self._queue.clear()
+        self._cancel()
+        self.close()
+
+    def _write_error(self, status: int, body: bytes = b"", headers: str = "") -> None:
+        head = f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{headers}"
+        self.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+
+    # Time limits and the end
 
     def has_progressed(self) -> bool:
         """Return whether phase, request or unread bytes changed since the last call."""
-        self._release()
-        phase, request, transport = self.phase, self._request_count, self.transport
-        unread = transport.get_write_buffer_size() if self._paused and transport is not None else 0
-        if phase is self._seen_phase and request == self._seen_request and unread == self._seen_unread:
-            return False
-        self._seen_phase, self._seen_request, self._seen_unread = phase, request, unread
-        return True
+        seen = (self.phase, self._requests, self.unsent if self._is_slow else 0)
+        has_changed, self._seen = seen != self._seen, seen
+        return has_changed
 
     @property
     def phase(self) -> ConnectionPhase:
         """Return the wait state of the connection."""
-        if self._paused:
+        if self._is_slow:
             return ConnectionPhase.UNREAD
-        if self._awaits_body():
+        if self._unread is not None:
+            return ConnectionPhase.ANSWER  # the connection bounds this itself
+        if self._current is not None:
+            return ConnectionPhase.ANSWER if self._current.is_complete else ConnectionPhase.BODY
+        if self._awaited:
             return ConnectionPhase.BODY
-        if self._flow is not None:
-            return ConnectionPhase.ANSWER
-        if self._waiter is None or self._waiter.done():
-            return ConnectionPhase.ANSWER
         return ConnectionPhase.HEAD if self._half_head else ConnectionPhase.IDLE
-
-    def _awaits_body(self) -> bool:
-        request = self._current_request
-        return request is not None and not request.content.is_eof()
 
     def end(self, phase: ConnectionPhase) -> None:
         """Close the connection of a client that exceeded a timeout, with 408 if it began a request."""
         if phase in (ConnectionPhase.HEAD, ConnectionPhase.BODY):
             self._write_error(_REQUEST_TIMEOUT)
-            self.force_close()
+            self._cancel()
+            self.close()
         else:
             self.abort()
 
+    def close(self) -> None:
+        """Close the connection once what was written is sent."""
+        self._is_ending = True
+        self.flush()
+        if self.transport is not None:
+            self.transport.close()
+
     async def finish(self) -> None:
         """Accept no further request and wait until the current response is sent in full."""
-        self._coalescer.flush()
-        self._release()
-        if self._flow is not None:
-            self._flow_ended = self._loop.create_future()
-            await self._flow_ended
+        self._is_ending = True
+        self.flush()
+        if self._current is not None:
+            self._idle = self._event_loop.create_future()
+            await self._idle
         self.close()
-        task = self._task_handler
-        if task is not None:
-            await asyncio.wait([task])
         if self.transport is not None:
-            self._lost = self._loop.create_future()
-            self.transport.close()
+            self._lost = self._event_loop.create_future()
             await self._lost
 
     def abort(self) -> None:
         """Abort the connection at once."""
-        self._coalescer.flush()
-        transport = self.transport
-        self._force_close = True
-        if self._task_handler is not None:
-            self._task_handler.cancel()
-        if transport is not None:
-            transport.abort()
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """Answer a malformed request or an internal error; a disconnected client gets nothing."""
-        if isinstance(exc, ConnectionError):
-            return CLOSE
-        if exc is not None and (status == 400 or isinstance(exc, BadStatusLine)):
-            self._refuse(exc)
-        else:
-            self.log_exception("bug in the emulator", exc_info=exc)
-            self._write_error(500, _BUG, "Content-Type: text/plain; charset=utf-8\r\nx-emulator-bug: 1\r\n")
-        return CLOSE
-
-    def _refuse(self, error: BaseException) -> None:
-        _, status, why = next(row for row in _REASONS if isinstance(error, row[0]))
-        log.info("refused a request of %s: %s", self.peer, why)
-        self._write_error(status)
-
-    def _write_error(self, status: int, body: bytes = b"", headers: str = "") -> None:
+        self._is_ending = True
+        self.flush()
+        self._cancel()
         if self.transport is not None:
-            head = f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{headers}"
-            self.transport.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+            self.transport.abort()
 
-    def log_exception(self, *args: object, **kw: object) -> None:
-        log.error(*args, **kw)  # type: ignore[arg-type]  # aiohttp's signature
+    def _cancel(self) -> None:
+        """Cancel the task of the current request; after its first step, which the loop has scheduled before."""
+        if self._task is not None:
+            self._event_loop.call_soon(self._task.cancel)
+
+    @property
+    def task(self) -> asyncio.Task[bool] | None:
+        """Return the task that answers the current request, if it waits for something."""
+        return self._task

@@ -7,75 +7,57 @@ import logging
 import os
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-
-from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http_exceptions import BadStatusLine
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.streams import StreamReader
-from aiohttp.web_protocol import RequestHandler
+from typing import Any
 
 from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
 from emulator.control.problem import problem_response
 from emulator.core.errors import ProblemError
 from emulator.core.os_errors import explain_address
-from emulator.http.connection import Connection, WriteCoalescer
-from emulator.http.head_cache import HeadCache
+from emulator.core.storage import LocalState
+from emulator.handler.app import VendorApp
+from emulator.handler.context import Target
+from emulator.http.connection import Connection, IncomingRequest, RequestHead, WriteCoalescer
 from emulator.http.sessions import SessionNameError, route_session
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
-from emulator.http.writer import KEEP_ALIVE
+from emulator.http.writer import write_control
+from emulator.runtime.active import ActiveScenario
 from emulator.runtime.runtime import Runtime
 from emulator.runtime.sessions import require_capacity
 
 _CANCEL_TIMEOUT = 1.0  # seconds for cancelled handlers to end
 
 
-class _Request(web.BaseRequest):
-    async def _prepare_hook(self, response: web.StreamResponse) -> None:
-        """Remove aiohttp's ``Server`` header."""
-        response.headers.pop("Server", None)
+class ConnectionServer:
+    """Connections of one listening socket; see :class:`RequestServer`.
 
-
-class ConnectionServer(web.Server):
-    """Connections of one listening socket.
-
-    ``own``: vendor and session of the port, if it serves one; ``came``: called for each new connection.
+    ``came``: called for each new connection.
     """
 
     def __init__(
         self,
-        serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        head_cache: HeadCache | None = None,
-        own: tuple[str, str] = ("", ""),
+        serve: Callable[[IncomingRequest], Coroutine[Any, Any, bool]],
+        is_inline: Callable[[IncomingRequest], bool] = lambda request: False,
     ) -> None:
-        super().__init__(serve, handler_cancellation=True)
-        self.heads = head_cache
-        self.own = own
+        self.serve = serve
+        self.is_inline = is_inline
         self.came: Callable[[], None] | None = None
-        self._outbox = WriteCoalescer()
+        self.connections: set[Connection] = set()
+        self.coalescer = WriteCoalescer()
+        self.heads: dict[bytes, RequestHead] = {}
+        self._loop = asyncio.get_running_loop()
 
     def __call__(self) -> Connection:
         if self.came is not None:
             self.came()
-        return Connection(self, self._loop, self.heads, self._outbox, self.own)
+        return Connection(self, self._loop)
 
     @property
     def clients(self) -> list[Connection]:
         """Return the connections that are open or still write a response."""
-        return [connection for connection in self.connections if isinstance(connection, Connection)]
-
-    def _make_request(
-        self,
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
-        task: asyncio.Task[None],
-    ) -> web.BaseRequest:
-        return _Request(message, payload, protocol, writer, task, self._loop)
+        return [*self.connections]
 
     async def finish(self, seconds: float) -> None:
         """Wait up to ``seconds`` for open responses, then abort the rest; if cancelled, abort at once."""
@@ -88,7 +70,7 @@ class ConnectionServer(web.Server):
                 waiter.cancel()
             for client in self.clients:
                 client.abort()
-        left = [task for client in self.clients if (task := client._task_handler) is not None]
+        left = [task for client in self.clients if (task := client.task) is not None]
         if left:
             await asyncio.wait(left, timeout=_CANCEL_TIMEOUT)
 
@@ -219,7 +201,6 @@ class Listeners:
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
         self._own: dict[tuple[str, str], _Socket] = {}
-        self.heads = HeadCache(runtime)
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
@@ -305,7 +286,7 @@ class Listeners:
             self.urls[name] = self._url(sock.port)
 
     async def _listen(self, port: Port, number: int) -> _Socket:
-        web = ConnectionServer(port.serve, self.heads, (port.vendor, port.session))
+        web = ConnectionServer(port.serve, port.is_inline)
         loop, context = asyncio.get_running_loop(), self._context
         handshake_timeout = None if context is None else min(self._limits.head, _HANDSHAKE_TIMEOUT)
         shutdown_timeout = None if context is None else _SHUTDOWN_TIMEOUT
@@ -348,6 +329,20 @@ class Listeners:
         self._sockets.clear()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Destination:
+    """Target of the requests with one head, as long as neither the server's nor the session's scenario changes."""
+
+    server: ActiveScenario
+    active: ActiveScenario
+    app: VendorApp
+    target: Target
+
+    def is_valid(self, runtime: Runtime) -> bool:
+        """Return whether the scenarios are still those that the target was found under."""
+        return self.server is runtime.active and runtime.find(self.target.session) is self.active
+
+
 class Port:
     """Request dispatch of one port: a vendor's root, or the front port with a prefix per vendor.
 
@@ -360,40 +355,44 @@ class Port:
         self._scheme = listeners.scheme
         self.vendor = vendor
         self.session = session
-        self._heads = listeners.heads
+        self._is_local = isinstance(listeners.runtime.active.emulator.state, LocalState)
 
-    async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
-        """Serve one request: of the control plane, or of a vendor within a session.
+    def is_inline(self, request: IncomingRequest) -> bool:
+        """Return whether the request may run without a task: neither the store nor the control API use timeouts."""
+        return self._is_local and not request.head.path.startswith(_CONTROL)
 
-        Raises:
-            BadStatusLine: the HTTP version is not 1.x.
-        """
-        if http.version[0] != 1:
-            raise BadStatusLine
-        path = http.path
+    async def serve(self, request: IncomingRequest) -> bool:
+        """Serve one request: of the control API, or of a vendor within a session; return whether to keep alive."""
+        runtime, found = self._runtime, request.head.destination
+        if isinstance(found, _Destination) and found.is_valid(runtime):
+            runtime.begin_call(found.target.session)
+            return await found.app.serve(request, found.target)
+        path = request.head.path
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
-            return await self._control.serve(http)
+            return await write_control(request, await self._control.serve(request))
+        return await self._route(request)
+
+    async def _route(self, request: IncomingRequest) -> bool:
+        """Find the session and the vendor of a request, and have the vendor answer it."""
+        head, runtime = request.head, self._runtime
         try:
-            route = route_session(path, http.headers, self._runtime.credentials_for, self.session)
+            route = route_session(head.path, head.headers, runtime.credentials_for, self.session)
         except SessionNameError as error:
-            return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
-        active = self._runtime.begin_call(route.session)
+            problem = Problem(title="Bad session", status=400, detail=str(error))
+            return await write_control(request, problem_response(problem))
+        active = runtime.begin_call(route.session)
         name, path, prefix = self.vendor, route.path, route.prefix
         if not name:
             name, slash, rest = path[1:].partition("/")
             path, prefix = slash + rest or "/", f"{prefix}/{name}"
         app = active.apps.get(name)
         if app is None:
-            return await self._control.serve_unknown(http, route.session, route.path)
-        base = f"{self._scheme}://{http.headers.get('Host', '')}{prefix}"
-        connection = http.protocol
-        if not isinstance(connection, Connection):
-            return await app.serve(http, route, path, base)
-        if connection.name is not None:
-            self._heads.learn(connection.name, http, app, route, path, base)
-        result = await app.serve(http, route, path, base)
-        connection.is_free = result is KEEP_ALIVE
-        return result
+            answer = await self._control.serve_unknown(head.method, route.session, route.path)
+            return await write_control(request, answer)
+        base = f"{self._scheme}://{head.headers.get('Host', '')}{prefix}"
+        target = app.find_target(head, route, path, base)
+        head.destination = _Destination(runtime.active, active, app, target)
+        return await app.serve(request, target)
 
 
 def _visible(host: str) -> str:

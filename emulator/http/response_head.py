@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from email.utils import formatdate
 from functools import lru_cache
+from time import time
 
 from emulator.core.http import Headers
 from emulator.core.text import reason_phrase
@@ -79,13 +80,19 @@ def encode_head(
     return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
-def check_headers(headers: Headers) -> None:
-    """Validate headers before :func:`encode_head` does.
+def encode_control_head(status: int, headers: Headers, framing: str, *, keep_alive: bool, modern: bool) -> bytes:
+    """Return the bytes before the body of a response of the control API.
 
     Raises:
         ValueError: a header has a line break or NUL.
     """
-    _validate_lines([*map(_PAIR, headers)])
+    pairs = [*map(_PAIR, headers), ""]
+    _validate_lines(pairs)
+    own = f"{framing}Date: {_date(int(time()))}\r\n"
+    if keep_alive != modern:
+        own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
+    lines = "\r\n".join(pairs)
+    return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
 def _validate_lines(lines: list[str]) -> None:

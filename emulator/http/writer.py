@@ -4,29 +4,20 @@ import asyncio
 import os
 import socket
 import struct
-from collections.abc import Callable
-from functools import partial
+from collections.abc import AsyncIterator, Callable
 from itertools import islice
 from math import inf
-
-from aiohttp import web
 
 from emulator.core.clock import Clock
 from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from emulator.core.http import DROPPED, BatchedEvents, Headers, Response, StreamingResponse
 from emulator.core.vendor import AnyVendor
 from emulator.handler.context import RequestContext
-from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_head, frame
-from emulator.http.stream_writer import (
-    MAX_UNSENT,
-    TIMING,
-    Sent,
-    StreamWriter,
-    format_timing,
-    write_immediately,
-    write_stream,
-)
+from emulator.http.connection import IncomingRequest
+from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_control_head, encode_head, frame
+from emulator.http.schedule import MAX_UNSENT, Frames, ScheduleWriter, frame_batches, frame_events, frame_writes
 
+TIMING = "x-emulator-timing"
 _POLL = 0.001  # real seconds; no event reports the kernel's progress
 _LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)  # on, zero timeout: close() sends RST
 
@@ -59,28 +50,9 @@ def _count_unacknowledged(sock: socket.socket | None) -> int:
         return 0
 
 
-class WriteResult(web.StreamResponse):
-    """Sentinel response for aiohttp: the response is already written; ``keep_alive``: the connection stays open.
-
-    ``__init__`` does not call the base class, as none of its state is used.
-    """
-
-    def __init__(self, *, keep_alive: bool) -> None:
-        self._keep = keep_alive
-
-    @property
-    def keep_alive(self) -> bool | None:
-        return self._keep
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        return None
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        return None
-
-
-KEEP_ALIVE = WriteResult(keep_alive=True)
-CLOSE = WriteResult(keep_alive=False)
+def format_timing(planned: float, actual: float, name: str = "ttft") -> str:
+    """Format a due and an actual time, in milliseconds after admission, as a ``Server-Timing`` metric."""
+    return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
 
 
 class ResponseWriter:
@@ -91,7 +63,7 @@ class ResponseWriter:
     """
 
     __slots__ = (
-        *("_clock", "_closing", "_context", "_early", "_http", "_modern", "_stream_writer", "_record", "_vendor"),
+        *("_clock", "_closing", "_connection", "_context", "_early", "_record", "_request", "_schedule", "_vendor"),
         *("planned_ttft", "stoppable"),
     )
 
@@ -100,46 +72,52 @@ class ResponseWriter:
         vendor: AnyVendor,
         clock: Clock,
         closing: asyncio.Event,
-        http: web.BaseRequest,
+        request: IncomingRequest,
         context: RequestContext,
         record: Callable[[RequestContext], None],
     ) -> None:
         self._vendor = vendor
         self._clock = clock
         self._closing = closing
-        self._http = http
+        self._request = request
+        self._connection = request.connection
         self._context = context
         self._record = record
-        self._modern = http.version >= (1, 1)
-        self._stream_writer: StreamWriter | None = None
+        self._schedule: ScheduleWriter | None = None
         self._early: asyncio.Future[Response] | None = None
         self.planned_ttft: float | None = None
         self.stoppable = False
 
-    async def write(self, answer: Response | StreamingResponse | FaultableResponse, due: float = 0.0) -> WriteResult:
-        """Write a response; one without events is written ``due`` seconds after admission."""
-        if isinstance(answer, StreamingResponse):
-            keep_alive = await self._stream(answer)
-        elif isinstance(answer, FaultableResponse):
-            keep_alive = await self._write_faultable(answer)
-        else:
-            if due > 0.0 and self.stoppable:
+    async def write(self, answer: Response | StreamingResponse | FaultableResponse, due: float = 0.0) -> bool:
+        """Write a response; one without events is written ``due`` seconds after admission.
+
+        Returns:
+            Whether the response was sent in full and the connection may stay open.
+        """
+        if isinstance(answer, Response):
+            if due > 0.0:
                 answer = await self._wait_for(answer, due)
-            elif due > 0.0:
-                await self._clock.sleep_until(self._context.started + due)
             keep_alive = await self._send(answer, due)
-        return KEEP_ALIVE if keep_alive and self._context.sent.whole else CLOSE
+        elif isinstance(answer, StreamingResponse):
+            keep_alive = await self._stream(answer)
+        else:
+            keep_alive = await self._write_faultable(answer)
+        return keep_alive and self._context.sent.whole
 
     def stop(self, answer: Response | StreamingResponse) -> None:
         """Replace what is still to be sent of a response that was stopped early."""
         if isinstance(answer, StreamingResponse):
-            if self._stream_writer is not None:
-                self._stream_writer.stop(islice(answer.events, self._context.sent.events, None))
+            if self._schedule is not None:
+                following = islice(answer.events, self._context.sent.events, None)
+                self._schedule.stop(following, chunked=self._request.head.is_modern)
         elif self._early is not None and not self._early.done():
             self._early.set_result(answer)
 
     async def _wait_for(self, answer: Response, due: float) -> Response:
         """Wait until a response is due; return it, or the one that :meth:`stop` passes before."""
+        if not self.stoppable:
+            await self._clock.sleep_until(self._context.started + due)
+            return answer
         early: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._early = early
 
@@ -150,19 +128,19 @@ class ResponseWriter:
         self._clock.call_at(self._context.started + due, wake)
         return await early
 
-    def abort(self) -> WriteResult:
-        """Abort the connection."""
-        if self._http.transport is not None:
-            self._http.transport.abort()
-        return CLOSE
+    def abort(self) -> bool:
+        """Abort the connection; return false, as it does not stay open."""
+        if self._connection.transport is not None:
+            self._connection.flush()
+            self._connection.transport.abort()
+        return False
 
     async def _send(self, answer: Response, due: float) -> bool:
         if answer.status == DROPPED:
-            self.abort()
-            return False
-        http, context, now = self._http, self._context, self._clock.now()
-        keep_alive = http.keep_alive and not answer.close
-        chunked, bare = answer.chunked and self._modern, self._is_bare(answer.status)
+            return self.abort()
+        asked, context, now = self._request.head, self._context, self._clock.now()
+        keep_alive = asked.keep_alive and not answer.close
+        chunked, bare = answer.chunked and asked.is_modern, self._is_bare(answer.status)
         if self.planned_ttft is not None:
             context.extra = (*context.extra, (TIMING, format_timing(due, now - context.started)))
         body = answer.body
@@ -175,96 +153,112 @@ class ResponseWriter:
         elif chunked:
             body = (chunk(body) if body else b"") + LAST_CHUNK
         self._record(context)
-        sent.whole = await self._write(head, body)
+        connection = self._connection
+        if not connection.is_open:
+            sent.whole = False
+        else:
+            connection.write_last(head + body)  # no `writelines`: before 3.12.9 and 3.13.2 it never pauses (gh-127655)
+            if connection.unsent > MAX_UNSENT:
+                sent.whole = await self._drain()
         return keep_alive
 
     async def _stream(self, answer: StreamingResponse) -> bool:
-        context, clock = self._context, self._clock
-        keep_alive = self._http.keep_alive and self._modern
-        framing = frame(answer.status, None) if self._modern else ""
-        if self.planned_ttft is not None and self._modern:
+        context, clock, asked = self._context, self._clock, self._request.head
+        chunked = asked.is_modern
+        keep_alive = asked.keep_alive and chunked
+        if self.planned_ttft is not None and chunked:
             context.extra = (*context.extra, ("Trailer", TIMING))
+        framing = frame(answer.status, None) if chunked else ""
         head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
         sent = context.sent
         sent.status = answer.status
-        events = answer.events
-        if self._modern and self.planned_ttft is None and isinstance(events, BatchedEvents):
-            batches = events.batches()
-            if batches is not None:
-                over = partial(self._record, context)
-                sent.whole = await write_immediately(self._http, clock, context.started, head, batches, sent, over)
-                return keep_alive
-        self._stream_writer = stream_writer = StreamWriter(
+        self._schedule = schedule = ScheduleWriter(
+            self._connection,
             clock,
             context.started,
-            iter(events),
+            self._frame(answer, chunked=chunked),
             sent,
-            partial(self._record, context),
-            chunked=self._modern,
-            planned_ttft=self.planned_ttft,
+            self._complete,
+            opening=head,
+            encode_ending=self._encode_last_chunk if chunked else bytes,
         )
-        sent.whole = await self._write(head) and await write_stream(stream_writer, self._http)
+        sent.whole = await schedule.run()
         return keep_alive
+
+    def _frame(self, answer: StreamingResponse, *, chunked: bool) -> Frames:
+        """Return the frames of a stream, in few writes if nothing is delayed."""
+        events = answer.events
+        if chunked and self.planned_ttft is None and isinstance(events, BatchedEvents):
+            batches = events.batches()
+            if batches is not None:
+                return frame_batches(batches)
+        return frame_events(events, chunked=chunked)
+
+    def _complete(self) -> None:
+        self._context.sent.whole = True
+        self._record(self._context)
+
+    def _encode_last_chunk(self) -> bytes:
+        """Return the last chunk; its trailer has planned and actual times if the client asked for them."""
+        if self.planned_ttft is None:
+            return LAST_CHUNK
+        context = self._context
+        sent, now = context.sent, self._clock.now() - context.started
+        late = max(sent.lateness, default=0.0)
+        first = sent.first - context.started if sent.first else now
+        timings = format_timing(self.planned_ttft, first), format_timing(sent.reached, now, "end")
+        return f"0\r\n{TIMING}: {', '.join(timings)}, late;dur={late * 1000:.3f}\r\n\r\n".encode()
 
     async def _write_faultable(self, answer: FaultableResponse) -> bool:
         """Write a response with faults: each chunk in a write of its own, then its ending."""
-        chunked = answer.chunked and self._modern
-        keep_alive = self._http.keep_alive and not answer.close and (self._modern or not answer.chunked)
-        sent = self._context.sent
+        asked, sent = self._request.head, self._context.sent
+        modern = asked.is_modern
+        chunked = answer.chunked and modern
+        keep_alive = asked.keep_alive and not answer.close and (modern or not answer.chunked)
         sent.tokens = 0
         if answer.start < inf:
             await self._wait(answer.start)
             length = None if answer.chunked else answer.size + answer.promised
-            framing = frame(answer.status, length) if self._modern or not answer.chunked else ""
+            framing = frame(answer.status, length) if modern or not answer.chunked else ""
             head = self._head(answer.status, answer.headers, framing, keep_alive, self._clock.now())
             sent.status = answer.status
             bare = self._is_bare(answer.status)
             chunked = chunked and not bare
             if bare and answer.ending is CloseMode.COMPLETE:
-                self._complete(answer)
-            if not await self._write(head) or not (bare or await self._write_chunks(answer, sent, chunked)):
+                self._complete_faultable(answer)
+            if not await self._write(head) or not (bare or await self._write_chunks(answer, chunked=chunked)):
                 sent.whole = False
                 return False
         await self._wait(answer.end)
-        self._complete(answer)
-        if answer.ending is CloseMode.RESET and self._http.transport is not None:
-            await reset(self._http.transport)
+        self._complete_faultable(answer)
+        if answer.ending is CloseMode.RESET and self._connection.transport is not None:
+            await reset(self._connection.transport)
         elif answer.ending is CloseMode.COMPLETE:
             sent.whole = not chunked or await self._write(LAST_CHUNK)
             sent.reached = answer.end
         return keep_alive
 
-    async def _write_chunks(self, answer: FaultableResponse, sent: Sent, chunked: bool) -> bool:
-        writes = join_writes(answer.chunks)
-        following = next(writes, None)
-        dues: list[float] = []
-        late: list[float] = []
-        sent.dues, sent.lateness = dues, late
-        while following is not None:
-            due, data, tokens = following
-            following = next(writes, None)
-            await self._wait(due)
-            now = self._clock.now()
-            if not sent.events:
-                sent.first = now
-            dues.append(due)
-            late.append(max(0.0, now - self._context.started - due))
-            sent.events += 1
-            sent.size += len(data)
-            sent.tokens = tokens
-            sent.reached = due
-            if following is None and answer.ending is CloseMode.COMPLETE and (not chunked or answer.end <= due):
-                self._complete(answer)
-            if not await self._write(chunk(data) if chunked else data):
-                return False
-            await asyncio.sleep(0)  # so that each chunk is a TCP segment of its own
+    async def _write_chunks(self, answer: FaultableResponse, *, chunked: bool) -> bool:
+        writes = frame_writes(join_writes(answer.chunks), chunked=chunked)
+        last = answer.chunks[-1].due if answer.chunks else 0.0
+        ends_here = answer.ending is CloseMode.COMPLETE and (not chunked or answer.end <= last)
+
+        def complete() -> None:
+            if ends_here and answer.size:
+                self._complete_faultable(answer)
+
+        started, sent = self._context.started, self._context.sent
+        schedule = ScheduleWriter(self._connection, self._clock, started, writes, sent, complete, separate=True)
+        if not await schedule.run():
+            return False
+        await asyncio.sleep(0)  # so that the ending is a TCP segment of its own
         return True
 
     def _is_bare(self, status: int) -> bool:
         """Return whether the response has no body; a client would read extra bytes as the next response."""
-        return status in WITHOUT_BODY or self._http.method == "HEAD"
+        return status in WITHOUT_BODY or self._request.head.method == "HEAD"
 
-    def _complete(self, answer: FaultableResponse) -> None:
+    def _complete_faultable(self, answer: FaultableResponse) -> None:
         """Complete the record of a response with faults before its last bytes or its ending."""
         sent = self._context.sent
         sent.events = len(answer.events()) if answer.streamed else 0
@@ -274,29 +268,75 @@ class ResponseWriter:
     async def _wait(self, due: float) -> None:
         """Sleep until ``due`` seconds after admission; with ``inf`` until the process ends.
 
-        aiohttp cancels the waiting task when the client disconnects.
+        The connection cancels the waiting task when the client disconnects.
         """
         if due == inf:
             await self._closing.wait()
         elif due > 0.0:
             await self._clock.sleep_until(self._context.started + due)
 
-    async def _write(self, data: bytes, more: bytes = b"") -> bool:
+    async def _write(self, data: bytes) -> bool:
         """Write and wait for a slow reader; return false once the client has disconnected."""
-        transport = self._http.transport
-        if transport is None or transport.is_closing():
+        if not self._connection.is_open:
             return False
-        transport.write(data + more)  # no `writelines`: before Python 3.12.9 and 3.13.2 it never pauses (gh-127655)
-        if transport.get_write_buffer_size() > MAX_UNSENT:
-            try:
-                await self._http.writer.drain()
-            except ConnectionError:
-                return False
+        self._connection.write(data)
+        return self._connection.unsent <= MAX_UNSENT or await self._drain()
+
+    async def _drain(self) -> bool:
+        """Wait for a slow reader; return false once the client has disconnected."""
+        try:
+            await self._connection.drain()
+        except ConnectionError:
+            return False
         return True
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
         headers = (*headers, *self._context.extra)
-        dated = any(name.lower() == "date" for name, _ in headers)  # an error of the scenario may set its own date
+        dated = any([len(name) == 4 and name.lower() == "date" for name, _ in headers])  # an error may set its own
         return encode_head(
-            self._vendor, status, headers, framing, now, keep_alive=keep_alive, modern=self._modern, dated=dated
+            self._vendor,
+            status,
+            headers,
+            framing,
+            now,
+            keep_alive=keep_alive,
+            modern=self._request.head.is_modern,
+            dated=dated,
         )
+
+
+class TextStream:
+    """Response of the control API that is produced while it is sent."""
+
+    __slots__ = ("headers", "pieces")
+
+    def __init__(self, pieces: AsyncIterator[bytes], headers: Headers) -> None:
+        self.pieces = pieces
+        self.headers = headers
+
+
+async def write_control(request: IncomingRequest, answer: Response | TextStream) -> bool:
+    """Write a response of the control API; return whether the connection may stay open."""
+    connection, asked = request.connection, request.head
+    modern, is_head = asked.is_modern, asked.method == "HEAD"
+    if isinstance(answer, Response):
+        keep_alive = asked.keep_alive and not answer.close
+        framing = frame(answer.status, len(answer.body))
+        head = encode_control_head(answer.status, answer.headers, framing, keep_alive=keep_alive, modern=modern)
+        connection.write_last(head if is_head else head + answer.body)
+        await connection.drain()
+        return keep_alive
+    keep_alive = asked.keep_alive and modern
+    framing = frame(200, None) if modern else ""
+    connection.write(encode_control_head(200, answer.headers, framing, keep_alive=keep_alive, modern=modern))
+    if is_head:
+        return keep_alive
+    async for piece in answer.pieces:
+        if not connection.is_open:
+            raise ConnectionResetError("the client disconnected")
+        if piece:
+            connection.write(chunk(piece) if modern else piece)
+        await connection.drain()
+    if modern:
+        connection.write(LAST_CHUNK)
+    return keep_alive

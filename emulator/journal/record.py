@@ -123,6 +123,10 @@ class Attempts:
     latest: str | None = None
 
 
+NO_ATTEMPTS = Attempts(1)
+"""Counter of a record that has not entered the journal."""
+
+
 @dataclass(frozen=True, slots=True)
 class LimitCheck:
     """Request for units of a limit that refused it; ``wait`` in seconds, ``None``: unknown or never."""
