@@ -107,6 +107,7 @@ class VendorApp:
                 await self._recorder.settle(context, context.admission)
             record = self._recorder.close(context, left=left)
             if self._spans is not None and context.span is not None:
+                self._journal.flush()  # the record has its number among equal requests then
                 self._spans.end(context.span, self.vendor, context, record, self.emulator.clock)
 
     async def _write(

@@ -182,7 +182,10 @@ class ResponseWriter:
             opening=head,
             encode_ending=self._encode_last_chunk if chunked else bytes,
         )
-        sent.whole = await schedule.run()
+        try:
+            sent.whole = await schedule.run()
+        finally:
+            self._schedule = None  # it refers to this writer
         return keep_alive
 
     def _frame(self, answer: StreamingResponse, *, chunked: bool) -> Frames:

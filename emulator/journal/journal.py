@@ -68,25 +68,25 @@ class Journal:
     @property
     def size(self) -> int:
         """Bytes of all payloads."""
-        self._flush()
+        self.flush()
         return self._payload_limit - self._free
 
     @property
     def latest(self) -> int:
         """``seq`` of the latest entry; 0 without entries."""
-        self._flush()
+        self.flush()
         return self._latest
 
     @property
     def evicted_entries(self) -> int:
         """Number of entries evicted by a limit of entries."""
-        self._flush()
+        self.flush()
         return self._forgotten
 
     @property
     def evicted_payloads(self) -> int:
         """Number of payloads evicted by the limit of bytes."""
-        self._flush()
+        self.flush()
         return self._emptied
 
     def next_seq(self) -> int:
@@ -102,7 +102,7 @@ class Journal:
 
         Beyond 20,000 different requests of a session, the least recently sent one is evicted.
         """
-        self._flush()
+        self.flush()
         return self._follow(session, fingerprint, name)
 
     def _follow(self, session: str, fingerprint: bytes, name: str) -> tuple[Attempts, str | None]:
@@ -140,12 +140,12 @@ class Journal:
             return
         is_full = len(pending) >= _MAX_PENDING
         if pending and (is_full or pending[0].session != call.session or self._pending_most != most):
-            self._flush()
+            self.flush()
             pending = self._pending
         self._pending_most = most
         pending.append(call)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Append the records of the batch."""
         pending = self._pending
         if pending:
@@ -157,7 +157,7 @@ class Journal:
 
     def enter(self, call: JournalItem, most: int) -> None:
         """Append a record without notifying listeners and watchers."""
-        self._flush()
+        self.flush()
         self._insert(call.session, (call,), most)
 
     def _insert(self, session: str, pending: Sequence[JournalItem], most: int) -> None:
@@ -251,7 +251,7 @@ class Journal:
 
     def since(self, seq: int, most: int | None = None) -> list[JournalItem]:
         """Return up to ``most`` records after ``seq``, oldest first."""
-        self._flush()
+        self.flush()
         order = self._order
         start = bisect_right(order, seq, key=_read_seq)
         count = len(order) - start
@@ -261,7 +261,7 @@ class Journal:
 
     def list_calls(self, session: str | None = None) -> list[JournalItem]:
         """Return the records of one session, or all, oldest first."""
-        self._flush()
+        self.flush()
         return [*self._sessions.get(session, ())] if session is not None else self._filter_evicted([*self._order])
 
     def _filter_evicted(self, calls: list[JournalItem]) -> list[JournalItem]:
@@ -273,12 +273,12 @@ class Journal:
         return (call.load() for call in self.list_calls())
 
     def __len__(self) -> int:
-        self._flush()
+        self.flush()
         return self._count
 
     def clear(self, session: str | None = None) -> None:
         """Delete the records of one session, or all, and begin a new epoch."""
-        self._flush()
+        self.flush()
         if session is None:
             self._epoch += 1
             self._epochs.clear()
