@@ -153,21 +153,10 @@ class VendorApp:
     async def _respond(
         self, http: IncomingRequest, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
-        request = context.request
+        """Read, parse and decide; a refusal becomes a response in the vendor's words."""
         response: Response | StreamingResponse
         try:
-            if context.overrides:
-                validate_override_names(request.headers)
-            limits = self.emulator.bounds
-            request.max_values, request.max_text = limits.values, limits.text
-            most = min(self.vendor.body_limit, limits.body)
-            try:
-                request.body = await http.read(most)
-            except BodyTooLargeError:
-                raise too_large(most) from None
-            if context.target.encoding:
-                max_bytes = min(self.vendor.body_limit, limits.decompressed)
-                request.body = await unpack(request.body, context.target.encoding, max_bytes)
+            await self._read(http, context)
             response = await self._decide(context)
         except EmulatedError as error:
             context.error, context.refusal = error.kind, error
@@ -179,22 +168,40 @@ class VendorApp:
             context.error, context.hint = "asked", str(error)
             await self._assign_key(context)
             return refuse_overrides(error)
-        return await self._decider.apply_faults(response, context)
+        return await self._decider.apply_faults(response, context) if context.faults else response
+
+    async def _read(self, http: IncomingRequest, context: RequestContext) -> None:
+        """Read the body, decompressed.
+
+        Raises:
+            EmulatedError: ``PAYLOAD_TOO_LARGE``.
+            HeaderOverrideError: a request header asks for what there is not.
+        """
+        request, limits, encoding = context.request, self.emulator.bounds, context.target.encoding
+        if context.overrides:
+            validate_override_names(request.headers)
+        request.max_values, request.max_text = limits.values, limits.text
+        most = min(self.vendor.body_limit, limits.body)
+        try:
+            request.body = await http.read(most)
+        except BodyTooLargeError:
+            raise too_large(most) from None
+        if encoding:
+            request.body = await unpack(request.body, encoding, min(self.vendor.body_limit, limits.decompressed))
 
     async def _decide(self, context: RequestContext) -> Response | StreamingResponse:
         """Parse the request and decide the response; repeat with documents if the session has some."""
-        try:
-            return await self._decide_once(context)
-        except DocumentsError:
-            self._reader.require_documents(context.request)
-            return await self._decide_once(context)
-
-    async def _decide_once(self, context: RequestContext) -> Response | StreamingResponse:
-        context.parsed = parsed = await self._reader.parse(context)
-        try:
-            return await self._decider.decide(context)
-        finally:
-            self._reader.remember(context, parsed)
+        while True:
+            try:
+                parsed = await self._reader.parse(context)
+                context.set_parsed(parsed)
+                try:
+                    return await self._decider.decide(context)
+                finally:
+                    if context.request.attempt and context.call is not None:
+                        self._reader.remember(context, parsed)
+            except DocumentsError:
+                self._reader.require_documents(context.request)
 
     async def _assign_key(self, context: RequestContext) -> None:
         """Assign a response key even if parsing failed."""

@@ -73,7 +73,7 @@ class RequestContext:
         started: when the request was admitted, Unix seconds.
         epoch: of the journal; ``start_seq``: sequence number of the request's start.
         fingerprint: equal for equal requests.
-        parsed: the call, or the response or change of a route without a model.
+        parsed: the call, or the response or change of a route without a model; ``call``: the former.
         refusal: the error in place of an answer.
         overrides: the request has ``x-emulator-*`` headers.
         error: kind of refusal; ``limits``: limits that refused; ``hint``: what the client may have meant.
@@ -90,6 +90,7 @@ class RequestContext:
     overrides: bool = True
     fingerprint: bytes = b""
     parsed: Parsed | None = None
+    call: InferenceCall | None = None
     match: Match | None = None
     plan: Plan | None = None
     admission: Ticket | None = None
@@ -109,10 +110,10 @@ class RequestContext:
         """Return how often an equal request came before; 0 until the key is assigned."""
         return self.request.attempt
 
-    @property
-    def call(self) -> InferenceCall | None:
-        """Return the inference call, if the request is one."""
-        return self.parsed if isinstance(self.parsed, InferenceCall) else None
+    def set_parsed(self, parsed: Parsed) -> None:
+        """Set the call, or the response or change of a route without a model."""
+        self.parsed = parsed
+        self.call = parsed if isinstance(parsed, InferenceCall) else None
 
     @property
     def asked(self) -> tuple[str | None, str]:

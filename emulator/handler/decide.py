@@ -35,6 +35,7 @@ _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
 _MAX_DOCUMENTS = 1000  # of a vendor in a session
+_FEW_TOKENS = 256  # rendered on the event loop, with however many alternatives
 _MAX_INLINE_PIECES = 1024  # pieces times faults; above that faults are applied in the worker thread
 NO_WAIT = {"retry-after-ms": "1"}
 """Header for retries that cost no client time: clients ignore ``Retry-After: 0`` and back off, but obey this one.
@@ -71,11 +72,15 @@ class ResponseDecider:
         emulator, request, started = self._emulator, context.request, context.started
         parsed = context.parsed
         assert parsed is not None
-        match = await self._match(context, parsed)
+        if emulator.rules or context.overrides:
+            match = await self._match(context, parsed)
+        else:
+            context.match = match = UNMATCHED
         if match.outcome.error is not None and not request.has_key:  # refused before the quotas are charged
             await emulator.name(request, context.fingerprint)
         while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _has_capacity_error(match):
-            context.parsed = parsed = parsed.fallback()
+            parsed = parsed.fallback()
+            context.set_parsed(parsed)
             match = await self._match(context, parsed)
         if not isinstance(parsed, InferenceCall):
             return await self._conclude(parsed, match, request)
@@ -185,7 +190,7 @@ class ResponseDecider:
         self, answer: Response | StreamingResponse, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
         """Return the response with its faults applied in order; a dropped connection stays as it is."""
-        if not context.faults or (isinstance(answer, Response) and answer.status == DROPPED):
+        if isinstance(answer, Response) and answer.status == DROPPED:
             return answer
         tokens = 0 if context.plan is None else context.plan.usage.completion_tokens
         long = tokens * sum(fault.pieces for fault in context.faults) > _MAX_INLINE_PIECES
@@ -237,6 +242,8 @@ async def _render(call: InferenceCall, plan: Plan, request: Request) -> Response
     codec = call.codec
     if call.stream:
         return codec.stream(plan, request)
+    if plan.vectors is None and plan.usage.completion_tokens <= _FEW_TOKENS and not call.is_cpu_heavy:
+        return codec.render(plan, request)
     vector = 0 if plan.vectors is None or not len(plan.vectors) else len(plan.vectors[0])
     if call.is_cpu_heavy or is_slow(call.request, call.deployment, vector):
         return await run_in_thread(codec.render, plan, request)

@@ -1,6 +1,7 @@
 """Parse a request: body, principal, endpoint; requests that repeat are parsed once."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from emulator.core.cache import create_stats, lru
@@ -21,14 +22,22 @@ _MAX_CACHED_BODY = 8192  # bytes
 _TALLY = create_stats("calls")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedCall:
+    """Cached parse result of a request."""
+
+    fingerprint: bytes
+    call: InferenceCall
+
+
 class ParseCache:
     """FIFO cache of parsed requests that repeat."""
 
     def __init__(self) -> None:
-        self._cached: dict[Hashable, InferenceCall] = {}
+        self._cached: dict[Hashable, ParsedCall] = {}
 
-    def find(self, place: Hashable, request: Request) -> InferenceCall | None:
-        """Return the call of an equal request; ``place``: the part of the cache key that its target has."""
+    def find(self, place: Hashable, request: Request) -> ParsedCall | None:
+        """Return the cached result for an equal request; ``place``: the part of the cache key that its target has."""
         cached = None
         if self._cached and len(request.body) <= _MAX_CACHED_BODY:
             cached = self._cached.get((place, request.body, request.principal))
@@ -38,12 +47,12 @@ class ParseCache:
             _TALLY.hits += 1
         return cached
 
-    def remember(self, place: Hashable, request: Request, call: InferenceCall) -> None:
+    def remember(self, place: Hashable, request: Request, fingerprint: bytes, call: InferenceCall) -> None:
         """Cache a call for equal requests if the call is repeatable and its body short enough."""
         if call.repeatable and len(request.body) <= _MAX_CACHED_BODY:
             if len(self._cached) >= _MAX_CACHED:
                 del self._cached[next(iter(self._cached))]
-            self._cached[place, request.body, request.principal] = call
+            self._cached[place, request.body, request.principal] = ParsedCall(fingerprint, call)
 
 
 _MAX_STATEFUL_SESSIONS = 10_000
@@ -106,20 +115,20 @@ class RequestParser:
             request.principal = self._vendor.authenticate(request, self._service)
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
             await self._load_documents(request)
-        context.fingerprint = await self._compute_fingerprint(request)
+        cached = None if request.documents else self._cache.find(target.place, request)
+        if cached is not None:
+            context.fingerprint = cached.fingerprint
+        else:
+            context.fingerprint = await self._compute_fingerprint(request)
         if emulator.defers_key and endpoint is not None:
-            call = self._find_cached(context) or await self._parse_without_key(endpoint, context)
+            call = await self._parse_without_key(endpoint, context) if cached is None else cached.call
             if call is not None:
                 return call
         if not emulator.name_now(request, context.fingerprint):
             await emulator.name(request, context.fingerprint)
         if endpoint is None:
             raise target.missing or EmulatedError(ErrorKind.NOT_FOUND)
-        return (request.attempt and self._find_cached(context)) or await self._parse_checked(endpoint, context)
-
-    def _find_cached(self, context: RequestContext) -> InferenceCall | None:
-        request = context.request
-        return None if request.documents else self._cache.find(context.target.place, request)
+        return cached.call if cached is not None else await self._parse_checked(endpoint, context)
 
     async def _load_documents(self, request: Request) -> None:
         """Load the vendor's documents of the session.
@@ -169,8 +178,8 @@ class RequestParser:
     def remember(self, context: RequestContext, parsed: Parsed) -> None:
         """Cache a parsed call once an equal request has come before."""
         request = context.request
-        if request.attempt and not request.documents and isinstance(parsed, InferenceCall):
-            self._cache.remember(context.target.place, request, parsed)
+        if not request.documents and isinstance(parsed, InferenceCall):
+            self._cache.remember(context.target.place, request, context.fingerprint, parsed)
 
     async def _compute_fingerprint(self, request: Request) -> bytes:
         if len(request.body) <= INLINE_BYTES:
@@ -181,11 +190,7 @@ class RequestParser:
         """Assign the key of a request that was refused early."""
         request = context.request
         if not context.fingerprint:
-            long = len(request.body) > INLINE_BYTES
-            given = self._vendor.name, request
-            context.fingerprint = (
-                await run_in_thread(compute_fingerprint, *given) if long else compute_fingerprint(*given)
-            )
+            context.fingerprint = await self._compute_fingerprint(request)
         request.unread_collection = ""
         await self._emulator.name(request, context.fingerprint)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from emulator.core.clock import Clock
-from emulator.core.cost_limits import is_slow, is_unbounded
+from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.executor import run_in_thread
 from emulator.core.http import Request
@@ -164,11 +164,13 @@ class Emulator:
         repeated: bytes | None = None,
     ) -> Plan:
         """Return the plan as :meth:`decide` does, in the worker thread if planning takes long."""
-        reply = match.outcome.reply
+        reply, is_short = match.outcome.reply, sum(call.prompt_tokens) <= LONG_PROMPT
+        if reply is None and is_short and is_cheap(call.request, self.bounds.messages):
+            return self.decide(call, match, key, now, slot, repeated)
         vector = 0 if reply is None else len(reply.embedding or ())
         self.bounds.check_vectors(call.request, vector)
         long = is_slow(call.request, call.deployment, vector) or (reply is not None and reply.is_long)
-        if sum(call.prompt_tokens) <= LONG_PROMPT and not long:
+        if is_short and not long:
             if not is_unbounded(call.request):
                 return self.decide(call, match, key, now, slot, repeated)
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.core.clock import RealClock
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import Response, StreamingResponse
+from emulator.core.http import Response
 from emulator.core.plan import Plan
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
@@ -64,11 +64,15 @@ class CallRecorder:
             record.drop_payload()
         self._metrics.add(record)
         if self._scale and context.plan is not None and context.sent.whole and not context.faults:
-            self._timing.add(record, self._scale)
+            if not record.planned_end and len(record.lateness) < 2:
+                self._timing.add_at_once((record.ttft or 0.0) / self._scale)
+            else:
+                self._timing.add(record, self._scale)
 
     def close(self, context: RequestContext, *, left: bool) -> CallRecord:
         """Finalise the record when the connection is done; ``left``: the client disconnected early."""
-        self.record(context)
+        if context.record is None:
+            self.record(context)
         record, sent = context.record, context.sent
         assert record is not None
         record.over = True
@@ -106,6 +110,9 @@ class CallRecorder:
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
             refused = RefusedCall(context.error, self._emulator.tokens.redact(context.hint), context.limits)
+        body = None
+        if isinstance(response, Response) or (isinstance(response, FaultableResponse) and not response.streamed):
+            body = response.body
         deployment = None if call is None else call.deployment
         name, served = context.asked if call is None else (call.deployment.name, call.served)
         return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
@@ -134,16 +141,9 @@ class CallRecorder:
             choice,
             () if response is None else response.headers,
             context.extra,
-            _body_of(response),
+            body,
             self._settings.bodies,
         )
-
-
-def _body_of(response: Response | StreamingResponse | FaultableResponse | None) -> bytes | None:
-    """Return the body of a response in one piece."""
-    if isinstance(response, Response) or (isinstance(response, FaultableResponse) and not response.streamed):
-        return response.body
-    return None
 
 
 def _find_planned_end(plan: Plan) -> float:

@@ -55,10 +55,22 @@ class RequestHead:
         keep_alive: the client accepts further responses on the connection.
         is_modern: the client speaks HTTP/1.1.
         destination: whoever answers its requests may keep here what depends on the head alone.
+        is_inline: its requests are answered without a task as far as nothing waits; ``None``: not known yet.
     """
 
     __slots__ = (
-        *("_url", "destination", "headers", "is_http", "is_modern", "keep_alive", "length", "method", "path"),
+        *(
+            "_url",
+            "destination",
+            "headers",
+            "is_http",
+            "is_inline",
+            "is_modern",
+            "keep_alive",
+            "length",
+            "method",
+            "path",
+        ),
         *("query", "target"),
     )
 
@@ -75,6 +87,7 @@ class RequestHead:
         length = self.headers.get("Content-Length", "0")
         self.length = int(length) if len(length) <= _MAX_DIGITS and length.isdigit() else _UNLIMITED
         self.destination: object = None
+        self.is_inline: bool | None = None
 
     @property
     def query_values(self) -> MultiMapping[str]:
@@ -407,11 +420,14 @@ class Connection(BaseProtocol):
     def _start(self, request: IncomingRequest) -> None:
         """Answer a request; what waits goes on in a task."""
         self._has_started = True
-        if not request.head.is_http:
-            self._refuse(BadStatusLine())
-            return
+        head, is_inline = request.head, request.head.is_inline
+        if is_inline is None:
+            if not head.is_http:
+                self._refuse(BadStatusLine())
+                return
+            is_inline = head.is_inline = self._server.is_inline(request)
         coroutine = self._server.serve(request)
-        if not self._server.is_inline(request):
+        if not is_inline:
             self._follow(self._event_loop.create_task(coroutine))
             return
         try:

@@ -340,7 +340,8 @@ class _Destination:
 
     def is_valid(self, runtime: Runtime) -> bool:
         """Return whether the scenarios are still those that the target was found under."""
-        return self.server is runtime.active and runtime.find(self.target.session) is self.active
+        session, server = self.target.session, runtime.active
+        return self.server is server and self.active is (runtime.find(session) if session else server)
 
 
 class Port:

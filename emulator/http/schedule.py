@@ -85,9 +85,11 @@ def frame_events(events: Iterable[Event], *, chunked: bool) -> Frames:
 
 
 def frame_batches(batches: Iterable[Batch]) -> Frames:
-    """Yield the batches of a stream without delays as frames."""
+    """Yield the batches of a stream without delays as frames; the last piece of a batch counts for all of it."""
     for pieces, size, count in batches:
-        yield ((0.0, b"".join(pieces), size, count, None),)
+        frames: list[Frame] = [(0.0, piece, 0, 0, None) for piece in pieces]
+        frames[-1] = (0.0, pieces[-1], size, count, None)
+        yield frames
 
 
 def frame_writes(writes: Iterable[tuple[float, bytes, int]], *, chunked: bool) -> Frames:

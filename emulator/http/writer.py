@@ -140,7 +140,7 @@ class ResponseWriter:
             return self.abort()
         asked, context, now = self._request.head, self._context, self._clock.now()
         keep_alive = asked.keep_alive and not answer.close
-        chunked, bare = answer.chunked and asked.is_modern, self._is_bare(answer.status)
+        chunked = answer.chunked and asked.is_modern
         if self.planned_ttft is not None:
             context.extra = (*context.extra, (TIMING, format_timing(due, now - context.started)))
         body = answer.body
@@ -148,16 +148,14 @@ class ResponseWriter:
         head = self._head(answer.status, answer.headers, framing, keep_alive, now)
         sent = context.sent
         sent.status, sent.size, sent.first, sent.reached, sent.whole = answer.status, len(body), now, due, True
-        if bare:
-            body = b""
-        elif chunked:
+        if chunked:
             body = (chunk(body) if body else b"") + LAST_CHUNK
         self._record(context)
         connection = self._connection
         if not connection.is_open:
             sent.whole = False
         else:
-            connection.write_last(head + body)  # no `writelines`: before 3.12.9 and 3.13.2 it never pauses (gh-127655)
+            connection.write_last(head if self._is_bare(answer.status) else head + body)
             if connection.unsent > MAX_UNSENT:
                 sent.whole = await self._drain()
         return keep_alive
@@ -294,8 +292,9 @@ class ResponseWriter:
         return True
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
-        headers = (*headers, *self._context.extra)
-        dated = any([len(name) == 4 and name.lower() == "date" for name, _ in headers])  # an error may set its own
+        context = self._context
+        headers = (*headers, *context.extra)
+        dated = context.refusal is not None and any([name.lower() == "date" for name, _ in headers])  # by its rule
         return encode_head(
             self._vendor,
             status,

@@ -233,6 +233,8 @@ class Runtime:
 
     def find(self, session: str) -> ActiveScenario:
         """Return the active scenario of a session without counting as a use."""
+        if not session:
+            return self.active
         record = self.sessions.find(session)
         return self.active if record is None else record.active or self.active
 
