@@ -18,7 +18,7 @@ from emulator.generation.regex.parse import BadPattern
 
 __all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
 
-_STEPS = 6_000  # schemas looked at before giving up, some ten microseconds each
+_STEPS = 6_000  # maximum of schemas visited, about ten microseconds each
 
 
 def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
@@ -68,8 +68,8 @@ def is_instance(schema: JSON, value: JSON) -> bool:
 
 
 def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
-    """Formats are met as far as possible: enumerated values need not be of theirs."""
-    reason = "no instance found that meets all that is asked"  # not the error: it would hold this frame
+    """Build an instance; where none satisfies its formats too, as with enumerated values, ignore formats."""
+    reason = "no instance found that meets all that is asked"  # its text: the error would keep this frame alive
     checker = Checker(budget)
     for assert_formats in (True, False):
         checker.assert_formats = assert_formats

@@ -70,7 +70,7 @@ def _members(checker: Checker, spot: Spot, keyword: str) -> Iterator[Spot]:
 
 
 def _schemas_for(name: str, schema: Object, keyword: str, budget: Budget) -> list[JSON]:
-    """What a keyword about properties asks of one of them."""
+    """Return the schemas that a keyword about properties applies to the property ``name``."""
     if keyword == "properties":
         members = named(schema, keyword)
         return [members[name]] if name in members else []
@@ -94,7 +94,7 @@ def violations(checker: Checker, spot: Spot) -> Iterator[tuple[str, Path]]:
             yield from ((keyword, path) for name in required_names(schema) if name not in present)
         elif spots is None:
             yield keyword, path
-        elif keyword != "prefixItems" or "items" not in schema:  # one of the two speaks for both
+        elif keyword != "prefixItems" or "items" not in schema:  # the rule of ``items`` covers both
             yield from (broken for other in spots for broken in violations(checker, other))
 
 

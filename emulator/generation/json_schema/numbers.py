@@ -10,9 +10,9 @@ from emulator.core.json import JSON
 from emulator.core.rng import draw_integer
 from emulator.generation.json_schema.shape import Interval, Style
 
-_FAR = Fraction(2**53 - 1)  # the largest integer every JSON reader keeps
-_WIDE = Fraction(10**9)  # a float still holds every millionth of it
-_LONGEST = 10**4300  # an integer of more digits is no longer read as JSON
+_FAR = Fraction(2**53 - 1)  # the largest integer that every JSON parser keeps
+_WIDE = Fraction(10**9)  # a double this large still has six exact decimals
+_LONGEST = 10**4300  # Python parses no integer of more digits
 _NEAR = 128
 _PRECISIONS = (Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**16), Fraction(1, 10**40))
 
@@ -31,8 +31,8 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
     """Generate a number of a type of :data:`shape.TYPES`; return ``None`` if there is none.
 
     Args:
-        wanted: the range a reader would expect, heeded where the interval allows.
-        fits: what else is asked of it.
+        wanted: plausible range, used where the interval allows.
+        fits: returns whether a number meets all other constraints.
     """
     for step in _steps(kind, multiples):
         low, high = _grid(interval, step)
@@ -46,7 +46,7 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
 
 
 def _around(middle: int, low: int | None, high: int | None) -> Iterator[int]:
-    """``middle`` and what is near it, within the bounds."""
+    """Yield ``middle`` and its neighbours within the bounds."""
     for distance in range(_NEAR):
         for at in {middle + distance: None, middle - distance: None}:
             if (low is None or at >= low) and (high is None or at <= high):
@@ -54,14 +54,14 @@ def _around(middle: int, low: int | None, high: int | None) -> Iterator[int]:
 
 
 def _steps(kind: str, multiples: list[Fraction]) -> list[Fraction]:
-    """Grids to look on, the coarsest first."""
+    """Return the step sizes to try, the coarsest first."""
     if kind == "integer":
         return [common_multiple([*multiples, Fraction(1)])]
     return [common_multiple(multiples)] if multiples else list(_PRECISIONS)
 
 
 def _grid(interval: Interval, step: Fraction) -> tuple[int | None, int | None]:
-    """Least and greatest ``n`` with ``n * step`` within the interval."""
+    """Return the minimum and maximum ``n`` with ``n * step`` within the interval."""
     low = high = None
     if interval.low is not None:
         low = ceil(interval.low / step)
@@ -84,7 +84,7 @@ def _choose(low: int | None, high: int | None, step: Fraction, key: bytes, style
 
 
 def _overlap(low: int | None, high: int | None, first: int, last: int) -> tuple[int, int]:
-    """The part of a wanted range that is allowed; else one as wide at the bound next to it."""
+    """Return the allowed part of the range ``first`` to ``last``; if none is, a range as wide at the nearest bound."""
     width = last - first
     if low is None:
         low = first if high is None else min(first, high - width)
@@ -114,6 +114,6 @@ def _plain(number: Fraction) -> int | float:
     if number.denominator == 1:
         return int(number)
     if abs(number) > _FAR:
-        return round(number)  # no double so large has a fraction
+        return round(number)  # a double this large has no fraction
     value = float(number)
     return int(value) if value.is_integer() else value

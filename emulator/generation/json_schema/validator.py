@@ -44,7 +44,7 @@ class Judge(Protocol):
 
 
 Rule = Callable[[Judge, Node, JSON, JSON], bool]
-"""Whether a value keeps to a keyword: takes the judge, the schema, what the keyword has there, and the value."""
+"""Return whether a value satisfies a keyword: takes the checker, the schema, the keyword's argument and the value."""
 
 
 def meets_reference(judge: Judge, node: Node, argument: JSON, value: JSON) -> bool:
@@ -89,7 +89,7 @@ def meets_condition(judge: Judge, node: Node, argument: JSON, value: JSON) -> bo
 
 
 def _in_place(judge: Judge, node: Node, value: JSON) -> Iterator[Node]:
-    """Schemas that apply to the same value as ``node`` does, and accept it."""
+    """Yield schemas that apply to the same value as ``node`` and accept it."""
     schema = node.keywords
     for keyword, resolve in (
         ("$ref", node.resolve),
@@ -117,7 +117,7 @@ def _conditional(judge: Judge, node: Node, value: JSON) -> Iterator[Node]:
 
 
 def evaluated_names(judge: Judge, node: Node, value: Object, own: bool = True) -> set[str]:
-    """Names ``node`` speaks of; ``own``: counting its ``unevaluatedProperties``."""
+    """Return the names that ``node`` evaluates; ``own``: by its ``unevaluatedProperties``, too."""
     schema = node.keywords
     if "additionalProperties" in schema or (own and "unevaluatedProperties" in schema):
         return set(value)
@@ -130,7 +130,7 @@ def evaluated_names(judge: Judge, node: Node, value: Object, own: bool = True) -
 
 
 def evaluated_items(judge: Judge, node: Node, value: list[JSON], own: bool = True) -> set[int]:
-    """Positions ``node`` speaks of; ``own``: counting its ``unevaluatedItems``."""
+    """Return the item indices that ``node`` evaluates; ``own``: by its ``unevaluatedItems``, too."""
     schema = node.keywords
     if speaks_of_rest(schema) or (own and "unevaluatedItems" in schema):
         return set(range(len(value)))
@@ -157,7 +157,7 @@ def has_unique_items(judge: Judge, node: Node, argument: JSON, value: JSON) -> b
 
 
 def has_items(judge: Judge, node: Node, argument: JSON, value: JSON) -> bool:
-    """``items`` and ``prefixItems`` together."""
+    """Validate ``items`` and ``prefixItems``."""
     if not isinstance(value, list):
         return True
     first, rest = positional(node.keywords)
@@ -232,7 +232,7 @@ def has_proper_names(judge: Judge, node: Node, argument: JSON, value: JSON) -> b
 
 
 def has_dependencies(judge: Judge, node: Node, argument: JSON, value: JSON) -> bool:
-    """``dependentRequired``, ``dependentSchemas``, and ``dependencies``, which was both."""
+    """Validate ``dependentRequired``, ``dependentSchemas``, and ``dependencies``, which combines both."""
     if not isinstance(value, dict):
         return True
     for name, needed in as_object(argument).items():
@@ -382,7 +382,7 @@ class Checker:
             self._depth -= 1
 
     def valid_at(self, node: Node, value: JSON) -> bool:
-        """Of the target of a reference each value is judged once."""
+        """Return whether ``value`` is an instance of the target of a reference; evaluate each pair once."""
         mark = (id(node.schema), id(node.path[-1]), id(value))
         if len(node.path) > 1 or not self._depth:
             return self.valid(node, value)
@@ -395,7 +395,7 @@ class Checker:
 
 
 def rules_of(node: Node) -> Iterator[tuple[str, Rule]]:
-    """The keywords of a schema that can be broken, each with its rule."""
+    """Yield the keywords of a schema that have a rule, each with its rule."""
     schema = node.keywords
     if "$ref" in schema and node.dialect <= Dialect.DRAFT_7:
         yield "$ref", RULES["$ref"]  # up to draft 7 siblings of a reference are ignored

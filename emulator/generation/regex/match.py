@@ -25,9 +25,9 @@ from emulator.generation.regex.parse import (
 )
 
 _LARGEST = 20_000  # instructions of one pattern
-_REMEMBERED = 4_000  # steps of one machine
-_ROOM = 200_000  # for instructions and what steps led to, of all machines that are kept; some 40 MB
-_STEP = 5  # memory of a step in addition to the state it led to, in instructions
+_REMEMBERED = 4_000  # cached steps of one machine
+_ROOM = 200_000  # instructions and cached states of all cached machines, about 40 MB
+_STEP = 5  # size of a cached step without its state, in instructions
 _END = -1  # in place of the next character
 
 
@@ -138,13 +138,13 @@ class Machine:
             self.code[fork] = Fork((fork + 1, len(self.code)))
 
     def step(self, state: State, before: int, char: int, budget: Budget) -> State:
-        """The state after ``char``, which came after ``before`` (``_END`` at the first); ``FREE`` is for ever."""
+        """Return the state after ``char``, which follows ``before`` (``_END`` at the first); ``FREE`` is final."""
         if state is FREE or not state:
             return state
         mark = (state, before, char)
         known = self._memo.get(mark)
         if known is not None:
-            budget.spend(known[1])  # as much as the first time: what is remembered must not change the outcome
+            budget.spend(known[1])  # the cost of the first time, so that a cache hit never changes the outcome
             return known[0]
         left = budget.units
         found = self._step(state, before, char, budget)
@@ -170,14 +170,14 @@ class Machine:
         return frozenset(after)
 
     def accepts(self, state: State, before: int, budget: Budget) -> bool:
-        """Whether the text may end here."""
+        """Return whether the text may end here."""
         if state is FREE:
             return True
         ends = [duties for place, duties in self.close(state, before, _END, budget) if place == self.end]
         return any([_fulfilled(duties, before, budget) for duties in ends])
 
     def close(self, state: State, before: int, after: int, budget: Budget) -> set[Thread]:
-        """All threads that can be reached without reading."""
+        """Return all threads that can be reached without consuming a character."""
         seen: set[Thread] = set()
         pending = list(state)
         while pending:
@@ -258,9 +258,9 @@ def reads(pattern: str, text: str, budget: Budget) -> bool:
     return machine.accepts(state, before, budget)
 
 
-_MANY = 50_000  # ways to share out one text that are too many to try
-_ROOM_MATCHING = 500_000  # characters of Python's words for patterns, a class being some tens; some 10 MB
-_SHORT = 64  # characters tried against a pattern of polynomial cost
+_MANY = 50_000  # from so many ways to match a text on, the cost counts as exponential
+_ROOM_MATCHING = 500_000  # characters of all cached patterns in the syntax of :mod:`re`, about 10 MB
+_SHORT = 64  # maximum length of a text that :mod:`re` matches at polynomial cost
 
 
 def matches(pattern: str, text: str, budget: Budget) -> bool:
@@ -311,7 +311,7 @@ def _ambiguous(part: Part) -> bool:
 
 
 def _ways(part: Part) -> int:
-    """In how many ways, at most, its bounded parts can share out a text: what a search that goes back may try."""
+    """Return the maximum number of ways in which bounded parts can divide a text, as a backtracking search would."""
     if isinstance(part, Choice):
         ways = list(map(_ways, part.options))
         return min(_MANY, max(ways, default=1) if _disjoint(part) else sum(ways))
@@ -341,7 +341,7 @@ def _plain(part: Part) -> bool:
 
 
 def _first(part: Part) -> charset.Ranges:
-    """The characters a text of this part begins with; none if that is not plain."""
+    """Return the first characters of a part's texts; none if they are not evident."""
     if isinstance(part, Chars):
         return part.ranges
     if isinstance(part, Sequence) and part.parts:

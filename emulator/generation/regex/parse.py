@@ -10,7 +10,7 @@ from emulator.generation.regex.charset import Ranges
 
 
 class BadPattern(ValueError):
-    """Not a regular expression, or one with parts not understood."""
+    """The pattern is not a regular expression, or has unsupported parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A numbered group, from 1."""
+    """Group with its number, from 1."""
 
     part: Part
     number: int
@@ -52,14 +52,14 @@ class Backreference:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """``^``, ``$``, ``b`` (word boundary) or ``B`` (none)."""
+    """Anchor ``^``, ``$``, ``b`` (word boundary) or ``B`` (no word boundary)."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What must, or must not, follow or come before."""
+    """Look-ahead or look-behind, perhaps negative."""
 
     part: Part
     ahead: bool
@@ -71,7 +71,7 @@ NOTHING = Sequence(())
 
 
 def children(part: Part) -> tuple[Part, ...]:
-    """The parts directly below."""
+    """Return the parts directly below."""
     if isinstance(part, Sequence):
         return part.parts
     if isinstance(part, Choice):
@@ -94,7 +94,7 @@ _DIGITS = "0123456789"
 _MOST_REPEATS = 100_000
 _MOST_DIGITS = 100  # of a repeat's bounds
 _DEEPEST = 60
-_ROOM = 200_000  # characters of patterns that are known; some 30 MB
+_ROOM = 200_000  # characters of all cached patterns, about 30 MB
 
 
 def _read(pattern: str) -> Part:
@@ -109,7 +109,7 @@ _TREES = SizedCache(_read, lambda pattern, tree: 20 + len(pattern), _ROOM)
 
 
 def parse_pattern(pattern: str) -> Part:
-    """Read one pattern, or raise :class:`BadPattern`."""
+    """Parse one pattern; raises :class:`BadPattern`."""
     return _TREES[pattern]
 
 
@@ -184,7 +184,7 @@ class _Parser:
         return bounds
 
     def counted(self) -> tuple[int, int | None] | None:
-        """``{2}``, ``{2,}`` or ``{2,3}``; any other brace stands for itself."""
+        """Parse ``{2}``, ``{2,}`` or ``{2,3}``; ``None``: the brace is a literal."""
         end = self.text.find("}", self.at)
         if not self.text.startswith("{", self.at) or end < 0:
             return None
@@ -236,7 +236,7 @@ class _Parser:
         return None
 
     def group_number(self) -> int:
-        """0: not captured; -1: only flags, already passed."""
+        """Parse the start of a group; return its number, 0 if it does not capture, -1 if it was only flags."""
         if self.accept("?:") or self.accept("?>"):
             return 0
         if self.accept("?P<") or self.accept("?<"):
@@ -271,7 +271,7 @@ class _Parser:
         return Chars(self.class_escape(char))
 
     def class_escape(self, char: str) -> Ranges:
-        """What ``\\char`` stands for, alone or inside brackets."""
+        """Parse the rest of an escape such as ``\\d``, alone or inside brackets."""
         if char.lower() in _CLASSES:
             ranges = _CLASSES[char.lower()]
             return charset.complement(ranges) if char.isupper() else ranges
@@ -320,7 +320,7 @@ class _Parser:
         first = True
         while first or not self.accept("]"):
             if first and self.accept("]"):
-                break  # ECMA: [] is the empty set, and [^] everything
+                break  # ECMA: [] is the empty set, [^] the set of all characters
             first = False
             found.extend(self.class_member())
         ranges = charset.intersect(charset.union(found), charset.ANY)

@@ -8,13 +8,13 @@ from emulator.generation.budget import Budget
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import Backreference, Chars, Choice, Group, Part, Repeat, Sequence
 
-_PLAIN = 12  # characters a reader expects of a repeat of readable characters
+_PLAIN = 12  # plausible maximum of repeated characters
 
 
 class PatternSampler:
     """Generator of one text for a pattern.
 
-    What an anchor or a look-around asks is not heeded here: the text is checked afterwards.
+    Ignores anchors and look-arounds; the caller checks the text.
 
     Args:
         stretch: 0 takes the fewest repeats, 1 a plausible number; more goes up to that many more.
@@ -60,7 +60,7 @@ class PatternSampler:
         return part.low + (self.below(room + 1) if room > 0 else 0)
 
     def _word(self, ranges: charset.Ranges, count: int) -> str:
-        """Repeated characters keep to one kind (letters, digits) as names and numbers do."""
+        """Draw repeated characters of one kind (letters, digits), as in names and numbers."""
         if not ranges:
             return ""
         kind = charset.readable(ranges)[0]
