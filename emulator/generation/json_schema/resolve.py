@@ -44,19 +44,19 @@ def dialect_of(schema: Schema, default: Dialect = Dialect.DRAFT_2020) -> Dialect
 class Resource:
     """Schema resource with its own base URI, in which ``#…`` references are resolved."""
 
-    __slots__ = ("anchors", "base", "dialect", "dynamic", "library", "recursive", "root")
+    __slots__ = ("anchors", "base", "dialect", "dynamic", "index", "recursive", "root")
 
-    def __init__(self, root: Schema, base: str, dialect: Dialect, library: Library) -> None:
+    def __init__(self, root: Schema, base: str, dialect: Dialect, index: ResourceIndex) -> None:
         self.root = root
         self.base = base
         self.dialect = dialect
-        self.library = library
+        self.index = index
         self.anchors: dict[str, Schema] = {}
         self.dynamic: dict[str, Schema] = {}
         self.recursive = isinstance(root, dict) and root.get("$recursiveAnchor") is True
 
 
-class Library:
+class ResourceIndex:
     """All resources of one document, found by walking the document on demand.
 
     Raises:
@@ -192,7 +192,7 @@ class Node(NamedTuple):
             resource = self.path[-1]
             address = own_address(found, resource.dialect)
             if address is not None and found is not resource.root:
-                return Node(found, _extend(self.path, resource.library.owned(found, resource, address)))
+                return Node(found, _extend(self.path, resource.index.owned(found, resource, address)))
         return Node(found, self.path)
 
     def resolve(self, reference: str) -> Node:
@@ -205,7 +205,7 @@ class Node(NamedTuple):
         here = self.path[-1]
         base, fragment = _split(reference)
         if base:
-            found = here.library.find(_split(_join(here.base, base))[0])
+            found = here.index.find(_split(_join(here.base, base))[0])
             if found is None:
                 raise Unsatisfiable(f"$ref {reference!r} points outside the schema, and nothing is fetched")
             here = found
@@ -249,7 +249,7 @@ def _extend(path: tuple[Resource, ...], resource: Resource) -> tuple[Resource, .
 def _follow(target: Node, reference: str, fragment: str) -> Node:
     if not fragment.startswith("/"):
         resource = target.path[-1]
-        resource.library.walk()
+        resource.index.walk()
         if fragment not in resource.anchors:
             raise Unsatisfiable(f"$ref {reference!r} points to nothing in the schema")
         return Node(resource.anchors[fragment], target.path)
@@ -264,7 +264,7 @@ def _follow(target: Node, reference: str, fragment: str) -> Node:
             raise Unsatisfiable(f"$ref {reference!r} points to nothing in the schema")
         if isinstance(found, dict):
             target = target.below(found)  # in the resource of its own ``$id``
-    return Node(target.path[-1].library.inspect(found), target.path)
+    return Node(target.path[-1].index.inspect(found), target.path)
 
 
 def root_node(schema: JSON) -> Node:
@@ -273,5 +273,5 @@ def root_node(schema: JSON) -> Node:
     Raises:
         NotASchema: the document is no schema.
     """
-    library = Library(schema)
-    return Node(library.first.root, (library.first,))
+    index = ResourceIndex(schema)
+    return Node(index.first.root, (index.first,))

@@ -10,11 +10,11 @@ from emulator.core.cache import SizedCache
 from emulator.generation.budget import Budget, Exhausted
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import (
+    Alternation,
     Anchor,
     Backreference,
     BadPattern,
     Chars,
-    Choice,
     Group,
     Look,
     Part,
@@ -99,8 +99,8 @@ class Machine:
         elif isinstance(part, Sequence | Group):
             for below in children(part):
                 self._compile(below)
-        elif isinstance(part, Choice):
-            self._compile_choice(part)
+        elif isinstance(part, Alternation):
+            self._compile_alternation(part)
         elif isinstance(part, Repeat):
             self._compile_repeat(part)
         elif isinstance(part, Anchor):
@@ -110,7 +110,7 @@ class Machine:
         else:
             raise BadPattern("back references and what must come before are beyond a machine")
 
-    def _compile_choice(self, part: Choice) -> None:
+    def _compile_alternation(self, part: Alternation) -> None:
         fork = self._emit(Fork(()))
         starts, leaps = [], []
         for option in part.options:
@@ -312,7 +312,7 @@ def _ambiguous(part: Part) -> bool:
 
 def _ways(part: Part) -> int:
     """Return the maximum number of ways in which bounded parts can divide a text, as a backtracking search would."""
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         ways = list(map(_ways, part.options))
         return min(_MANY, max(ways, default=1) if _disjoint(part) else sum(ways))
     inner = 1
@@ -324,9 +324,9 @@ def _ways(part: Part) -> int:
     return int(min(_MANY, (part.high - part.low + 1) * inner**times))
 
 
-def _disjoint(choice: Choice) -> bool:
+def _disjoint(part: Alternation) -> bool:
     """Return whether no two options can begin with the same character."""
-    firsts = [_first(option) for option in choice.options]
+    firsts = [_first(option) for option in part.options]
     total = sum(map(charset.size, firsts))
     return all(firsts) and charset.size(charset.union(r for ranges in firsts for r in ranges)) == total
 
@@ -335,7 +335,7 @@ def _plain(part: Part) -> bool:
     """Return whether a part matches texts of one length only, with options that differ in their first character."""
     if isinstance(part, Repeat):
         return part.low == part.high and _plain(part.part)
-    if isinstance(part, Choice) and not _disjoint(part):
+    if isinstance(part, Alternation) and not _disjoint(part):
         return False
     return all(map(_plain, children(part)))
 
@@ -360,7 +360,7 @@ def _render(part: Part) -> str:
         return _render_chars(part.ranges)
     if isinstance(part, Sequence):
         return "".join(map(_render, part.parts))
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         return "(?:" + "|".join(map(_render, part.options)) + ")"
     if isinstance(part, Group):
         return f"(?P<g{part.number}>{_render(part.part)})"

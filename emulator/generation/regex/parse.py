@@ -26,7 +26,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternation:
     options: tuple[Part, ...]
 
 
@@ -66,7 +66,7 @@ class Look:
     negative: bool
 
 
-Part = Chars | Sequence | Choice | Repeat | Group | Backreference | Anchor | Look
+Part = Chars | Sequence | Alternation | Repeat | Group | Backreference | Anchor | Look
 NOTHING = Sequence(())
 
 
@@ -74,7 +74,7 @@ def children(part: Part) -> tuple[Part, ...]:
     """Return the parts directly below."""
     if isinstance(part, Sequence):
         return part.parts
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         return part.options
     return (part.part,) if isinstance(part, Repeat | Group | Look) else ()
 
@@ -149,7 +149,7 @@ class _Parser:
         options = [self.sequence(depth)]
         while self.accept("|"):
             options.append(self.sequence(depth))
-        return options[0] if len(options) == 1 else Choice(tuple(options))
+        return options[0] if len(options) == 1 else Alternation(tuple(options))
 
     def sequence(self, depth: int) -> Part:
         parts: list[Part] = []

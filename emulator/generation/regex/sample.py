@@ -6,7 +6,7 @@ from random import Random
 
 from emulator.generation.budget import Budget
 from emulator.generation.regex import charset
-from emulator.generation.regex.parse import Backreference, Chars, Choice, Group, Part, Repeat, Sequence
+from emulator.generation.regex.parse import Alternation, Backreference, Chars, Group, Part, Repeat, Sequence
 
 _PLAIN = 12  # plausible maximum of repeated characters
 
@@ -35,7 +35,7 @@ class PatternSampler:
             return self._char(part.ranges)
         if isinstance(part, Sequence):
             return "".join([self.text(p) for p in part.parts])
-        if isinstance(part, Choice):
+        if isinstance(part, Alternation):
             return self.text(part.options[self.below(len(part.options))])
         if isinstance(part, Group):
             self._groups[part.number] = found = self.text(part.part)
@@ -80,7 +80,7 @@ def shortest(part: Part) -> int:
         return 1
     if isinstance(part, Sequence):
         return sum(map(shortest, part.parts))
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         return min(map(shortest, part.options))
     if isinstance(part, Repeat):
         return part.low * shortest(part.part)
