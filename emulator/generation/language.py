@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from struct import Struct
 
-from emulator.core.cache import Cache
+from emulator.core.cache import BoundedCache
 
 _LOOK_AT = 2000  # characters
 ENGLISH = "en_US"
@@ -46,7 +46,6 @@ _LATIN = len(_WORDS)
 _UNPACK = Struct(f"<{_LATIN + 1 + len(_SCRIPTS)}H").unpack
 _PACKED = (_LATIN + 1 + len(_SCRIPTS)) * 2  # bytes
 _NO_SCRIPT = (0,) * len(_SCRIPTS)
-_MOST_WORDS = 1 << 13  # that are remembered
 _LONGEST_WORD = 64  # characters
 
 
@@ -61,16 +60,14 @@ def _index_words() -> dict[str, tuple[int, ...]]:
 _FIELDS_OF = _index_words()
 
 
-class _Tallies(Cache[str, int]):
+class _Tallies(BoundedCache[str, int]):
     """Cache of the languages that each word indicates; empties itself beyond a maximum."""
+
+    max_entries = 1 << 13
 
     def __missing__(self, word: str) -> int:
         tally = _tally(word)
-        if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MOST_WORDS:
-                self.clear()
-            self[word] = tally
-        return tally
+        return self.keep(word, tally) if len(word) <= _LONGEST_WORD else tally
 
 
 def _tally(word: str) -> int:

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
 from typing import Literal, TypedDict
 from urllib.parse import SplitResult, parse_qs, quote
 
+from emulator.core.cache import lru
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
 from emulator.core.storage import DocumentsError, Health, IsolatedReplicaError, StoreLostError
@@ -53,7 +53,7 @@ class Written:
     charged: str
 
 
-@lru_cache(maxsize=4096)
+@lru(4096)
 def write_share(quota: Quota, scope: str) -> Written:
     share: _Share = {
         "key": f"{quote(quota.name, safe='')}:{quote(scope, safe='')}",
