@@ -15,7 +15,7 @@ KeyPath = tuple[str | int, ...]
 
 _SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,:{}\[\]"]+')
 _NUMBERS = re.compile(rb"\[[-+0-9.eE,\s]*\]")  # a vector is one value
-_BRACE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')  # or a string, whose braces are none
+_BRACE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')  # or a whole string, as its braces do not count
 _BLANK = re.compile(rb"\s*")
 _FIELD = re.compile(rb"(?:\A|\n)data: ?(?=[{\[\"])")
 _DONE = b"[DONE]"
