@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
@@ -28,6 +28,15 @@ OWN_FIELDS = frozenset(
     {"id", "object", "created_at", "status", "error", "incomplete_details", "model", "output", "usage"}
 )
 """Fields of a response that do not repeat its request."""
+
+# Fields of a request in the order of a response object, with their defaults.
+_ECHOED: Object = {
+    "background": False, "instructions": None, "max_output_tokens": None, "max_tool_calls": None,
+    "parallel_tool_calls": True, "previous_response_id": None, "prompt_cache_key": None,
+    "prompt_cache_retention": None, "reasoning": None, "safety_identifier": None, "service_tier": "default",
+    "store": True, "temperature": 1.0, "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [],
+    "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "user": None, "metadata": {},
+}  # fmt: skip
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,6 +105,12 @@ def find_status(plan: Plan) -> Status:
     """Return ``incomplete`` for a choice that was cut by its limit or filtered, else ``completed``."""
     cut = any(choice.finish_reason in ("length", "content_filter") for choice in plan.choices)
     return "incomplete" if cut else "completed"
+
+
+def build_echo(given: Mapping[str, JSON], own: Object, without: Collection[str]) -> Object:
+    """Return the fields that repeat a request: the vendor's own value, else the given one, else the default."""
+    values = {**_ECHOED, **{name: value for name, value in given.items() if value is not None}, **own}
+    return {name: values[name] for name in _ECHOED if name not in without}
 
 
 def build_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:

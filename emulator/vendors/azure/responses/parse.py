@@ -11,7 +11,7 @@ from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
-from emulator.protocols.openai.responses import ResponseOptions
+from emulator.protocols.openai.responses import ResponseOptions, build_echo
 from emulator.vendors.azure.chat.openai_models import validate_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
@@ -219,32 +219,16 @@ def _draw_id(key: bytes) -> str:
 
 
 def _build_echo(wire: ResponseRequest, query: ParsedRequest) -> Object:
-    """Return the request's own fields in the order of a response object, with their defaults."""
     thinking = wire.reasoning
     effort = _parse_effort(wire, query) or (thinking.effort if thinking else None)
     text: Object = {"format": {"type": "text"}, "verbosity": "medium", **_drop_nulls(query.fields.get("text"))}
-    return {
-        "background": wire.background is True,
-        "instructions": wire.instructions,
-        "max_output_tokens": wire.max_output_tokens,
-        "max_tool_calls": wire.max_tool_calls,
-        "parallel_tool_calls": wire.parallel_tool_calls is not False,
-        "previous_response_id": wire.previous_response_id,
-        "prompt_cache_key": wire.prompt_cache_key,
+    own: Object = {
         "reasoning": {"effort": effort, "summary": thinking.summary if thinking else None},
-        "safety_identifier": wire.safety_identifier,
         "service_tier": "default" if wire.service_tier in (None, "auto") else wire.service_tier,
-        "store": wire.store is not False,
-        "temperature": 1.0 if wire.temperature is None else wire.temperature,
         "text": text,
         "tool_choice": wire.tool_choice or "auto",
-        "tools": wire.tools or [],
-        "top_logprobs": wire.top_logprobs or 0,
-        "top_p": 1.0 if wire.top_p is None else wire.top_p,
-        "truncation": wire.truncation or "disabled",
-        "user": wire.user,
-        "metadata": wire.metadata or {},
     }
+    return build_echo(dict(wire), own, without=("prompt_cache_retention",))
 
 
 def _drop_nulls(value: JSON) -> Object:

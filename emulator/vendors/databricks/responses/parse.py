@@ -13,7 +13,7 @@ from emulator.core.json import JSON, Object, as_number, as_object
 from emulator.core.requests import ChatRequest, Sampling
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
-from emulator.protocols.openai.responses import ResponseOptions
+from emulator.protocols.openai.responses import ResponseOptions, build_echo
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -280,26 +280,10 @@ def _build_options(query: ParsedRequest) -> ResponseOptions:
 
 
 def _build_echo(query: ParsedRequest) -> Object:
-    """Return the request's own fields in the order of a response object, with their defaults."""
     reasoning = query.get_object("reasoning")
-    return {
-        "instructions": query.get("instructions"),
-        "max_output_tokens": query.get("max_output_tokens"),
-        "max_tool_calls": query.get("max_tool_calls"),
-        "parallel_tool_calls": query.get("parallel_tool_calls", True),
+    own: Object = {
         "previous_response_id": None,
-        "prompt_cache_key": query.get("prompt_cache_key"),
-        "prompt_cache_retention": query.get("prompt_cache_retention"),
         "reasoning": {"effort": reasoning.get("effort", "medium"), "summary": reasoning.get("summary")},
-        "safety_identifier": query.get("safety_identifier"),
         "store": False,
-        "temperature": query.get("temperature", 1.0),
-        "text": query.get("text", {"format": {"type": "text"}}),
-        "tool_choice": query.get("tool_choice", "auto"),
-        "tools": query.get("tools", []),
-        "top_logprobs": query.get("top_logprobs", 0),
-        "top_p": query.get("top_p", 1.0),
-        "truncation": query.get("truncation", "disabled"),
-        "user": query.get("user"),
-        "metadata": query.get("metadata", {}),
     }
+    return build_echo(query.body, own, without=("background", "service_tier"))
