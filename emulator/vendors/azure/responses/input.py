@@ -141,13 +141,8 @@ def _parse_message(item: Object, place: Place) -> Message:
         raise (
             _error_missing((*place, "content"), item) if content is None else _error_type((*place, "content"), content)
         )
-    texts: list[str] = []
-    media = 0
-    for position, part in enumerate(content):
-        text = _parse_part(part, (*place, "content", position))
-        media += text is None
-        texts += [text] if text else []
-    return Message(role=str(role), text="\n".join(texts), media=media)
+    parts = [_parse_part(part, (*place, "content", position)) for position, part in enumerate(content)]
+    return Message(role=str(role), text="\n".join(filter(None, parts)), media=parts.count(None))
 
 
 def _parse_part(part: JSON, place: Place) -> str | None:

@@ -23,6 +23,7 @@ from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.responses.custom_tools import CALLS, parse_custom_item
 
 _MAX_ID = 64
+_ROLES = ("user", "assistant", "system", "developer")
 _LIST = Many(ANY)
 # Fields of blocks and items: name, shape, and whether it is required.
 _BLOCKS: dict[str, tuple[tuple[str, Shape, bool], ...]] = {
@@ -105,7 +106,7 @@ def _validate_envelope(item: Object, kind: str, where: str) -> None:
 
 def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Message]:
     role = item.get("role")
-    roles = ("user", "assistant", "system", "developer") if query.settings.responses_system_roles else _SEED_ROLES
+    roles = _ROLES if query.settings.responses_system_roles else _ROLES[:2]
     if not isinstance(role, str) or role not in roles:
         raise error_parameter(f"Bad request: {where}.role must be one of {', '.join(roles)}", f"{where}.role")
     content = item.get("content")
@@ -115,23 +116,18 @@ def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Messa
         return [Message(role=role, text=content)]
     if not isinstance(content, list):
         raise error_type(f"{where}.content", STRINGS, content)
-    texts: list[str] = []
-    media = 0
+    texts: list[str | None] = []
     others: list[Message] = []
     for position, block in enumerate(content):
         inner = f"{where}.content[{position}]"
         kind = block.get("type") if isinstance(block, dict) else None
         if kind in ("function_call", "function_call_output"):
             others.append(_parse_call(query, block, kind, inner))
-            continue
-        text = _parse_block(block, kind, inner)
-        media += text is None
-        texts.append(text or "")
-    own = [Message(role=role, text="\n".join(filter(None, texts)), media=media)] if texts or not others else []
-    return own + others
-
-
-_SEED_ROLES = ("user", "assistant")
+        else:
+            texts.append(_parse_block(block, kind, inner))
+    if others and not texts:
+        return others
+    return [Message(role=role, text="\n".join(filter(None, texts)), media=texts.count(None)), *others]
 
 
 def _parse_block(block: JSON, kind: JSON, where: str) -> str | None:
