@@ -11,7 +11,7 @@ from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
-from emulator.protocols.openai.responses import ResponseOptions, build_echo
+from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
 from emulator.vendors.azure.chat.openai_models import validate_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
@@ -188,9 +188,7 @@ def _limit(wire: ResponseRequest, query: ParsedRequest, prompt_tokens: int) -> i
 def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: list[str]) -> Sampling:
     values: list[tuple[str, JSON]] = [("temperature", wire.temperature), ("top_p", wire.top_p)]
     knobs = tuple([knob for knob in values if knob[1] not in (None, 1) and knob[0] not in without_effect])
-    top = wire.top_logprobs
-    if top is None and "message.output_text.logprobs" in (wire.include or ()):
-        top = 0
+    top = find_top_logprobs(wire.top_logprobs, wire.include or ())
     greedy = wire.temperature == 0 and "temperature" not in without_effect
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 

@@ -24,12 +24,6 @@ def is_custom(query: ParsedRequest, tool: JSON) -> bool:
     return isinstance(tool, dict) and tool.get("type") == "custom" and query.settings.responses_tool_types == "known"
 
 
-def list_customs(query: ParsedRequest) -> frozenset[str]:
-    """Return the names of the offered custom tools."""
-    tools = [as_object(tool) for tool in query.get_array("tools") if is_custom(query, tool)]
-    return frozenset([parse_tool(tool).name for tool in tools])
-
-
 def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
     """Convert a choice of a custom tool to one of a function."""
     return {**as_object(choice), "type": "function"} if is_custom(query, choice) else choice

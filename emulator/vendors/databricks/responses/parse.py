@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_number, as_object
-from emulator.core.requests import ChatRequest, Sampling
+from emulator.core.requests import ChatRequest, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
-from emulator.protocols.openai.responses import ResponseOptions, build_echo
+from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -31,7 +31,7 @@ from emulator.vendors.databricks.decoder import (
 )
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
-from emulator.vendors.databricks.responses.custom_tools import is_custom, list_customs, name_choice, parse_offer
+from emulator.vendors.databricks.responses.custom_tools import is_custom, name_choice, parse_offer
 from emulator.vendors.databricks.responses.input import parse_input
 from emulator.vendors.databricks.responses.render import ResponsesCodec
 from emulator.vendors.databricks.sampling import (
@@ -240,7 +240,9 @@ def _build_call(query: ParsedRequest, chat_request: ChatRequest) -> InferenceCal
     return InferenceCall(
         deployment=query.deployment,
         request=replace(chat_request, sampling=sampling),
-        codec=ResponsesCodec(query.settings, _build_options(query), query.served, query.profile.style),
+        codec=ResponsesCodec(
+            query.settings, _build_options(query, chat_request.tools), query.served, query.profile.style
+        ),
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
         repeatable=query.repeatable,
@@ -251,18 +253,15 @@ def _build_call(query: ParsedRequest, chat_request: ChatRequest) -> InferenceCal
 def _parse_sampling(query: ParsedRequest, limit: int | None) -> Sampling:
     temperature, top_p = as_number(query.get("temperature", 1)), as_number(query.get("top_p", 1))
     knobs = (("temperature", float(temperature)), ("top_p", float(top_p)))
-    top = query.get_integer("top_logprobs")
-    if top is None and "message.output_text.logprobs" in query.get_array("include"):
-        top = 0
     return Sampling(
         max_tokens=limit,
         greedy=temperature == 0,
         knobs=tuple([knob for knob in knobs if knob[1] != 1.0]),
-        logprobs=top,
+        logprobs=find_top_logprobs(query.get_integer("top_logprobs"), query.get_array("include")),
     )
 
 
-def _build_options(query: ParsedRequest) -> ResponseOptions:
+def _build_options(query: ParsedRequest, tools: tuple[Tool, ...]) -> ResponseOptions:
     settings = query.settings
     direct = query.request.path.rstrip("/").endswith("/invocations")
     return ResponseOptions(
@@ -275,7 +274,7 @@ def _build_options(query: ParsedRequest) -> ResponseOptions:
         done=settings.responses_done == "always" or (settings.responses_done == "by-route" and direct),
         summary=query.get_object("reasoning").get("summary") is not None or query.family != "gpt",
         encrypted="reasoning.encrypted_content" in query.get_array("include"),
-        customs=list_customs(query),
+        customs=frozenset([tool.name for tool in tools if tool.bare]),
     )
 
 
