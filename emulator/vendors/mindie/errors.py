@@ -5,7 +5,6 @@ Source: MindIE-LLM, ``utils/http_rest_resource.cpp``, ``http_wrapper/http_server
 have use its envelope under the common status; their wording is unverified.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -137,8 +136,7 @@ def _render_coordinator(error: EmulatedError, request: Request, settings: Mindie
         return Response(error.status or 400, b"Invalid request\r\n", headers, close=True)
     if request.path in HEALTH and error.status is None and error.message is None:
         return Response(_HEALTH_STATUS.get(error.kind, 500), b"", coordinator_headers())
-    retry = () if error.retry_after is None else (("Retry-After", str(math.ceil(error.retry_after))),)
-    headers = (*coordinator_headers("text/plain"), *retry)
+    headers = (*coordinator_headers("text/plain"), *error.retry_header())
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
         return Response(429, _encode_memory_limit(request), headers)
     if error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST):
@@ -222,7 +220,4 @@ def _encode_given(body: JSON) -> tuple[bytes, str]:
 
 
 def _respond(error: EmulatedError, request: Request, status: int, body: bytes, content_type: str) -> Response:
-    headers = closing_headers(request.key, content_type)
-    if error.retry_after is not None:
-        headers = (*headers, ("Retry-After", str(math.ceil(error.retry_after))))
-    return Response(status, body, headers, close=True)
+    return Response(status, body, (*closing_headers(request.key, content_type), *error.retry_header()), close=True)

@@ -117,9 +117,9 @@ def render_error(error: EmulatedError, request: Request, service: OvmsService) -
     else:
         envelope = _build_error(error, request, summary, service)
     settings = service.settings
-    headers = settings.stream_headers if envelope.streamed else settings.json_headers
-    if error.retry_after is not None and not envelope.streamed:
-        headers = (*headers, ("retry-after", str(-int(-error.retry_after // 1))))
+    headers = (
+        settings.stream_headers if envelope.streamed else (*settings.json_headers, *error.retry_header("retry-after"))
+    )
     status = error.status or envelope.status
     return Response(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
 

@@ -5,7 +5,6 @@ Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/ser
 their wording is unverified.
 """
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -86,7 +85,7 @@ def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
 def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
     """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams."""
     status = error.status or WORDS[error.kind][0]
-    retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
+    retry = error.retry_header("retry-after")
     if error.body is not None:
         return _respond(error.body, status, retry)
     if error.details.get("rejected") or error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
@@ -151,13 +150,7 @@ def _is_streamed(error: EmulatedError, request: Request) -> bool:
         return bool(error.details["streamed"])
     if request.path == "/generate_stream":
         return True
-    if request.path not in _STREAMING_PATHS:
-        return False
-    try:
-        body = request.json()
-    except ValueError:
-        return False
-    return isinstance(body, dict) and body.get("stream") is True
+    return request.path in _STREAMING_PATHS and request.json_members().get("stream") is True
 
 
 def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
@@ -174,9 +167,5 @@ def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request
 
 def _count_characters(request: Request) -> int:
     """Return the number of characters of ``inputs``; 0 for a conversation, as the template is not emulated."""
-    try:
-        body = request.json()
-    except ValueError:
-        return 0
-    inputs = body.get("inputs") if isinstance(body, dict) else None
+    inputs = request.json_members().get("inputs")
     return len(inputs) if isinstance(inputs, str) else 0

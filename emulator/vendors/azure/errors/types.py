@@ -1,6 +1,5 @@
 """Types of errors and of formatted errors, and texts that several profiles share."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
@@ -93,7 +92,7 @@ class ErrorFields:
         if "loc" in details:
             return Violation("value_error", as_array(details["loc"]), "", details["input"])
         name = self.param or "messages"
-        return Violation("value_error", ["body", name], "", echo(_find_value(self.request, name)))
+        return Violation("value_error", ["body", name], "", echo(self.request.json_members().get(name)))
 
 
 def build_fields(
@@ -107,7 +106,7 @@ def build_fields(
         code=as_text(error.details.get("code", code)),
         message=error.message,
         param=error.param,
-        wait=1 if error.retry_after is None else max(0, math.ceil(error.retry_after)),
+        wait=1 if error.wait is None else error.wait,
         limit=error.limit,
         details=error.details,
         request=request,
@@ -124,14 +123,6 @@ def _parse_violation(listed: Object) -> Violation:
         value=listed["input"],
         context=as_object(listed.get("ctx", {})),
     )
-
-
-def _find_value(request: Request, name: str) -> JSON:
-    try:
-        body = request.json()
-    except ValueError:
-        return None
-    return body.get(name) if isinstance(body, dict) else None
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
