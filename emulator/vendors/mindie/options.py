@@ -7,8 +7,9 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment
 from emulator.protocols.openai.messages import Format
+from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
-from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
+from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned
 from emulator.vendors.mindie.sampling import (
     SamplingFields,
     parse_max_tokens,
@@ -19,8 +20,6 @@ from emulator.vendors.mindie.sampling import (
 )
 from emulator.vendors.mindie.server_state import find_bounds
 from emulator.vendors.mindie.settings import MindieService
-
-MAX_LOGPROBS = 5  # of completions
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,7 @@ def parse_options(fields: Fields, service: MindieService, deployment: Deployment
     """Parse everything but the prompt; ``chat``: by the rules of the chat route."""
     settings = service.settings
     sampling = parse_sampling(fields, settings, chat=chat)
-    logprobs = parse_logprobs(fields) if chat else _parse_logprobs(fields)
+    logprobs = parse_logprobs(fields) if chat else parse_unsigned(fields, "logprobs", ranges.LOGPROBS)
     asked = parse_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = parse_boolean(fields, "stream") or False
     form, schema = parse_response_format(fields)
@@ -54,10 +53,3 @@ def parse_options(fields: Fields, service: MindieService, deployment: Deployment
         validate_completion_choices(sampling, stream=stream)
     validate_features(sampling, settings, asked, logprobs)
     return Options(sampling=sampling, logprobs=logprobs, asked=asked, stream=stream, form=form, schema=schema)
-
-
-def _parse_logprobs(fields: Fields) -> int | None:
-    top = parse_unsigned(fields, "logprobs")
-    if top is not None and top > MAX_LOGPROBS:
-        raise refusal(f"logprobs should be in range [0, {MAX_LOGPROBS}], got {top}.", "logprobs")
-    return top
