@@ -6,12 +6,13 @@ createGenerationConfig; openvino.genai, src/cpp/src/generation_config.cpp, valid
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment, Sampling
+from emulator.protocols.ranges import Range
 from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, parse_double, promote
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.profile import DeploymentProfile
@@ -19,15 +20,15 @@ from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields
 
 _MAX_ENDLESS_TOKENS = 4000  # tokens of a response with ignore_eos and no other bound
-_ANY = (-inf, inf, "")
-_NUMBERS: dict[str, tuple[float, float, str]] = {
-    "frequency_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
-    "presence_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
+_ANY = Range(-inf, inf, "")
+_NUMBERS: Mapping[str, Range] = {
+    "frequency_penalty": Range(-2.0, 2.0, "(-2.0, 2.0)"),
+    "presence_penalty": Range(-2.0, 2.0, "(-2.0, 2.0)"),
     "repetition_penalty": _ANY,
     "diversity_penalty": _ANY,
     "length_penalty": _ANY,
-    "temperature": (0.0, 2.0, "(0.0, 2.0)"),
-    "top_p": (0.0, 1.0, "(0.0, 1.0)"),
+    "temperature": Range(0.0, 2.0, "(0.0, 2.0)"),
+    "top_p": Range(0.0, 1.0, "(0.0, 1.0)"),
     "min_p": _ANY,
 }
 _PENALTIES = {"frequency_penalty": 0.0, "presence_penalty": 0.0, "repetition_penalty": 1.0}
@@ -46,9 +47,9 @@ def _parse_number(fields: Fields, name: str) -> None:
         return
     value = fields.body[name]
     fields.numbers[name] = number = value if type(value) is float else _validate_number(fields, name)
-    low, high, bounds = _NUMBERS[name]
-    if not low <= number <= high and not low <= promote(number) <= high:
-        raise refusal(f"{name} out of range{bounds}")
+    bounds = _NUMBERS[name]
+    if not bounds.has(number) and not bounds.has(promote(number)):
+        raise refusal(f"{name} out of range{bounds.text}")
 
 
 def _validate_number(fields: Fields, name: str) -> float:
