@@ -29,6 +29,16 @@ OWN_FIELDS = frozenset(
 )
 """Fields of a response that do not repeat its request."""
 
+OTHER_ITEMS = (
+    "reasoning", "item_reference", "computer_call", "computer_call_output", "file_search_call", "web_search_call",
+    "image_generation_call", "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call",
+    "shell_call_output", "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request",
+    "mcp_approval_response", "mcp_call", "compaction",
+)  # fmt: skip
+"""Kinds of items of ``input`` that are no message and no call of the client's tools.
+
+Source: openai-python, ``types/responses/response_input_item_param.py``.
+"""
 # Fields of a request in the order of a response object, with their defaults.
 _ECHOED: Object = {
     "background": False, "instructions": None, "max_output_tokens": None, "max_tool_calls": None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.requests import Message, ToolCall
+from emulator.protocols.openai.responses import OTHER_ITEMS
 from emulator.vendors.databricks.decoder import (
     ANY,
     OBJECT,
@@ -37,14 +38,9 @@ _CALL = (("call_id", STRING, True), ("name", STRING, True), ("arguments", ANY, T
 _RESULT = (("call_id", STRING, True), ("output", ANY, True))
 _PREFIXES = {"message": "msg_", "function_call": "fc_"}
 # Items of tools and features that are accepted and ignored.
-_IGNORED = frozenset(
-    {
-        "reasoning", "item_reference", "web_search_call", "mcp_call",
-        "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "image_generation_call", "shell_call",
-        "shell_call_output", "local_shell_call", "local_shell_call_output", "apply_patch_call",
-        "apply_patch_call_output",
-    }
-)  # fmt: skip
+_IGNORED = frozenset(OTHER_ITEMS) - {
+    "computer_call", "computer_call_output", "file_search_call", "code_interpreter_call", "compaction",
+}  # fmt: skip
 
 
 def parse_input(query: ParsedRequest) -> tuple[Message, ...]:
