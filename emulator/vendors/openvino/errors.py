@@ -14,7 +14,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService, find_node
+from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService, find_node
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.responses.shapes import render_failed
 
@@ -108,7 +108,7 @@ class _RequestSummary:
     stream: bool = False
 
 
-def render_error(error: EmulatedError, request: Request, service: OvmsService) -> Response:
+def render_error(error: EmulatedError, request: Request, service: OpenVinoService) -> Response:
     """Render an error; a calculator's error of a streaming request is a bare object in an event stream."""
     summary = _parse_summary(request, service)
     streams = summary.stream or str(error.details.get("served", "")).startswith("Stream")
@@ -124,7 +124,7 @@ def render_error(error: EmulatedError, request: Request, service: OvmsService) -
     return Response(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
 
 
-def render_late_error(error: EmulatedError, request: Request, service: OvmsService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: OpenVinoService) -> bytes:
     """Encode an error after the first chunk: a bare object without ``data:`` or end; Responses have an event.
 
     Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
@@ -136,7 +136,7 @@ def render_late_error(error: EmulatedError, request: Request, service: OvmsServi
     return _wrap(text)
 
 
-def _parse_summary(request: Request, service: OvmsService) -> _RequestSummary:
+def _parse_summary(request: Request, service: OpenVinoService) -> _RequestSummary:
     try:
         body = load_body(request)
     except EmulatedError:
@@ -150,7 +150,9 @@ def _parse_summary(request: Request, service: OvmsService) -> _RequestSummary:
     return _RequestSummary(model, service.deployments.get(model), stream)
 
 
-def _build_error(error: EmulatedError, request: Request, summary: _RequestSummary, service: OvmsService) -> ErrorFields:
+def _build_error(
+    error: EmulatedError, request: Request, summary: _RequestSummary, service: OpenVinoService
+) -> ErrorFields:
     """Build the error of a request without an event stream."""
     kind, settings = error.kind, service.settings
     if "path" in error.details:
@@ -181,7 +183,7 @@ def _find_probe_error(kind: ErrorKind, path: str, release: Release) -> ErrorFiel
     return None
 
 
-def _build_graph_error(error: EmulatedError, summary: _RequestSummary, service: OvmsService) -> ErrorFields:
+def _build_graph_error(error: EmulatedError, summary: _RequestSummary, service: OpenVinoService) -> ErrorFields:
     """Build the error as the graph's calculator reports it, for event streams."""
     status = service.settings.release.stream_error_status
     if error.message is not None:

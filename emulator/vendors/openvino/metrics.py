@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from emulator.core.http import Request, Response
 from emulator.encoding.prometheus import Labels, encode_page, format_histogram, format_values
 from emulator.vendors.openvino.errors import path_refusal
-from emulator.vendors.openvino.profile import REFUSED, REJECTED, OvmsService
+from emulator.vendors.openvino.profile import REFUSED, REJECTED, OpenVinoService
 
 _BUCKETS = [round(10 * 1.8**step, 6) for step in range(30)]  # microseconds
 _METHODS = ("Unary", "Stream")
@@ -33,7 +33,7 @@ _ACTIVE = "Number of currently consumed inference request from the processing qu
 _APIS = (("TensorFlowServing", "Predict"), ("KServe", "ModelInfer"))
 
 
-def handle_metrics(request: Request, service: OvmsService) -> Response:
+def handle_metrics(request: Request, service: OpenVinoService) -> Response:
     """Return the metrics of all servables if ``metrics_enable`` is set.
 
     Raises:
@@ -50,7 +50,7 @@ def handle_metrics(request: Request, service: OvmsService) -> Response:
     return Response(200, encode_page((*_format_graphs(service, graphs), *_format_models(service, models))), headers)
 
 
-def _format_graphs(service: OvmsService, names: Sequence[str]) -> Iterator[str]:
+def _format_graphs(service: OpenVinoService, names: Sequence[str]) -> Iterator[str]:
     working = [({"name": name}, service.metrics.working(name)) for name in names]
     yield from format_values("gauge", "ovms_current_graphs", working, "Number of MediaPipe graphs in process.")
     series = [(name, method) for name in names for method in _METHODS]
@@ -66,7 +66,7 @@ def _format_graphs(service: OvmsService, names: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _count(service: OvmsService, family: str, name: str, method: str) -> float:
+def _count(service: OpenVinoService, family: str, name: str, method: str) -> float:
     """Return one value. A packet no graph takes counts as rejected and as error, a calculator's error as accepted.
 
     A stream has as many responses as packets. Its end is sent with the last packet; so is usage in the server, which
@@ -87,7 +87,7 @@ def _count(service: OvmsService, family: str, name: str, method: str) -> float:
     }[family]
 
 
-def _format_models(service: OvmsService, names: Sequence[str]) -> Iterator[str]:
+def _format_models(service: OpenVinoService, names: Sequence[str]) -> Iterator[str]:
     """Yield the metrics of classic models: inferences, running requests and the inference request queue."""
     labels = [{"name": name, "version": "1"} for name in names]
     working = [service.metrics.working(name) for name in names]
@@ -112,7 +112,7 @@ def _format_models(service: OvmsService, names: Sequence[str]) -> Iterator[str]:
         yield from format_histogram(family, _BUCKETS, zip(keys, samples, strict=True), text)
 
 
-def _count_inferences(service: OvmsService, names: Sequence[str], family: str) -> Iterator[tuple[Labels, float]]:
+def _count_inferences(service: OpenVinoService, names: Sequence[str], family: str) -> Iterator[tuple[Labels, float]]:
     """Yield the number of inferences by API, successful or failed."""
     total = service.metrics.total
     for name in names:
@@ -126,7 +126,7 @@ def _count_inferences(service: OvmsService, names: Sequence[str], family: str) -
             yield labels, failed + refused if family == "ovms_requests_fail" else asked - failed
 
 
-def _list_times(service: OvmsService, name: str, *methods: str) -> list[float]:
+def _list_times(service: OpenVinoService, name: str, *methods: str) -> list[float]:
     """Return the microseconds of the latest successful calls."""
     found = [service.metrics.samples("duration", deployment=name, served=method) for method in methods]
     return [1e6 * seconds for samples in found for seconds in samples]

@@ -15,7 +15,7 @@ from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import add_call_details, path_refusal, refusal
 from emulator.vendors.openvino.media.multipart import Form, parse_form
-from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OvmsService
+from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -34,7 +34,7 @@ class ParsedRequest:
     """Generative request with its graph; a multipart ``form`` has no JSON members."""
 
     request: Request
-    service: OvmsService
+    service: OpenVinoService
     deployment: Deployment
     servable: DeploymentProfile
     body: Object
@@ -88,7 +88,7 @@ class Fields:
     chunk_frames: int = 1
 
 
-def accept(request: Request, service: OvmsService) -> ParsedRequest:
+def accept(request: Request, service: OpenVinoService) -> ParsedRequest:
     """Find the graph of a generative request.
 
     Raises:

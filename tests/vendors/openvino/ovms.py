@@ -15,7 +15,7 @@ from emulator.http.routing import Router
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.services import create_service
 from emulator.scenario.models import DeploymentEntry, Key, Scenario
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
+from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from tests.untyped_json import JSON
@@ -120,7 +120,7 @@ class Refusal:
 class Server:
     """Server of one release."""
 
-    service: OvmsService
+    service: OpenVinoService
 
     def send(
         self,

@@ -22,7 +22,7 @@ from emulator.protocols.openai.fast_parse import (
 )
 from emulator.vendors.openvino.chat.fields import parse_fields
 from emulator.vendors.openvino.chat.parse import build_codec, has_reasoning
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
+from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.request import ParsedRequest
 from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
 from emulator.vendors.openvino.tools import NO_OFFER
@@ -47,7 +47,7 @@ _PARSERS: FastParserCache[tuple[DeploymentProfile, bool], FastChatParser | None]
 clear_with_scenario(_PARSERS.clear)
 
 
-def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
+def fast_parse(request: Request, service: OpenVinoService) -> InferenceCall | None:
     """Return the call :func:`~emulator.vendors.openvino.chat.parse.parse_chat` would build, or ``None`` to use that."""
     routed = service.settings.release.content_type_routing
     if routed and "application/json" not in request.headers.get("Content-Type", ""):
@@ -66,7 +66,7 @@ def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
 
 
 def _parse(
-    body: Object, messages: Texts, request: Request, service: OvmsService, deployment: Deployment
+    body: Object, messages: Texts, request: Request, service: OpenVinoService, deployment: Deployment
 ) -> InferenceCall | None:
     servable, stream = service.profiles[deployment.name], body.get("stream", False)
     if type(stream) is not bool:
@@ -89,7 +89,9 @@ def _parse(
     return InferenceCall(deployment, chat, parser.codec, stream, (count,), True, (), parser.served)
 
 
-def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, stream: bool) -> FastChatParser | None:
+def _prepare(
+    request: Request, service: OpenVinoService, deployment: Deployment, *, stream: bool
+) -> FastChatParser | None:
     """Build the shared parts; ``None`` if the servable's responses vary by more than text and usage."""
     servable, settings = service.profiles[deployment.name], service.settings
     release = settings.release
