@@ -28,6 +28,7 @@ from emulator.vendors.mindie.postprocess import (
     quote_token,
     time_tokens,
 )
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
     measure_lengths,
@@ -40,7 +41,6 @@ from emulator.vendors.mindie.sampling import (
     parse_model,
 )
 from emulator.vendors.mindie.server_state import list_served, validate_serving
-from emulator.vendors.mindie.settings import MindieService
 
 _UNKNOWN = "Not found given model, please check modelName in config file."
 

@@ -15,7 +15,8 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.text import reason_phrase
 from emulator.protocols.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers, relay_response
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.profile import MindieService
+from emulator.vendors.mindie.settings import MindieSettings
 
 CLASSES: Mapping[int, str] = MappingProxyType(
     {

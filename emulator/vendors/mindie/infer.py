@@ -30,10 +30,11 @@ from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
 from emulator.vendors.mindie.generate.shapes import find_finish_reason, find_seed
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import ENDED, clean, quote_so_far
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers, validate_ids, validate_tokens
 from emulator.vendors.mindie.request_ids import parse_id
-from emulator.vendors.mindie.server_state import find_bounds, validate_serving
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.server_state import find_profile, validate_serving
+from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_ID = 1024 * 1024
 
@@ -52,7 +53,7 @@ def parse_infer(request: Request, service: MindieService) -> InferenceCall:
     validate_tokens(count)
     parameters = parse_native_parameters(parse_object(fields, "parameters"))
     stream = parse_boolean(fields, "stream") or False
-    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
+    asked = parameters.max_new_tokens or find_profile(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = build_sampling(parameters, lengths.answer, tokenizer)
     return InferenceCall(

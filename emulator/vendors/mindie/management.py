@@ -16,6 +16,7 @@ from emulator.core.vendor import Change, Write
 from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie.decoder import refusal
 from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import NO_JSON
 from emulator.vendors.mindie.server_state import (
     ENGINE,
@@ -30,7 +31,7 @@ from emulator.vendors.mindie.server_state import (
     parse_engine,
     parse_role,
 )
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.settings import MindieSettings
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)

@@ -13,8 +13,8 @@ from emulator.encoding.prometheus import CONTENT_TYPE, Labels, encode_page, form
 from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, respond
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.server_state import validate_serving
-from emulator.vendors.mindie.settings import MindieService
 
 _TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _TPOT = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)

@@ -10,6 +10,7 @@ from emulator.protocols.openai.messages import Format
 from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
 from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.sampling import (
     SamplingFields,
     parse_max_tokens,
@@ -18,8 +19,7 @@ from emulator.vendors.mindie.sampling import (
     validate_completion_choices,
     validate_features,
 )
-from emulator.vendors.mindie.server_state import find_bounds
-from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.server_state import find_profile
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def parse_options(fields: Fields, service: MindieService, deployment: Deployment
     settings = service.settings
     sampling = parse_sampling(fields, settings, chat=chat)
     logprobs = parse_logprobs(fields) if chat else parse_unsigned(fields, "logprobs", ranges.LOGPROBS)
-    asked = parse_max_tokens(fields) or find_bounds(service, deployment).answer
+    asked = parse_max_tokens(fields) or find_profile(service, deployment).answer
     stream = parse_boolean(fields, "stream") or False
     form, schema = parse_response_format(fields)
     if chat:

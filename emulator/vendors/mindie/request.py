@@ -13,8 +13,9 @@ from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Tokenizer
 from emulator.vendors.mindie.decoder import Fields, refusal
-from emulator.vendors.mindie.server_state import find_bounds, parse_role
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.profile import MindieService
+from emulator.vendors.mindie.server_state import find_profile, parse_role
+from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_PROMPT_TOKENS = 1048576
 BOM = b"\xef\xbb\xbf"  # byte order mark, which the server's parser skips
@@ -172,19 +173,19 @@ def measure_lengths(service: MindieService, deployment: Deployment, count: int, 
 
     In a disaggregated service a response bounded by ``maxIterTimes`` has the prefill's token in addition.
     """
-    settings, bounds = service.settings, find_bounds(service, deployment)
+    settings, profile = service.settings, find_profile(service, deployment)
     positions = settings.max_position_embeddings
-    limit = bounds.prompt if positions is None else min(bounds.prompt, positions)
+    limit = profile.prompt if positions is None else min(profile.prompt, positions)
     if settings.truncation:
         count = min(count, limit)
     if positions is not None and count > positions:
         raise length_refusal(f"maxPositionEmbeddings {positions}", count)
-    if count > bounds.prompt:
-        raise length_refusal(str(bounds.prompt), count)
-    iterations = bounds.answer
+    if count > profile.prompt:
+        raise length_refusal(str(profile.prompt), count)
+    iterations = profile.answer
     if settings.disaggregated and asked > iterations:
         iterations += 1
-    sequence = bounds.sequence if positions is None else min(bounds.sequence, positions)
+    sequence = profile.sequence if positions is None else min(profile.sequence, positions)
     return Lengths(count, max(1, min(asked, iterations, sequence - count)))
 
 

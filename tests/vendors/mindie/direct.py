@@ -15,8 +15,8 @@ from emulator.http.routing import Router
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors.mindie.generate.render import GenerateCodec
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.routes import VENDOR
-from emulator.vendors.mindie.settings import MindieService
 from tests.http_client import Running
 from tests.untyped_json import JSON
 

@@ -10,11 +10,11 @@ from emulator.vendors.mindie.chat.fields import validate_template
 from emulator.vendors.mindie.chat.messages import Tools, join_parts, parse_messages, parse_tools
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.options import Options, parse_options
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers
 from emulator.vendors.mindie.request_ids import parse_id
 from emulator.vendors.mindie.sampling import parse_model
 from emulator.vendors.mindie.server_state import list_served, validate_serving
-from emulator.vendors.mindie.settings import MindieService
 
 
 def parse_chat(request: Request, service: MindieService) -> InferenceCall:
