@@ -12,8 +12,19 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Tokenizer
-from emulator.vendors.mindie.decoder import Fields, refusal
+from emulator.protocols.openai.messages import Format
+from emulator.vendors.mindie import ranges
+from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
+from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
 from emulator.vendors.mindie.profile import MindieService
+from emulator.vendors.mindie.sampling import (
+    SamplingFields,
+    parse_max_tokens,
+    parse_sampling,
+    validate_choices,
+    validate_completion_choices,
+    validate_features,
+)
 from emulator.vendors.mindie.server_state import find_profile, parse_role
 from emulator.vendors.mindie.settings import MindieSettings
 
@@ -151,6 +162,42 @@ def validate_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
     size = tokenizer.vocabulary_size
     if any(not 0 <= token < size for token in ids):
         raise refusal("Failed to enqueue inferRequest. Invalid Input Ids", field, 424)
+
+
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRequest:
+    """Parsed fields of a request to an OpenAI route, without its prompt.
+
+    Fields:
+        logprobs: alternatives to list; ``None``: no log-probabilities.
+        asked: requested maximum of completion tokens, before the limits of the deployment.
+    """
+
+    sampling: SamplingFields
+    logprobs: int | None
+    asked: int
+    stream: bool
+    form: Format
+    schema: JSON
+
+
+def parse_request(fields: Fields, service: MindieService, deployment: Deployment, *, chat: bool) -> ParsedRequest:
+    """Parse all but the prompt in the server's order; ``chat``: by the rules of the chat route.
+
+    Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
+    """
+    settings = service.settings
+    sampling = parse_sampling(fields, settings, chat=chat)
+    logprobs = parse_logprobs(fields) if chat else parse_unsigned(fields, "logprobs", ranges.LOGPROBS)
+    asked = parse_max_tokens(fields) or find_profile(service, deployment).answer
+    stream = parse_boolean(fields, "stream") or False
+    form, schema = parse_response_format(fields)
+    if chat:
+        validate_choices(sampling, stream=stream)
+    else:
+        validate_completion_choices(sampling, stream=stream)
+    validate_features(sampling, settings, asked, logprobs)
+    return ParsedRequest(sampling=sampling, logprobs=logprobs, asked=asked, stream=stream, form=form, schema=schema)
 
 
 @fast_dataclass(frozen=True, slots=True)
