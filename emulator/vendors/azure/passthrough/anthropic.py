@@ -11,12 +11,7 @@ from emulator.core.json import as_integer
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.anthropic.request import (
-    parse_chat_request,
-    parse_sampling,
-    validate_fields,
-    validate_sampling,
-)
+from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
 from emulator.protocols.anthropic.response import MessagesCodec
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers

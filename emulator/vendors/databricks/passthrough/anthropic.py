@@ -13,12 +13,7 @@ from emulator.core.http import Headers, Request, Response
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.anthropic.request import (
-    parse_chat_request,
-    parse_sampling,
-    validate_fields,
-    validate_sampling,
-)
+from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
 from emulator.protocols.anthropic.response import MessagesCodec
 from emulator.vendors.databricks.chat.shapes import count_cached
 from emulator.vendors.databricks.gateway_routes import find_native
