@@ -11,6 +11,8 @@ from tests.faults.deliveries import STREAM, WHOLE, make_fault, starts
 from tests.faults.test_whole_and_streamed import TABLE
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 _PLACES: tuple[dict[str, JSON], ...] = ({}, {"after_tokens": 1}, {"at": 1.0}, {"before": "finish"}, {"inside": "event"})
 _STRIKING = ("disconnect", "truncate", "hang", "late_error", "drip", "duplicate", "garbage", "reorder")
 _FAULTS: list[dict[str, JSON]] = [

@@ -144,6 +144,7 @@ def test_media_refused(part: JSON, text: str) -> None:
     assert error_of("/", {"inputs": [TEXT, part]}) == text
 
 
+@pytest.mark.slow
 @pytest.mark.covers("mindie/other checks", "media")
 def test_picture_of_more_than_twenty_megabytes() -> None:
     data = base64.b64encode(bytes(20 * 1024**2 + 1)).decode()
@@ -152,6 +153,7 @@ def test_picture_of_more_than_twenty_megabytes() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.covers("mindie/checks of media", "size")
 @pytest.mark.covers("mindie/decisions", "8 size of media")
 @pytest.mark.parametrize("form", ["{}", "data:image/png;base64,{}"], ids=["plain", "data URL"])
