@@ -3,7 +3,6 @@
 import json
 
 from emulator.vendors.mindie.generate.render import GenerateCodec
-from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.routes import VENDOR
 from tests.http_client import Running
 from tests.untyped_json import JSON
