@@ -189,24 +189,24 @@ def _build_graph_error(error: EmulatedError, summary: _RequestSummary, service: 
     if error.message is not None:
         return ErrorFields(status, error.message, streamed=True)
     details = error.details
-    servable = service.profiles[summary.deployment.name] if summary.deployment is not None else None
-    reason = details.get("reason") or _find_reason(error, summary.deployment, servable)
+    profile = service.profiles[summary.deployment.name] if summary.deployment is not None else None
+    reason = details.get("reason") or _find_reason(error, summary.deployment, profile)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
-    node = details.get("node") or (servable.node if servable is not None else find_node("text", service.settings))
+    node = details.get("node") or (profile.node if profile is not None else find_node("text", service.settings))
     run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
     if word == "FAILED_PRECONDITION":
         return ErrorFields(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
     return ErrorFields(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
 
 
-def _find_reason(error: EmulatedError, deployment: Deployment | None, servable: DeploymentProfile | None) -> str:
+def _find_reason(error: EmulatedError, deployment: Deployment | None, profile: DeploymentProfile | None) -> str:
     """Return the calculator's text of an error for which the scenario names only a kind."""
     if error.param:
         return _FIELDS.get(error.param, f"{error.param} is not valid")
     if error.kind is not ErrorKind.CONTEXT_LENGTH:
         return _WORDS[error.kind][1] or _FAILED
     length = (deployment.context if deployment is not None else None) or _LENGTH
-    if servable is not None and servable.kind == "embeddings":
+    if profile is not None and profile.kind == "embeddings":
         return f"Input length {length + 1} longer than allowed {length}"
     return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 

@@ -45,8 +45,8 @@ def handle_metrics(request: Request, service: OpenVinoService) -> Response:
     headers = settings.json_headers
     if settings.release.metrics_text:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers[1:])
-    graphs = [name for name, servable in service.profiles.items() if servable.kind != "classic"]
-    models = [name for name, servable in service.profiles.items() if servable.kind == "classic"]
+    graphs = [name for name, profile in service.profiles.items() if profile.kind != "classic"]
+    models = [name for name, profile in service.profiles.items() if profile.kind == "classic"]
     return Response(200, encode_page((*_format_graphs(service, graphs), *_format_models(service, models))), headers)
 
 

@@ -32,7 +32,7 @@ from emulator.vendors.openvino.media.transcription import parse_listening
 from emulator.vendors.openvino.metrics import handle_metrics
 from emulator.vendors.openvino.profile import REFUSED, DeploymentProfile, OpenVinoService, profile_deployment
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.request import ParsedRequest, accept, is_generative
+from emulator.vendors.openvino.request import ParsedRequest, is_generative, parse_request
 from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -57,22 +57,22 @@ def parse_generative(request: Request, service: OpenVinoService) -> InferenceCal
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    accepted = accept(request, service)
+    parsed = parse_request(request, service)
     try:
-        return _PARSERS.get(accepted.servable.kind, _parse_text)(accepted)
+        return _PARSERS.get(parsed.profile.kind, _parse_text)(parsed)
     except EmulatedError as error:
-        method = f"{accepted.method} {REFUSED}"
-        raise add_call_details(error, accepted.deployment, method, accepted.servable.node) from None
+        method = f"{parsed.method} {REFUSED}"
+        raise add_call_details(error, parsed.deployment, method, parsed.profile.node) from None
 
 
-def _parse_text(accepted: ParsedRequest) -> InferenceCall | Response:
+def _parse_text(parsed: ParsedRequest) -> InferenceCall | Response:
     """Parse a request to a text graph by its exact path."""
-    name = _find_endpoint(accepted.request.path, accepted.release)
+    name = _find_endpoint(parsed.request.path, parsed.release)
     if name:
-        return _TEXT_PARSERS[name](accepted)
-    if is_tokenize_request(accepted):
-        return handle_tokenize(accepted)
-    raise refusal(_format_endpoints(accepted.release))
+        return _TEXT_PARSERS[name](parsed)
+    if is_tokenize_request(parsed):
+        return handle_tokenize(parsed)
+    raise refusal(_format_endpoints(parsed.release))
 
 
 def _find_endpoint(path: str, release: Release) -> str:

@@ -104,16 +104,12 @@ def build_sampling(fields: Fields, prompt_tokens: int) -> Sampling:
     Raises:
         EmulatedError: with the calculator's or the engine's text.
     """
-    validate_length(
-        fields.accepted.servable, fields.accepted.deployment, fields.release, fields.max_tokens, prompt_tokens
-    )
+    validate_length(fields.parsed.profile, fields.parsed.deployment, fields.release, fields.max_tokens, prompt_tokens)
     _validate_engine(fields)
     draws = _is_sampled(fields) and fields.top_k != 1
     knobs = _list_knobs(fields, draws)
     return Sampling(
-        max_tokens=bound_tokens(
-            fields.accepted.deployment, fields.max_tokens, prompt_tokens, endless=fields.ignore_eos
-        ),
+        max_tokens=bound_tokens(fields.parsed.deployment, fields.max_tokens, prompt_tokens, endless=fields.ignore_eos),
         greedy=not draws and not knobs,
         seed=fields.seed if draws else None,
         knobs=knobs,
@@ -162,7 +158,7 @@ def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endl
 
 
 def validate_length(
-    servable: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
+    profile: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
 ) -> None:
     """Raise if prompt or response exceed the model's length or the pipeline's bounds, if the release checks them.
 
@@ -171,10 +167,10 @@ def validate_length(
     """
     if not release.model_length:
         return
-    if 0 < servable.max_prompt_len < prompt:
+    if 0 < profile.max_prompt_len < prompt:
         raise _length_refusal("Input length exceeds the maximum allowed length")
-    if 0 < servable.max_num_batched_tokens < prompt:
-        batch = servable.max_num_batched_tokens
+    if 0 < profile.max_num_batched_tokens < prompt:
+        batch = profile.max_num_batched_tokens
         raise _length_refusal(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
     length = deployment.context
     if length is None:
@@ -203,7 +199,7 @@ def _validate_engine(fields: Fields) -> None:
         if penalty <= 0:
             reason = f"Repetition penalty must be a strictly positive float, but got {penalty:g}"
             raise _engine_refusal("repetition_penalty > 0", reason)
-    if fields.release.speculative == "lenient" and fields.accepted.servable.kind == "speculative":
+    if fields.release.speculative == "lenient" and fields.parsed.profile.kind == "speculative":
         _validate_draft(fields)
 
 

@@ -68,10 +68,10 @@ def fast_parse(request: Request, service: OpenVinoService) -> InferenceCall | No
 def _parse(
     body: Object, messages: Texts, request: Request, service: OpenVinoService, deployment: Deployment
 ) -> InferenceCall | None:
-    servable, stream = service.profiles[deployment.name], body.get("stream", False)
+    profile, stream = service.profiles[deployment.name], body.get("stream", False)
     if type(stream) is not bool:
         return None
-    key = (servable, stream)
+    key = (profile, stream)
     parser = (
         _PARSERS[key] if key in _PARSERS else _PARSERS.keep(key, _prepare(request, service, deployment, stream=stream))
     )
@@ -81,7 +81,7 @@ def _parse(
     count, language = service.count_texts(messages, deployment)
     asked = wanted or parser.default
     try:
-        validate_length(servable, deployment, service.settings.release, asked, count)
+        validate_length(profile, deployment, service.settings.release, asked, count)
     except EmulatedError:
         return None
     sampling = parser.samplings[bound_tokens(deployment, asked, count)]
@@ -93,23 +93,21 @@ def _prepare(
     request: Request, service: OpenVinoService, deployment: Deployment, *, stream: bool
 ) -> FastChatParser | None:
     """Build the shared parts; ``None`` if the servable's responses vary by more than text and usage."""
-    servable, settings = service.profiles[deployment.name], service.settings
+    profile, settings = service.profiles[deployment.name], service.settings
     release = settings.release
-    if servable.kind != "text" or servable.stock_template or settings.verbose_response:
+    if profile.kind != "text" or profile.stock_template or settings.verbose_response:
         return None
-    accepted = ParsedRequest(
-        request, service, deployment, servable, {"stream": stream}, None, stream, settings, release
-    )
-    fields = parse_fields(accepted)
+    parsed = ParsedRequest(request, service, deployment, profile, {"stream": stream}, None, stream, settings, release)
+    fields = parse_fields(parsed)
     if has_reasoning(fields):
         return None
     fields.max_tokens = None
-    limit = servable.max_tokens_limit
+    limit = profile.max_tokens_limit
     codec = build_codec(fields, NO_OFFER, "")
     return FastChatParser(
         codec=replace(codec, template=codec.build_template()),
         samplings=Samplings(build_sampling(fields, 1)),
         max_tokens=limit - 1 if limit else None,
         default=(limit or None) if release.max_tokens_limit_is_default else None,
-        served=accepted.method,
+        served=parsed.method,
     )
