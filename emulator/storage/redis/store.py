@@ -20,8 +20,8 @@ from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Un
 from emulator.core.storage import DocumentsError, Health, IsolatedReplicaError, StoreLostError
 from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.redis.bus import RedisBus
+from emulator.storage.redis.client import LEASE, Connections, Server, ask, read_text, write_bounds
 from emulator.storage.redis.pipeline import Pipeline, digest_of
-from emulator.storage.redis.server import LEASE, Connections, Server, ask, read_text, write_bounds
 
 _RENEWED = 600.0  # real seconds between renewals of an expiry of one day
 _MOST_RENEWALS = 20_000
