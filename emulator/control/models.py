@@ -282,7 +282,7 @@ class RequestEntry(ResponseModel):
 
 
 def _describe_filters(schema: JsonDict) -> None:
-    """A filter means the field of its name."""
+    """Copy the descriptions of fields to the filters of the same names."""
     match schema["properties"]:
         case dict(properties):
             for name, field in RequestEntry.model_fields.items():

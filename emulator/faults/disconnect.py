@@ -1,4 +1,4 @@
-"""The connection is reset."""
+"""Reset of the connection."""
 
 from __future__ import annotations
 

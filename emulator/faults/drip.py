@@ -1,4 +1,4 @@
-"""A slow connection."""
+"""Slow connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Drip(Positioned):
         return replace(delivery, chunks=(*before, *slow), end=end, writes=left)
 
     def _drip(self, pieces: tuple[Chunk, ...], now: float, least: int) -> Iterator[Chunk]:
-        """Writes of one size or less, ``least`` or more, each sent once its bytes are there and have had their time."""
+        """Yield writes of equal size, at least ``least`` bytes, each due when the rate has let its bytes through."""
         step = room = max(1, least, int(self.bytes_per_second / _MOST_WRITES))
         tokens = 0
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""Fields that are missing."""
+"""Removal of fields."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Drop(Fault):
 
 
 def _matches(fields: FieldNames, name: str, path: KeyPath) -> bool:
-    """A name stands for what it means in the vendor's format, and for a member at the top."""
+    """Return whether a name selects a member: by its meaning in the vendor's format, or by its path from the top."""
     if name in _NAMED:
         return _NAMED[name](fields, path)
     steps: list[str | int] = [parse_integer(step) if step.isdecimal() else step for step in _STEP.findall(name)]

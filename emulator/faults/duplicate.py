@@ -1,4 +1,4 @@
-"""An event that comes twice."""
+"""Repetition of an event."""
 
 from __future__ import annotations
 

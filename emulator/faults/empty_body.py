@@ -1,4 +1,4 @@
-"""A head and nothing more."""
+"""Response without a body."""
 
 from __future__ import annotations
 

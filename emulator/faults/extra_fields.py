@@ -1,4 +1,4 @@
-"""Fields that no one has heard of."""
+"""Addition of unknown fields."""
 
 from __future__ import annotations
 

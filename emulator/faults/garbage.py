@@ -1,4 +1,4 @@
-"""JSON that is not JSON."""
+"""Invalid JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Garbage(Positioned):
     def apply(self, delivery: FaultableResponse) -> FaultableResponse:
         body, spans = delivery.body, delivery.events()
         index = find_event(delivery, self.find(delivery))
-        order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` cannot be any worse
+        order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` is not JSON anyway
         for span in (spans[number] for number in order if number >= 0):
             place = find_json(body[span.start : span.end])
             if place is not None:
@@ -30,7 +30,7 @@ class Garbage(Positioned):
 
 
 def _find_middle(body: bytes, start: int, end: int) -> int:
-    """Past the opening bracket, and between two characters."""
+    """Return an offset near the middle, after the opening bracket and between two characters."""
     middle = max(start + 1, (start + end) // 2)
     while middle > start + 1 and body[middle] & 0xC0 == 0x80:
         middle -= 1

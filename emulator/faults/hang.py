@@ -1,4 +1,4 @@
-"""No answer, or no more of it."""
+"""Response that never begins or never ends."""
 
 from __future__ import annotations
 

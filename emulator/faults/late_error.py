@@ -1,4 +1,4 @@
-"""An error after the answer has begun."""
+"""Error after the response has begun."""
 
 from __future__ import annotations
 

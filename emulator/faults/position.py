@@ -1,4 +1,4 @@
-"""Where in an answer a fault strikes."""
+"""Position of a fault in a response."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Positioned(Fault):
 
     @property
     def has_position(self) -> bool:
-        """Any part of a position is given."""
+        """Return whether any field of a position is set."""
         given = (self.after_tokens, self.after_bytes, self.at, self.before, self.inside)
         return any(value is not None for value in given)
 
     def find(self, delivery: FaultableResponse) -> int:
-        """The position as an offset in the body; one that the answer never comes to is its end."""
+        """Return the position as an offset in the body, at most its end."""
         position = self._find_plain(delivery)
         if self.inside is None:
             return position
@@ -67,13 +67,13 @@ class Positioned(Fault):
 
 
 def find_event(delivery: FaultableResponse, position: int) -> int:
-    """Which event lies at a position, or begins there; the last if the position is the body's end."""
+    """Return the index of the event at an offset; the last if the offset is the body's end."""
     spans = delivery.events()
     return next((index for index, span in enumerate(spans) if position < span.end), len(spans) - 1)
 
 
 def list_events_from(delivery: FaultableResponse, position: int) -> list[EventRange]:
-    """The events that begin at a position or after it."""
+    """Return the events that begin at an offset or after it."""
     return [span for span in delivery.events() if span.start >= position]
 
 
@@ -84,7 +84,7 @@ def _find_after_tokens(delivery: FaultableResponse, count: int) -> int:
 
 
 def _find_end(delivery: FaultableResponse, wanted: Callable[[Chunk], bool]) -> int:
-    """Where the first piece of a kind ends; the end of the body if there is none."""
+    """Return the end of the first wanted chunk, or the end of the body."""
     end = 0
     for piece in delivery.chunks:
         end += len(piece.data)

@@ -1,4 +1,4 @@
-"""Events in the wrong order."""
+"""Wrong order of events."""
 
 from __future__ import annotations
 

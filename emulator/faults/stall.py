@@ -1,4 +1,4 @@
-"""Silence in the midst of an answer."""
+"""Pause within a response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The right body under the wrong status."""
+"""Right body with a wrong status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that ends too early, and says nothing of it."""
+"""Response that ends too early without an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A body that is not what its head says."""
+"""Right body with a wrong content type."""
 
 from __future__ import annotations
 

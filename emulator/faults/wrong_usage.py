@@ -1,4 +1,4 @@
-"""Token counts that are wrong."""
+"""Wrong token counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WrongUsage(Fault):
 
 
 def _pick_count(fields: FieldNames, found: Object, data: bytes) -> Member | None:
-    """The count of generated tokens, or for answers without any another."""
+    """Return the count of generated tokens, or another count if there is none."""
     names = (*fields.generated, *fields.counts)
     counts = {
         member.path[-1]: member

@@ -39,8 +39,8 @@ _SCRIPTS = (
 LOCALES = (*_WORDS, *(locale for locale, _ in _SCRIPTS))
 _LATIN_WORD = re.compile(r"[a-zß-ÿąćęłńśźż']+")
 
-# What a word says of its language is one number, so that a text says the sum of its words. Its fields, of 16 bits each:
-# votes for each locale with words of its own, then Latin letters, then letters of each script.
+# The votes of a word are one number, so that those of a text are the sum of its words. Its fields, of 16 bits each:
+# votes for each locale that has a list of words, then Latin letters, then letters of each script.
 _BITS = 16
 _LATIN = len(_WORDS)
 _UNPACK = Struct(f"<{_LATIN + 1 + len(_SCRIPTS)}H").unpack

@@ -153,11 +153,11 @@ class GeneratedText:
 def generate_text(
     tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
 ) -> GeneratedText:
-    """An answer.
+    """Generate prose.
 
-    It ends at the sentence end nearest to its natural length that ``limit`` allows; where the natural
-    length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
-    ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
+    It ends at the sentence end within ``limit`` that is nearest to its natural length; where the natural length is
+    above ``limit``, or no sentence ends within it, the text is cut at ``limit``. With ``ignore_eos`` it is always cut,
+    without a ``limit`` at the maximum natural length.
     """
     draw = int.from_bytes(_derive_text(key), "big")  # the upper 22 bits choose the length, the others the sentences
     wanted = _natural_length(draw)

@@ -386,4 +386,4 @@ def _name_provider(vendors: Vendors, name: str, path: str) -> str:
 
 
 async def _do_nothing() -> None:
-    """Stand in for :attr:`Runtime.follow` while no port is open."""
+    """Do nothing: :attr:`Runtime.follow` while no port is open."""

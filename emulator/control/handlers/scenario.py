@@ -60,7 +60,7 @@ class Handlers(RequestHandlers, StatusHandlers):
 
     @property
     def _library(self) -> Mapping[str, ParsedScenario]:
-        """Scenarios to switch between: those of the command line, or else the bundled ones."""
+        """Return the scenarios to switch between: those of the command line, or else the bundled ones."""
         return self._runtime.library or load_bundled()
 
     def _select(self, name: str) -> ParsedScenario:
