@@ -29,7 +29,7 @@ class Fault(Closed):
         """Return whether no byte is sent, so that later faults have no effect."""
         return False
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
         """Return the response with the fault."""
         raise NotImplementedError
 
@@ -38,18 +38,18 @@ F = TypeVar("F", bound=Fault)
 
 
 def apply_faults(
-    delivery: FaultableResponse,
+    response: FaultableResponse,
     faults: Iterable[F],
-    tell: Callable[[F, FaultableResponse, FaultableResponse], None] | None = None,
+    on_fault: Callable[[F, FaultableResponse, FaultableResponse], None] | None = None,
 ) -> FaultableResponse:
     """Apply faults in order, until one delays the response forever.
 
-    ``tell`` is called for each fault, with the response before and after it.
+    ``on_fault`` is called for each fault, with the response before and after it.
     """
     for fault in faults:
-        if delivery.start == inf:
+        if response.start == inf:
             break
-        before, delivery = delivery, fault.apply(delivery)
-        if tell is not None:
-            tell(fault, before, delivery)
-    return delivery
+        before, response = response, fault.apply(response)
+        if on_fault is not None:
+            on_fault(fault, before, response)
+    return response

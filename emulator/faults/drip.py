@@ -24,13 +24,13 @@ class Drip(Positioned):
     type: Literal["drip"]
     bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(description="The rate.", examples=[20])
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        before, after = delivery.divide(self.find(delivery))
-        least = delivery.size // max(1, delivery.writes)
-        slow = tuple(self._drip(after, before[-1].due if before else delivery.start, least))
-        end = max(delivery.end, slow[-1].due) if slow else delivery.end
-        left = max(0, delivery.writes - (len(slow) - len(after)))
-        return replace(delivery, chunks=(*before, *slow), end=end, writes=left)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        before, after = response.divide(self.find(response))
+        least = response.size // max(1, response.writes)
+        slow = tuple(self._drip(after, before[-1].due if before else response.start, least))
+        end = max(response.end, slow[-1].due) if slow else response.end
+        left = max(0, response.writes - (len(slow) - len(after)))
+        return replace(response, chunks=(*before, *slow), end=end, writes=left)
 
     def _drip(self, pieces: tuple[Chunk, ...], now: float, least: int) -> Iterator[Chunk]:
         """Yield writes of equal size, at least ``least`` bytes, each due when the rate has let its bytes through."""

@@ -17,5 +17,5 @@ class EmptyBody(Fault):
 
     type: Literal["empty_body"]
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        return replace(delivery, chunks=(), promised=0)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        return replace(response, chunks=(), promised=0)

@@ -89,10 +89,10 @@ def _find_changes(before: FaultableResponse, after: FaultableResponse) -> Iterat
         yield after.size
 
 
-def _list_writes(delivery: FaultableResponse) -> set[int]:
+def _list_writes(response: FaultableResponse) -> set[int]:
     """Return the ends of all writes but the last, which ends with the body."""
-    ends = accumulate(len(piece.data) for piece in delivery.chunks)
-    return {end for end, piece in zip(ends, delivery.chunks, strict=True) if piece.flush} - {0, delivery.size}
+    ends = accumulate(len(piece.data) for piece in response.chunks)
+    return {end for end, piece in zip(ends, response.chunks, strict=True) if piece.flush} - {0, response.size}
 
 
 def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator[int]:
@@ -111,10 +111,10 @@ def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator
             new = next(two, None)
 
 
-def _list_ends(delivery: FaultableResponse) -> Iterator[tuple[int, float]]:
+def _list_ends(response: FaultableResponse) -> Iterator[tuple[int, float]]:
     """Yield the end and the due time of each chunk."""
     end = 0
-    for piece in delivery.chunks:
+    for piece in response.chunks:
         end += len(piece.data)
         if piece.data:
             yield end, piece.due

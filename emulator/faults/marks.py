@@ -33,34 +33,34 @@ def _ends_with(names: Path, wanted: Sequence[Path]) -> bool:
     return any(names[-len(path) :] == path for path in wanted)
 
 
-def find_usage(delivery: FaultableResponse) -> int:
+def find_usage(response: FaultableResponse) -> int:
     """Return the offset of the final token counts: of their event, or of their member in a whole body."""
-    if not delivery.streamed:
-        return _find_member(delivery, is_usage, delivery.size)
-    places = _find_marked(delivery, Mark.USAGE)
-    return places[-1] if places else delivery.size
+    if not response.streamed:
+        return _find_member(response, is_usage, response.size)
+    places = _find_marked(response, Mark.USAGE)
+    return places[-1] if places else response.size
 
 
-def find_finish(delivery: FaultableResponse) -> int:
+def find_finish(response: FaultableResponse) -> int:
     """Return the offset of the finish reason: of its event, or of its member in a whole body."""
-    if not delivery.streamed:
-        return _find_member(delivery, is_finish, delivery.size)
-    places = _find_marked(delivery, Mark.FINISH)
-    return places[0] if places else find_done(delivery)
+    if not response.streamed:
+        return _find_member(response, is_finish, response.size)
+    places = _find_marked(response, Mark.FINISH)
+    return places[0] if places else find_done(response)
 
 
-def find_done(delivery: FaultableResponse) -> int:
+def find_done(response: FaultableResponse) -> int:
     """Return the offset of the event that ends a stream, or the end of the body."""
-    places = _find_marked(delivery, Mark.DONE)
-    return places[0] if places else delivery.size
+    places = _find_marked(response, Mark.DONE)
+    return places[0] if places else response.size
 
 
-def _find_marked(delivery: FaultableResponse, mark: Mark) -> list[int]:
-    return [event.start for event in delivery.events() if mark in event.mark]
+def _find_marked(response: FaultableResponse, mark: Mark) -> list[int]:
+    return [event.start for event in response.events() if mark in event.mark]
 
 
-def _find_member(delivery: FaultableResponse, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
+def _find_member(response: FaultableResponse, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
     """Return the offset of the first wanted member that is not null."""
-    body, fields = delivery.body, delivery.fields
+    body, fields = response.body, response.fields
     found = (m for m in find_members(body) if wanted(fields, m.path) and body[m.value : m.end] != b"null")
     return min((member.start for member in found), default=default)

@@ -37,18 +37,18 @@ class Split(Fault):
     def needs_events(self) -> bool:
         return self.writes == "event"
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        if delivery.writes == 0 and self.writes in _CUTS:
-            return delivery
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        if response.writes == 0 and self.writes in _CUTS:
+            return response
         if self.writes == "event":
-            pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.chunks)
+            pieces = tuple(replace(piece, flush=piece.last) for piece in response.chunks)
         elif self.writes == "across":
-            middles = [(event.start + event.end) // 2 for event in delivery.events() if event.end - event.start > 1]
-            pieces = tuple(_cut_at(delivery.chunks, middles))
+            middles = [(event.start + event.end) // 2 for event in response.events() if event.end - event.start > 1]
+            pieces = tuple(_cut_at(response.chunks, middles))
         else:
-            pieces = tuple(self._split(delivery.chunks, delivery.writes))
-        made = len(pieces) - len(delivery.chunks)
-        return replace(delivery, chunks=pieces, writes=max(0, delivery.writes - made))
+            pieces = tuple(self._split(response.chunks, response.writes))
+        made = len(pieces) - len(response.chunks)
+        return replace(response, chunks=pieces, writes=max(0, response.writes - made))
 
     def _split(self, pieces: tuple[Chunk, ...], most: int) -> Iterator[Chunk]:
         """Yield chunks with at most ``most`` more writes; the rest of the bytes stays in the chunks as they were."""
