@@ -11,7 +11,7 @@ from pydantic import Field
 from emulator.core.faultable import Chunk, FaultableResponse
 from emulator.faults.position import Positioned
 
-_MOST_WRITES = 50  # a second
+_MAX_WRITES = 50  # a second
 
 
 class Drip(Positioned):
@@ -34,7 +34,7 @@ class Drip(Positioned):
 
     def _drip(self, pieces: tuple[Chunk, ...], now: float, least: int) -> Iterator[Chunk]:
         """Yield writes of equal size, at least ``least`` bytes, each due when the rate has let its bytes through."""
-        step = room = max(1, least, int(self.bytes_per_second / _MOST_WRITES))
+        step = room = max(1, least, int(self.bytes_per_second / _MAX_WRITES))
         tokens = 0
         for piece in pieces:
             start = 0

@@ -13,7 +13,7 @@ from emulator.core.http import NO_FIELDS, Event, FieldNames, Mark, Response, Str
 from emulator.core.plan import Plan
 from emulator.faults.json_edit import Text, find_texts
 
-_MOST_SPANS = 10_000  # of a choice
+_MAX_SEGMENTS = 10_000  # of a choice
 
 
 def measure(
@@ -62,7 +62,7 @@ def _list_tokens(plan: Plan) -> tuple[tuple[int, str], ...]:
         for span, part in enumerate(choice.segments)
         for at in range(part.start, part.end)
     ]
-    return tuple([(number * _MOST_SPANS + span, token) for _, number, _, span, token in sorted(tokens)])
+    return tuple([(number * _MAX_SEGMENTS + span, token) for _, number, _, span, token in sorted(tokens)])
 
 
 def _count_events(events: Iterable[Event], total: int) -> Iterator[Chunk]:

@@ -46,7 +46,7 @@ _LATIN = len(_WORDS)
 _UNPACK = Struct(f"<{_LATIN + 1 + len(_SCRIPTS)}H").unpack
 _PACKED = (_LATIN + 1 + len(_SCRIPTS)) * 2  # bytes
 _NO_SCRIPT = (0,) * len(_SCRIPTS)
-_LONGEST_WORD = 64  # characters
+_MAX_WORD = 64  # characters
 
 
 def _index_words() -> dict[str, tuple[int, ...]]:
@@ -67,7 +67,7 @@ class _Tallies(BoundedCache[str, int]):
 
     def __missing__(self, word: str) -> int:
         tally = _tally(word)
-        return self.keep(word, tally) if len(word) <= _LONGEST_WORD else tally
+        return self.keep(word, tally) if len(word) <= _MAX_WORD else tally
 
 
 def _tally(word: str) -> int:

@@ -52,9 +52,9 @@ Quoted = tuple[bytes, ...]
 Passage = tuple[Tokens, Ids, str, int, Ends, Quoted]
 """Tokens and their ids; both as a text, how many they are, where each ends in it; tokens as JSON."""
 
-_LONGEST = 1024  # tokens of an answer that ends by itself
+_MAX_NATURAL = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
-_FEWEST_SENTENCES = 32
+_MIN_SENTENCES = 32
 _derive_text = prepare_key(..., "text")
 
 # Lengths, in tokens, below which k/64 of the answers fall: lognormal, median 180, sigma 0.45. A table,
@@ -166,7 +166,7 @@ def generate_text(
     if opening:
         first = _join(tokenizer, opening, bank.separator, first)
     if ignore_eos or (limit is not None and wanted > limit):
-        most = _LONGEST if limit is None else limit
+        most = _MAX_NATURAL if limit is None else limit
         said, more = _walk(bank, draw, first, most)
         return GeneratedText(said, most, False, more)
     said, more = _walk(bank, draw, first, wanted)
@@ -225,7 +225,7 @@ def load_sentence_bank(tokenizer: Tokenizer, language: str) -> SentenceBank:
     openers = _keep_whole(tokenizer, prose.openers)
     whole = _keep_whole(tokenizer, prose.sentences)
     size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
-    if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
+    if language != _FALLBACK and (not openers or size < _MIN_SENTENCES):
         return load_sentence_bank(tokenizer, _FALLBACK)  # type: ignore[arg-type]
     flowing = [prose.separator + text for text in whole[:size]]
     breaking = ["\n\n" + text for text in whole[:size]]

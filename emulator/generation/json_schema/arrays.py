@@ -11,7 +11,7 @@ from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.shape import Position, Shape, Solver
 from emulator.generation.json_schema.values import singular
 
-_TURNS = 8  # maximum of ways to place the items that ``contains`` requires
+_MAX_TURNS = 8  # maximum of ways to place the items that ``contains`` requires
 
 
 def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
@@ -23,7 +23,7 @@ def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
     low, high = _lengths(shape)
     reason = "no array has room for all it must contain"  # its text: the error would keep this frame alive
     for count in _counts(solver, shape, place, low, high):
-        for turn in range(max(1, 2 * min(count, _TURNS)) if shape.contains else 1):
+        for turn in range(max(1, 2 * min(count, _MAX_TURNS)) if shape.contains else 1):
             room = solver.budget.size
             try:
                 return _write_items(solver, shape, place, count, turn)

@@ -25,7 +25,7 @@ from emulator.generation.json_schema.validator import Checker
 from emulator.generation.json_schema.values import described, range_for
 
 Option = tuple[Node, ...]
-_MOST_APART = 200  # branches of ``oneOf`` that are kept apart, at quadratic cost
+_MAX_APART = 200  # branches of ``oneOf`` that are kept apart, at quadratic cost
 
 
 def options(choice: Undecided, key: bytes, strict: bool) -> list[Option]:
@@ -62,7 +62,7 @@ def _one_of(node: Node, branches: list[JSON], key: bytes, strict: bool) -> list[
         if branch is False:
             continue
         option: Option = (node.below(branch),)
-        if strict and len(branches) <= _MOST_APART:
+        if strict and len(branches) <= _MAX_APART:
             others = branches[:index] + branches[index + 1 :]
             option += (node.below({"not": {"anyOf": others}}),)
         found.append(option)
@@ -85,7 +85,7 @@ def _dependent(name: str, below: Node, key: bytes) -> list[Option]:
     return [present, absent] if derive_key(key, name)[0] % 2 else [absent, present]
 
 
-_FEW = 4  # failures after which branches are kept apart
+_MAX_FAILURES = 4  # failures after which branches are kept apart
 _RETRIES = 3
 _DEEP = 4  # levels; from twice as many on, a value of any type is a scalar
 
@@ -121,9 +121,9 @@ class Builder:
                     return value
                 lax = lax or settled.lax
                 failures += 1
-                if failures >= _FEW and not strict:
+                if failures >= _MAX_FAILURES and not strict:
                     break
-            if not lax and failures < _FEW:
+            if not lax and failures < _MAX_FAILURES:
                 break
         raise Unsatisfiable(self.reason or _refusal(place))
 

@@ -98,7 +98,7 @@ def violations(checker: Checker, spot: Spot) -> Iterator[tuple[str, Path]]:
             yield from (broken for other in spots for broken in violations(checker, other))
 
 
-_MOST_SPOTS = 200
+_MAX_SPOTS = 200
 _OPTIONS = 3
 
 
@@ -117,7 +117,7 @@ def break_one(builder: Builder, instance: JSON, key: bytes) -> Invalid:
         Unsatisfiable: no such change was found.
     """
     checker, root = builder.checker, builder.root
-    spots = islice(_spots(builder, Spot(root, instance, ())), _MOST_SPOTS)
+    spots = islice(_spots(builder, Spot(root, instance, ())), _MAX_SPOTS)
     rules = [(spot, keyword) for spot in spots for keyword, _ in rules_of(spot.node)]
     rules.sort(key=lambda rule: (rule[1] == "format", derive_key(key, rule[1], *rule[0].path)))
     for spot, keyword in rules:

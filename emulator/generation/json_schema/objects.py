@@ -15,7 +15,7 @@ from emulator.generation.regex.match import matches
 
 _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 
-_MOST = 150  # mean of optional properties in one object
+_MEAN_OPTIONAL = 150  # mean of optional properties in one object
 
 
 def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
@@ -115,7 +115,7 @@ def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[st
         share = float(derive_key(place.key, "all")[0] % 2)
     elif not solver.style.hostile:
         share = min(share, 8 / max(1, len(names)))
-    share = min(share, _MOST / max(1, len(names)))
+    share = min(share, _MEAN_OPTIONAL / max(1, len(names)))
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
             more = [n for n in _closed(shape, [name], solver.budget) if n not in chosen]

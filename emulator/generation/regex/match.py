@@ -24,10 +24,10 @@ from emulator.generation.regex.parse import (
     parse_pattern,
 )
 
-_LARGEST = 20_000  # instructions of one pattern
-_REMEMBERED = 4_000  # cached steps of one machine
-_ROOM = 200_000  # instructions and cached states of all cached machines, about 40 MB
-_STEP = 5  # size of a cached step without its state, in instructions
+_MAX_INSTRUCTIONS = 20_000  # instructions of one pattern
+_MAX_CACHED_STEPS = 4_000  # cached steps of one machine
+_MAX_CACHED = 200_000  # instructions and cached states of all cached machines, about 40 MB
+_STEP_SIZE = 5  # size of a cached step without its state, in instructions
 _END = -1  # in place of the next character
 
 
@@ -88,7 +88,7 @@ class Machine:
         self._memo: dict[tuple[State, int, int], tuple[State, int]] = {}
 
     def _emit(self, instruction: Instruction) -> int:
-        if len(self.code) >= _LARGEST:
+        if len(self.code) >= _MAX_INSTRUCTIONS:
             raise Exhausted("a pattern is too large")
         self.code.append(instruction)
         return len(self.code) - 1
@@ -148,9 +148,9 @@ class Machine:
             return known[0]
         left = budget.units
         found = self._step(state, before, char, budget)
-        if len(self._memo) < _REMEMBERED:
+        if len(self._memo) < _MAX_CACHED_STEPS:
             self._memo[mark] = found, left - budget.units
-            _MACHINES.charge(_STEP + len(found))
+            _MACHINES.charge(_STEP_SIZE + len(found))
         return found
 
     def _step(self, state: State, before: int, char: int, budget: Budget) -> State:
@@ -233,7 +233,7 @@ def _make(pattern: str) -> Machine:
     return Machine(parse_pattern(pattern), anywhere=True)
 
 
-_MACHINES = SizedCache(_make, lambda pattern, machine: len(machine.code), _ROOM)
+_MACHINES = SizedCache(_make, lambda pattern, machine: len(machine.code), _MAX_CACHED)
 
 
 def machine_of(pattern: str) -> Machine:
@@ -258,9 +258,9 @@ def reads(pattern: str, text: str, budget: Budget) -> bool:
     return machine.accepts(state, before, budget)
 
 
-_MANY = 50_000  # from so many ways to match a text on, the cost counts as exponential
-_ROOM_MATCHING = 500_000  # characters of all cached patterns in the syntax of :mod:`re`, about 10 MB
-_SHORT = 64  # maximum length of a text that :mod:`re` matches at polynomial cost
+_MAX_WAYS = 50_000  # from so many ways to match a text on, the cost counts as exponential
+_MAX_COMPILED = 500_000  # characters of all cached patterns in the syntax of :mod:`re`, about 10 MB
+_MAX_POLYNOMIAL = 64  # maximum length of a text that :mod:`re` matches at polynomial cost
 
 
 def matches(pattern: str, text: str, budget: Budget) -> bool:
@@ -272,7 +272,7 @@ def matches(pattern: str, text: str, budget: Budget) -> bool:
     """
     budget.spend_once(pattern)
     compiled, risk = compile_pattern(pattern)
-    if risk == 1 or (risk == 2 and len(text) < _SHORT):
+    if risk == 1 or (risk == 2 and len(text) < _MAX_POLYNOMIAL):
         return compiled.search(text) is not None
     return reads(pattern, text, budget)
 
@@ -294,11 +294,11 @@ def _weigh(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
     return len(compiled[0].pattern)
 
 
-_COMPILED = SizedCache(_compile, _weigh, _ROOM_MATCHING)
+_COMPILED = SizedCache(_compile, _weigh, _MAX_COMPILED)
 
 
 def _risk(part: Part) -> int:
-    if _ambiguous(part) or _ways(part) >= _MANY:
+    if _ambiguous(part) or _ways(part) >= _MAX_WAYS:
         return 3
     return 2 if _count(part) > 2 else 1
 
@@ -314,14 +314,14 @@ def _ways(part: Part) -> int:
     """Return the maximum number of ways in which bounded parts can divide a text, as a backtracking search would."""
     if isinstance(part, Alternation):
         ways = list(map(_ways, part.options))
-        return min(_MANY, max(ways, default=1) if _disjoint(part) else sum(ways))
+        return min(_MAX_WAYS, max(ways, default=1) if _disjoint(part) else sum(ways))
     inner = 1
     for below in children(part):
-        inner = min(_MANY, inner * _ways(below))
+        inner = min(_MAX_WAYS, inner * _ways(below))
     if not isinstance(part, Repeat) or part.high is None:
         return inner
     times = min(part.high, 20) if inner > 1 else 0
-    return int(min(_MANY, (part.high - part.low + 1) * inner**times))
+    return int(min(_MAX_WAYS, (part.high - part.low + 1) * inner**times))
 
 
 def _disjoint(part: Alternation) -> bool:

@@ -91,10 +91,10 @@ _POSIX = {
 }
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}  # ahead, negative
 _DIGITS = "0123456789"
-_MOST_REPEATS = 100_000
-_MOST_DIGITS = 100  # of a repeat's bounds
-_DEEPEST = 60
-_ROOM = 200_000  # characters of all cached patterns, about 30 MB
+_MAX_REPEATS = 100_000
+_MAX_DIGITS = 100  # of a repeat's bounds
+_MAX_DEPTH = 60
+_MAX_CACHED = 200_000  # characters of all cached patterns, about 30 MB
 
 
 def _read(pattern: str) -> Part:
@@ -105,7 +105,7 @@ def _read(pattern: str) -> Part:
     return part
 
 
-_TREES = SizedCache(_read, lambda pattern, tree: 20 + len(pattern), _ROOM)
+_TREES = SizedCache(_read, lambda pattern, tree: 20 + len(pattern), _MAX_CACHED)
 
 
 def parse_pattern(pattern: str) -> Part:
@@ -144,7 +144,7 @@ class _Parser:
         return found
 
     def choice(self, depth: int) -> Part:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise self.fail("nested too deeply")
         options = [self.sequence(depth)]
         while self.accept("|"):
@@ -191,10 +191,10 @@ class _Parser:
         low, comma, high = self.text[self.at + 1 : end].replace(" ", "").partition(",")
         if not (low or high) or not all(c in _DIGITS for c in low + high):
             return None
-        if len(low + high) > _MOST_DIGITS:
+        if len(low + high) > _MAX_DIGITS:
             raise self.fail("repeat out of range")
         bounds = int(low or 0), (int(high) if high else None) if comma else int(low)
-        if bounds[0] > _MOST_REPEATS or (bounds[1] is not None and bounds[1] < bounds[0]):
+        if bounds[0] > _MAX_REPEATS or (bounds[1] is not None and bounds[1] < bounds[0]):
             raise self.fail("repeat out of range")
         self.at = end + 1
         return bounds
