@@ -109,8 +109,8 @@ def _locate(texts: Sequence[Text], tokens: Sequence[tuple[int, str]]) -> dict[in
     shown: dict[int, tuple[int, int]] = {}
     cursor: dict[int, int] = {}
     for places in spans.values():
-        said = "".join([tokens[place][1] for place in places])
-        found = _find_said(texts, said, cursor) if said else None
+        wanted = "".join([tokens[place][1] for place in places])
+        found = _find_text(texts, wanted, cursor) if wanted else None
         if found is None:
             continue
         text, reached = found
@@ -124,24 +124,24 @@ def _locate(texts: Sequence[Text], tokens: Sequence[tuple[int, str]]) -> dict[in
     return shown
 
 
-def _find_said(texts: Sequence[Text], said: str, cursor: dict[int, int]) -> tuple[Text, Sequence[int]] | None:
-    """Return the first string that contains ``said`` after earlier segments, and the end of each character in it."""
+def _find_text(texts: Sequence[Text], wanted: str, cursor: dict[int, int]) -> tuple[Text, Sequence[int]] | None:
+    """Return the first string that contains ``wanted`` after earlier segments, and the end of each character in it."""
     for text in texts:
-        at = text.value.find(said, cursor.get(id(text), 0))
+        at = text.value.find(wanted, cursor.get(id(text), 0))
         if at >= 0:
-            return text, range(at, at + len(said) + 1)
+            return text, range(at, at + len(wanted) + 1)
     for text in texts:  # a vendor that re-encodes JSON omits blanks
-        reached = _align(said, text.value)
+        reached = _align(wanted, text.value)
         if reached is not None:
             return text, reached
     return None
 
 
-def _align(said: str, value: str) -> Sequence[int] | None:
-    """Return the end in ``value`` of each character of ``said``; ``None`` if they differ in more than blanks."""
+def _align(wanted: str, value: str) -> Sequence[int] | None:
+    """Return the end in ``value`` of each character of ``wanted``; ``None`` if they differ in more than blanks."""
     at = 0
     reached = [0]
-    for char in said:
+    for char in wanted:
         if value[at : at + 1] == char:
             at += 1
         elif not char.isspace():

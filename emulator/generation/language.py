@@ -106,12 +106,12 @@ def detect_language(text: str) -> str:
     save English, which wins every tie.
     """
     words = text[:_LOOK_AT].split()
-    said = _UNPACK(sum(map(_tally_of, words)).to_bytes(_PACKED, "little"))
-    if said[_LATIN + 1 :] != _NO_SCRIPT:
-        for (locale, _), found in zip(_SCRIPTS, said[_LATIN + 1 :], strict=True):
-            if found and found * 4 >= said[_LATIN]:
+    votes = _UNPACK(sum(map(_tally_of, words)).to_bytes(_PACKED, "little"))
+    if votes[_LATIN + 1 :] != _NO_SCRIPT:
+        for (locale, _), found in zip(_SCRIPTS, votes[_LATIN + 1 :], strict=True):
+            if found and found * 4 >= votes[_LATIN]:
                 return locale
-    votes = said[:_LATIN]
+    votes = votes[:_LATIN]
     most = max(votes)
     return ENGLISH if votes[0] == most else _choose_locale(votes, most, words)
 

@@ -300,10 +300,10 @@ def answer_opening(ask: ChatRequest, language: str = "en_US") -> str:
     if result is None:
         return ""
     openings = _OPENINGS.get(language[:2], _OPENINGS["en"])
-    said = _render_result(result).rstrip(".。 ")
-    if not said:
+    text = _render_result(result).rstrip(".。 ")
+    if not text:
         return ""
-    return openings[draw_integer(derive_key("opening", result), len(openings))].format(said)
+    return openings[draw_integer(derive_key("opening", result), len(openings))].format(text)
 
 
 def _render_result(result: str) -> str:
