@@ -32,7 +32,7 @@ _CAPACITY = (
     " - we apologize for the inconvenience."
 )
 # Status, ``error_code`` and text of each kind; ``_format_text`` makes the texts with variable parts.
-WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
+ERRORS: Mapping[ErrorKind, tuple[int, str | int, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "BAD_REQUEST", "Bad request: invalid JSON"),
     ErrorKind.INVALID_PARAMETER: (400, "BAD_REQUEST", "Bad request: invalid request"),
     ErrorKind.UNAUTHENTICATED: (401, 401, NO_CREDENTIAL),
@@ -135,7 +135,7 @@ def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request
 
 def build_fields(error: EmulatedError, request: Request, service: DatabricksService) -> ErrorFields:
     """Return the formatted error with the scenario's body, or one with Databricks' own text."""
-    status, code, _ = WIRE[error.kind]
+    status, code, _ = ERRORS[error.kind]
     status = error.status or status
     body = error.body
     if body is None:
@@ -195,7 +195,7 @@ def _format_text(error: EmulatedError, request: Request, settings: DatabricksSet
     """Return code and text for an error without a message."""
     kind = error.kind
     name = endpoint_name(request)
-    text = WIRE[kind][2]
+    text = ERRORS[kind][2]
     if kind is ErrorKind.RATE_LIMITED:
         return code, _format_limit(error, request, settings)
     if kind is ErrorKind.NOT_FOUND:

@@ -30,7 +30,7 @@ _TFS_PREDICT = re.compile(r"/v1/models/[^/:]+(/versions/\d+|/labels/[^/]+)?:(pre
 
 _GRAPH_KINDS = frozenset((ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH, ErrorKind.CONTENT_FILTER))
 _STREAM_KINDS = _GRAPH_KINDS | {ErrorKind.INTERNAL}  # kinds that are part of a stream once it is open
-_WORDS: dict[ErrorKind, tuple[int, str]] = {
+_ERRORS: dict[ErrorKind, tuple[int, str]] = {
     ErrorKind.INVALID_REQUEST: (412, "The file is not valid json - Cannot parse JSON body"),
     ErrorKind.INVALID_PARAMETER: (400, _FAILED),
     ErrorKind.UNAUTHENTICATED: (500, "Unauthorized request due to invalid or missing api-key"),
@@ -163,7 +163,7 @@ def _build_error(
     elif kind is ErrorKind.NOT_FOUND and not settings.release.since(2025, 0):
         envelope = ErrorFields(404, MISSING_MODEL)
     else:
-        status, text = _WORDS[kind]
+        status, text = _ERRORS[kind]
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status
         envelope = _find_probe_error(kind, request.path, settings.release) or ErrorFields(status, text)
     return envelope if error.message is None else ErrorFields(envelope.status, error.message)
@@ -204,7 +204,7 @@ def _find_reason(error: EmulatedError, deployment: Deployment | None, profile: D
     if error.param:
         return _FIELDS.get(error.param, f"{error.param} is not valid")
     if error.kind is not ErrorKind.CONTEXT_LENGTH:
-        return _WORDS[error.kind][1] or _FAILED
+        return _ERRORS[error.kind][1] or _FAILED
     length = (deployment.context if deployment is not None else None) or _LENGTH
     if profile is not None and profile.kind == "embeddings":
         return f"Input length {length + 1} longer than allowed {length}"

@@ -26,7 +26,7 @@ _FAILED = "Incomplete generation"  # both members of any error of /vertex
 _NEW_PATHS = frozenset((*_CHAT_PATHS, "/vertex", "/tokenize", "/chat_tokenize", "/v1/models"))
 
 # Status, error_type and text of each kind.
-WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
+ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
     {
         ErrorKind.INVALID_REQUEST: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
         ErrorKind.INVALID_PARAMETER: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
@@ -84,14 +84,14 @@ def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
 
 def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
     """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams."""
-    status = error.status or WORDS[error.kind][0]
+    status = error.status or ERRORS[error.kind][0]
     retry = error.retry_header("retry-after")
     if error.body is not None:
         return _respond(error.body, status, retry)
     if error.details.get("rejected") or error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
-        text = error.message or WORDS[error.kind][2]
+        text = error.message or ERRORS[error.kind][2]
         return Response(status, text.encode(), (*TEXT_HEADERS, *retry))
-    if error.message is None and not WORDS[error.kind][2]:
+    if error.message is None and not ERRORS[error.kind][2]:
         if service.settings.old and request.path in _NEW_PATHS and error.kind is ErrorKind.METHOD_NOT_ALLOWED:
             error, status = EmulatedError(ErrorKind.NOT_FOUND), 404
         return _render_bare(error, request, status, retry)
@@ -111,7 +111,7 @@ def render_late_error(error: EmulatedError, request: Request, service: TgiServic
 
 
 def _build_fields(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
-    status, kind, text = WORDS[error.kind]
+    status, kind, text = ERRORS[error.kind]
     if error.kind is ErrorKind.CONTEXT_LENGTH:
         text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
     elif error.param is not None and kind == "validation":

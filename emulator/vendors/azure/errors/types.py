@@ -11,7 +11,7 @@ from emulator.core.text import reason_phrase
 from emulator.vendors.azure.errors.refusals import echo
 
 # Status, code and message of each kind, for profiles without texts of their own.
-WORDS: Mapping[ErrorKind, tuple[int, str, str]] = {
+ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "invalid_request", "The request is not valid."),
     ErrorKind.INVALID_PARAMETER: (
         422,
@@ -77,7 +77,7 @@ class ErrorFields:
     @property
     def text(self) -> str:
         """The message, or the common text of the error's kind."""
-        return self.message or WORDS[self.kind][2].format(wait=self.wait)
+        return self.message or ERRORS[self.kind][2].format(wait=self.wait)
 
     @property
     def phrase(self) -> str:
@@ -99,7 +99,7 @@ def build_fields(
     error: EmulatedError, request: Request, *, openai: bool = False, quota: tuple[int, int] | None = None
 ) -> ErrorFields:
     """Return the fields of an error with its defaults filled in."""
-    status, code, _ = WORDS[error.kind]
+    status, code, _ = ERRORS[error.kind]
     return ErrorFields(
         kind=error.kind,
         status=error.status or status,
@@ -134,7 +134,7 @@ class FormattedError:
     status: int | None = None
 
 
-Words = Callable[[ErrorFields], FormattedError]
+ErrorFormatter = Callable[[ErrorFields], FormattedError]
 
 NO_SCHEMA = "Response format is json_schema but json_schema is not provided."
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
