@@ -19,7 +19,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import admit, parse_extras
+from emulator.vendors.azure.request import parse_extras, parse_request
 from emulator.vendors.azure.sampling import find_beyond_range, limit_tokens, parse_sampling, validate_penalties
 
 DEFAULT_TOKENS = 256
@@ -30,7 +30,7 @@ _FINISH_WITH_USAGE = FINISH | USAGE
 
 def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request with one or several prompts; the longest one limits the tokens of every answer."""
-    parsed = admit(request, service, "completions")
+    parsed = parse_request(request, service, "completions")
     settings, deployment, profile = parsed.settings, parsed.deployment, parsed.profile
     wire = validate(StrictCompletionBody if settings.strict_types else CompletionBody, parsed.body)
     if settings.strict_range and (errors := find_beyond_range(wire)):

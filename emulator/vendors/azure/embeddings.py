@@ -32,7 +32,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.models import model_name
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
 from emulator.vendors.azure.url_kind import classify_url
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ DUMPS: Mapping[str, Callable[[Rows], list[bytes]]] = {
 
 def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request of texts or token ids; ``input_type`` changes the vectors but not the token counts."""
-    parsed = admit(request, service, "embeddings")
+    parsed = parse_request(request, service, "embeddings")
     deployment = parsed.deployment
     wire = validate(StrictEmbeddingBody if parsed.settings.strict_types else EmbeddingBody, parsed.body)
     _check_user(parse_extras(parsed, _KNOWN, _NATIVE).get("user"), parsed.profile)
@@ -79,7 +79,7 @@ def parse_image_embeddings(request: Request, service: AzureService) -> Inference
     """Parse a request of images: each counts :data:`PICTURE_TOKENS` plus the tokens of its text."""
     if classify_url(request).settings(service.settings).profile in ("managed", "aoai"):
         raise refusals.no_such_path(request.path)
-    parsed = admit(request, service, "embeddings")
+    parsed = parse_request(request, service, "embeddings")
     deployment = parsed.deployment
     if not parsed.profile.supports("images"):
         raise refusals.wrong_route("image_embeddings", deployment.task, deployment.name)

@@ -28,7 +28,7 @@ from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
 
 _MAX_SIDE = 4096  # pixels of a side
 _DIMENSIONS = 1  # of the vectors that the plan carries and no response shows
@@ -97,7 +97,7 @@ class DraftImageRequest(ImageRequest):
 
 def parse_images(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request; the plan has one vector per image."""
-    parsed = admit(request, service, "images")
+    parsed = parse_request(request, service, "images")
     openai = parsed.settings.profile == "aoai"
     wire = validate(OpenAIImageRequest if openai else DraftImageRequest, parsed.body)
     known = type(wire).model_fields

@@ -100,7 +100,7 @@ def validate_place(
     return surface, settings
 
 
-def admit(
+def parse_request(
     request: Request,
     service: AzureService,
     task: Task,

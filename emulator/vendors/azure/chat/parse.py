@@ -24,7 +24,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
@@ -34,7 +34,7 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "f
 
 def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     """Validate in the order of the real service: route, body, extra parameters, then the model's features."""
-    parsed = admit(request, service, "chat")
+    parsed = parse_request(request, service, "chat")
     deployment, profile = parsed.deployment, parsed.profile
     wire, extras = (_parse_openai if profile.openai else _parse_inference)(parsed)
     if profile.parameters:

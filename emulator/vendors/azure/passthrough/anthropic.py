@@ -17,7 +17,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.management.models import answer
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit
+from emulator.vendors.azure.request import ParsedRequest, parse_request
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import Kind
 
@@ -34,18 +34,18 @@ class _Codec(MessagesCodec):
 
 def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     """``POST /anthropic/v1/messages``."""
-    query = _admit(request, service)
-    body, deployment = query.fields, query.deployment
+    parsed = _parse_request(request, service)
+    body, deployment = parsed.fields, parsed.deployment
     validate_fields(body)
-    if query.profile.traits.get("fixed_sampling"):
+    if parsed.profile.traits.get("fixed_sampling"):
         validate_sampling(body)
-    chat_request = _parse_chat_request(query)
+    chat_request = _parse_chat_request(parsed)
     counts = service.count_prompt(chat_request, deployment)
-    limit = limit_tokens(as_integer(body["max_tokens"]), None, deployment, counts[0], query.settings)
+    limit = limit_tokens(as_integer(body["max_tokens"]), None, deployment, counts[0], parsed.settings)
     return InferenceCall(
         deployment=deployment,
         request=replace(chat_request, sampling=parse_sampling(body, limit)),
-        codec=_Codec(query.profile.model, query.profile),
+        codec=_Codec(parsed.profile.model, parsed.profile),
         stream=body.get("stream") is True,
         prompt_tokens=counts,
         repeatable=True,
@@ -54,22 +54,22 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
 
 def count_tokens(request: Request, service: AzureService) -> Response:
     """``POST /anthropic/v1/messages/count_tokens``."""
-    query = _admit(request, service)
-    validate_fields(query.fields, counts=True)
-    (tokens,) = service.count_prompt(_parse_chat_request(query), query.deployment)
+    parsed = _parse_request(request, service)
+    validate_fields(parsed.fields, counts=True)
+    (tokens,) = service.count_prompt(_parse_chat_request(parsed), parsed.deployment)
     return answer({"input_tokens": tokens}, request)
 
 
-def _admit(request: Request, service: AzureService) -> ParsedRequest:
-    query = admit(request, service, "chat", _URL_KINDS, "anthropic")
-    if not isinstance(query.body, dict):
+def _parse_request(request: Request, service: AzureService) -> ParsedRequest:
+    parsed = parse_request(request, service, "chat", _URL_KINDS, "anthropic")
+    if not isinstance(parsed.body, dict):
         raise refusals.not_json("not an object")
-    if query.profile.traits.get("api") != "anthropic":
-        raise refusals.unknown_deployment(query.deployment.name)
-    return query
+    if parsed.profile.traits.get("api") != "anthropic":
+        raise refusals.unknown_deployment(parsed.deployment.name)
+    return parsed
 
 
-def _parse_chat_request(query: ParsedRequest) -> ChatRequest:
-    choice = query.fields.get("tool_choice")
+def _parse_chat_request(parsed: ParsedRequest) -> ChatRequest:
+    choice = parsed.fields.get("tool_choice")
     is_alone = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
-    return parse_chat_request(query.fields, parallel=not is_alone)
+    return parse_chat_request(parsed.fields, parallel=not is_alone)

@@ -46,39 +46,39 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    query = find_native(request, service, "claude")
-    body, style = query.body, query.profile.style
+    parsed = find_native(request, service, "claude")
+    body, style = parsed.body, parsed.profile.style
     validate_fields(body)
-    max_tokens = query.get_integer("max_tokens")
-    validate_output_limit(query, "max_tokens", max_tokens)
-    if query.traits.get("fixed_sampling"):
+    max_tokens = parsed.get_integer("max_tokens")
+    validate_output_limit(parsed, "max_tokens", max_tokens)
+    if parsed.traits.get("fixed_sampling"):
         validate_sampling(body)
-    chat_request = _parse_chat_request(query)
-    counts = count(query, chat_request)
-    context = query.deployment.context
+    chat_request = _parse_chat_request(parsed)
+    counts = count(parsed, chat_request)
+    context = parsed.deployment.context
     if context is not None and counts[0] > context:
-        raise error_length(query, counts[0])
-    limit = limit_output(query, max_tokens, counts[0])
+        raise error_length(parsed, counts[0])
+    limit = limit_output(parsed, max_tokens, counts[0])
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=replace(chat_request, sampling=parse_sampling(body, limit)),
-        codec=_Codec(style.model, query.settings, style, query.served, b'"cache_control"' in request.body),
-        stream=query.get("stream") is True,
+        codec=_Codec(style.model, parsed.settings, style, parsed.served, b'"cache_control"' in request.body),
+        stream=parsed.get("stream") is True,
         prompt_tokens=counts,
-        repeatable=query.repeatable,
-        served=query.served,
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 
 def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/anthropic/v1/messages/count_tokens``."""
-    query = find_native(request, service, "claude")
-    validate_fields(query.body, counts=True)
-    (tokens,) = count(query, _parse_chat_request(query))
+    parsed = find_native(request, service, "claude")
+    validate_fields(parsed.body, counts=True)
+    (tokens,) = count(parsed, _parse_chat_request(parsed))
     return answer_json({"input_tokens": tokens}, request, service.settings)
 
 
-def _parse_chat_request(query: ParsedRequest) -> ChatRequest:
-    choice = query.get_object("tool_choice")
-    is_parallel = query.settings.parallel_tool_calls and not choice.get("disable_parallel_tool_use")
-    return parse_chat_request(query.body, parallel=is_parallel)
+def _parse_chat_request(parsed: ParsedRequest) -> ChatRequest:
+    choice = parsed.get_object("tool_choice")
+    is_parallel = parsed.settings.parallel_tool_calls and not choice.get("disable_parallel_tool_use")
+    return parse_chat_request(parsed.body, parallel=is_parallel)
