@@ -8,7 +8,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -199,8 +198,7 @@ def make_request(vendor: str, draw: random.Random) -> bytes:
 async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> Counter[int]:
     """Send all over one connection; how often each status came."""
     statuses: Counter[int] = Counter()
-    url = urlsplit(running.urls[vendor])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
+    reader, writer = await running.connect(vendor, limit=2**26)
     for request in requests:
         writer.write(request)
         answer = await asyncio.wait_for(read_answer(reader), timeout=20)
@@ -208,7 +206,7 @@ async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> Cou
         statuses[answer.status] += 1
         if answer.header("Connection") == "close":
             writer.close()
-            reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
+            reader, writer = await running.connect(vendor, limit=2**26)
     writer.close()
     return statuses
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import jsonschema_rs
 import pytest
@@ -419,8 +419,7 @@ async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
 
 async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) -> None:
     text = b"version: 1\nname: large\n#" + b"x" * 2_000_000
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     lines = f"Host: localhost\r\nContent-Length: {len(text)}\r\nExpect: 100-continue\r\n\r\n"
     head = f"PUT /_emulator/scenario HTTP/1.1\r\n{lines}"
     writer.write(head.encode())

@@ -181,8 +181,7 @@ async def test_what_makes_no_sense_is_refused(toy: Running, query: str, headers:
 
 
 async def test_the_head_can_be_had_alone(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(b"HEAD /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
     assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 200 OK")
     writer.close()
@@ -244,8 +243,7 @@ async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Runn
 async def test_who_reads_nothing_keeps_nobody_from_reading(toy: Running) -> None:
     for number in range(250):
         await ask(toy, f"Hello {number}")
-    url = urlsplit(toy.urls["toy"])
-    idle = [await asyncio.open_connection(url.hostname, url.port, limit=1) for _ in range(10)]
+    idle = [await toy.connect("toy", limit=1) for _ in range(10)]
     for _, writer in idle:
         writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     async with Viewer(toy, "?since=0") as viewer:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -52,8 +51,7 @@ async def steps_of(running: Running, count: int) -> Steps:
 
 async def look(running: Running) -> asyncio.StreamWriter:
     """Open the event stream until the writer is closed."""
-    url = urlsplit(running.urls["front"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect("front")
     writer.write(b"GET /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     await asyncio.wait_for(reader.readuntil(b"as they come"), 10)
     return writer
