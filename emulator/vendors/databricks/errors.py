@@ -73,20 +73,20 @@ class ErrorFields:
 def render_error(error: EmulatedError, request: Request, service: DatabricksService) -> Response:
     """Return the response of an error; Databricks' own texts fill in what the error leaves open."""
     settings = service.settings
-    envelope = build_fields(error, request, service)
+    fields = build_fields(error, request, service)
     headers = [*base_headers(request, settings)]
     if (wait := _find_retry_after(error, settings)) is not None:
         headers.append(("Retry-After", str(wait)))
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED and "allow" in error.details:
         headers.append(("Allow", str(error.details["allow"])))
-    if envelope.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
+    if fields.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
         headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
-    body = envelope.body
+    body = fields.body
     if error.body is None:
-        body = build_native(error, envelope.status, envelope.message, request) or body
+        body = build_native(error, fields.status, fields.message, request) or body
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
-    return Response(envelope.status, _encode_body(body), (kind, *headers))
+    return Response(fields.status, _encode_body(body), (kind, *headers))
 
 
 def render_late_error(error: EmulatedError, request: Request, service: DatabricksService) -> bytes:
@@ -94,32 +94,32 @@ def render_late_error(error: EmulatedError, request: Request, service: Databrick
 
     No recording was found; the format is what openai-python understands (unverified).
     """
-    envelope = build_fields(error, request, service)
-    native = frame_native(envelope.status, envelope.message, request)
+    fields = build_fields(error, request, service)
+    native = frame_native(fields.status, fields.message, request)
     if native is not None:
         return native
     if "input" in request.json_members():
-        return _render_failed(error, envelope, request, service)
-    body = envelope.body
+        return _render_failed(error, fields, request, service)
+    body = fields.body
     given = error.body is not None or (isinstance(body, dict) and "error" in body)
     if given or service.settings.late_error == "databricks":
         return b"data: %b\n\n" % _encode_body(body)
-    return encode_event({"error": {"message": envelope.message, "type": "server_error", "code": envelope.status}})
+    return encode_event({"error": {"message": fields.message, "type": "server_error", "code": fields.status}})
 
 
 def _encode_body(body: JSON) -> bytes:
     return body.encode() if isinstance(body, str) else dump_json(body)
 
 
-def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request, service: DatabricksService) -> bytes:
+def _render_failed(error: EmulatedError, fields: ErrorFields, request: Request, service: DatabricksService) -> bytes:
     failed: Object = {
         "id": draw_response_id(request.key),
         "object": "response",
         "created_at": int(service.clock.now()),
         "status": "failed",
         "error": {
-            "code": envelope.code.lower(),
-            "message": envelope.message,
+            "code": fields.code.lower(),
+            "message": fields.message,
             "param": error.param,
             "type": "server_error",
         },

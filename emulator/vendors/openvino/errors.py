@@ -113,15 +113,15 @@ def render_error(error: EmulatedError, request: Request, service: OpenVinoServic
     summary = _parse_summary(request, service)
     streams = summary.stream or str(error.details.get("served", "")).startswith("Stream")
     if streams and error.kind in _STREAM_KINDS:
-        envelope = _build_graph_error(error, summary, service)
+        fields = _build_graph_error(error, summary, service)
     else:
-        envelope = _build_error(error, request, summary, service)
+        fields = _build_error(error, request, summary, service)
     settings = service.settings
     headers = (
-        settings.stream_headers if envelope.streamed else (*settings.json_headers, *error.retry_header("retry-after"))
+        settings.stream_headers if fields.streamed else (*settings.json_headers, *error.retry_header("retry-after"))
     )
-    status = error.status or envelope.status
-    return Response(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
+    status = error.status or fields.status
+    return Response(status, _encode(error, fields, request, settings.release), headers, chunked=fields.streamed)
 
 
 def render_late_error(error: EmulatedError, request: Request, service: OpenVinoService) -> bytes:
@@ -156,17 +156,17 @@ def _build_error(
     """Build the error of a request without an event stream."""
     kind, settings = error.kind, service.settings
     if "path" in error.details:
-        envelope = build_path_error(request.method, request.path, settings.release)
+        fields = build_path_error(request.method, request.path, settings.release)
     elif kind in _GRAPH_KINDS:
         status = 412 if error.details.get("word") == "FAILED_PRECONDITION" else 400
-        envelope = ErrorFields(status, _build_graph_error(error, summary, service).text)
+        fields = ErrorFields(status, _build_graph_error(error, summary, service).text)
     elif kind is ErrorKind.NOT_FOUND and not settings.release.since(2025, 0):
-        envelope = ErrorFields(404, MISSING_MODEL)
+        fields = ErrorFields(404, MISSING_MODEL)
     else:
         status, text = _ERRORS[kind]
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status
-        envelope = _find_probe_error(kind, request.path, settings.release) or ErrorFields(status, text)
-    return envelope if error.message is None else ErrorFields(envelope.status, error.message)
+        fields = _find_probe_error(kind, request.path, settings.release) or ErrorFields(status, text)
+    return fields if error.message is None else ErrorFields(fields.status, error.message)
 
 
 def _find_probe_error(kind: ErrorKind, path: str, release: Release) -> ErrorFields | None:
@@ -226,18 +226,18 @@ def build_path_error(method: str, path: str, release: Release) -> ErrorFields:
     return ErrorFields(400, "Invalid request URL")
 
 
-def _encode(error: EmulatedError, envelope: ErrorFields, request: Request, release: Release) -> bytes:
+def _encode(error: EmulatedError, fields: ErrorFields, request: Request, release: Release) -> bytes:
     if isinstance(error.body, str):
         return error.body.encode("utf-8", "surrogatepass")
     if error.body is not None:
         return dump_json(error.body)
-    if envelope.streamed and not release.stream_error_escaped:
-        return b'{"error": "%b"}' % envelope.text.encode()
-    if not envelope.text:
+    if fields.streamed and not release.stream_error_escaped:
+        return b'{"error": "%b"}' % fields.text.encode()
+    if not fields.text:
         return b""
     if request.path == "/v1/config/reload":
-        return b'{\n\t"error": %b\n}' % quote(envelope.text)
-    return _wrap(envelope.text)
+        return b'{\n\t"error": %b\n}' % quote(fields.text)
+    return _wrap(fields.text)
 
 
 def _wrap(text: str) -> bytes:

@@ -95,12 +95,12 @@ def render_error(error: EmulatedError, request: Request, service: TgiService) ->
         if service.settings.old and request.path in _NEW_PATHS and error.kind is ErrorKind.METHOD_NOT_ALLOWED:
             error, status = EmulatedError(ErrorKind.NOT_FOUND), 404
         return _render_bare(error, request, status, retry)
-    envelope = _build_fields(error, service.settings)
+    fields = _build_fields(error, service.settings)
     if request.path == "/vertex" and error.status is None and error.message is None:
-        status, envelope = 500, ErrorFields(_FAILED, _FAILED)
+        status, fields = 500, ErrorFields(_FAILED, _FAILED)
     if error.status is None and _is_streamed(error, request):
-        return _render_events(envelope, error, request, service.settings)
-    return Response(status, envelope.body(), (*JSON_HEADERS, *retry))
+        return _render_events(fields, error, request, service.settings)
+    return Response(status, fields.body(), (*JSON_HEADERS, *retry))
 
 
 def render_late_error(error: EmulatedError, request: Request, service: TgiService) -> bytes:
@@ -153,10 +153,10 @@ def _is_streamed(error: EmulatedError, request: Request) -> bool:
     return request.path in _STREAMING_PATHS and request.json_members().get("stream") is True
 
 
-def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
+def _render_events(fields: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
     """Return HTTP 200 with an error event: the router responds before it validates."""
     chat = request.path in _CHAT_PATHS
-    body = envelope.event(settings, chat=chat)
+    body = fields.event(settings, chat=chat)
     if error.details.get("unfinished"):
         last = "Incomplete generation" if settings.old else "Incomplete generation stream"
         body += ErrorFields(last, last.lower().replace(" ", "_")).event(settings, chat=chat)

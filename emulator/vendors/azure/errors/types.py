@@ -152,38 +152,38 @@ _FILTERED = (
 )
 
 
-def model_error_headers(envelope: ErrorFields) -> Headers:
+def model_error_headers(fields: ErrorFields) -> Headers:
     """Return the headers that a serverless endpoint adds to an error of its model."""
     return (
         ("ms-azureml-model-error-reason", "model_error"),
-        ("ms-azureml-model-error-statuscode", str(envelope.status)),
+        ("ms-azureml-model-error-statuscode", str(fields.status)),
     )
 
 
-def format_filtered(envelope: ErrorFields, policy: str = "Microsoft's", advice: str = "") -> FormattedError:
+def format_filtered(fields: ErrorFields, policy: str = "Microsoft's", advice: str = "") -> FormattedError:
     """Format a prompt stopped by the content filter. Source: continuedev/continue issue 3902."""
     return FormattedError(
         {
             "error": {
-                "message": envelope.message or _FILTERED.format(policy=policy) + advice,
+                "message": fields.message or _FILTERED.format(policy=policy) + advice,
                 "type": None,
-                "param": envelope.param or "prompt",
+                "param": fields.param or "prompt",
                 "code": "content_filter",
-                "status": envelope.status,
+                "status": fields.status,
                 "innererror": _FILTER_RESULT,
             }
         }
     )
 
 
-def format_filtered_response(envelope: ErrorFields, policy: str, advice: str) -> FormattedError:
+def format_filtered_response(fields: ErrorFields, policy: str, advice: str) -> FormattedError:
     """Format it for the Responses API. Source: Microsoft's public guides on migrating from chat completions."""
     return FormattedError(
         {
             "error": {
-                "message": envelope.message or _FILTERED.format(policy=policy) + advice,
+                "message": fields.message or _FILTERED.format(policy=policy) + advice,
                 "type": "invalid_request_error",
-                "param": envelope.param or "prompt",
+                "param": fields.param or "prompt",
                 "code": "content_filter",
                 "content_filters": [{"blocked": True, "source_type": "prompt", "content_filter_results": _FOUND}],
             }
