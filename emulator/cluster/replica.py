@@ -139,7 +139,7 @@ class Replica(Controller):
         except StoreLostError as error:  # the journal of this replica is better than none
             log.warning("calls of other replicas are missing, as the store does not answer: %s", error)
 
-    async def forget_idle(self) -> None:
+    async def end_idle_sessions(self) -> None:
         """End the sessions that no replica has used for long."""
         now = time.monotonic()
         if not any(now - session.used > IDLE for session in self._local.sessions):
@@ -366,7 +366,7 @@ async def _send_heartbeats(store: Store, replica: Replica) -> None:
         await asyncio.sleep(_HEARTBEAT)
         await store.heartbeat()
         with suppress(StoreLostError):
-            await replica.forget_idle()
+            await replica.end_idle_sessions()
 
 
 log = logging.getLogger("emulator")

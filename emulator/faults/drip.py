@@ -34,17 +34,17 @@ class Drip(Positioned):
 
     def _drip(self, pieces: tuple[Chunk, ...], now: float, least: int) -> Iterator[Chunk]:
         """Yield writes of equal size, at least ``least`` bytes, each due when the rate has let its bytes through."""
-        step = room = max(1, least, int(self.bytes_per_second / _MAX_WRITES))
+        step = left = max(1, least, int(self.bytes_per_second / _MAX_WRITES))
         tokens = 0
         for piece in pieces:
             start = 0
             while start < len(piece.data):
-                end = min(start + room, len(piece.data))
+                end = min(start + left, len(piece.data))
                 whole = end == len(piece.data)
                 now = max(now, piece.due) + (end - start) / self.bytes_per_second
-                room -= end - start
+                left -= end - start
                 tokens = piece.tokens if whole else tokens
-                flush = not room or (whole and piece.flush)
+                flush = not left or (whole and piece.flush)
                 yield Chunk(now, piece.data[start:end], tokens, whole and piece.last, flush, piece.mark)
-                room = step if flush else room
+                left = step if flush else left
                 start = end

@@ -50,13 +50,13 @@ class Positioned(Fault):
 
     def find(self, response: FaultableResponse) -> int:
         """Return the position as an offset in the body, at most its end."""
-        position = self._find_plain(response)
+        position = self._find_offset(response)
         if self.inside is None:
             return position
         moved = _INSIDE[self.inside](response, position)
         return position if moved is None else moved
 
-    def _find_plain(self, response: FaultableResponse) -> int:
+    def _find_offset(self, response: FaultableResponse) -> int:
         if self.after_bytes is not None:
             return min(self.after_bytes, response.size)
         if self.at is not None:

@@ -98,7 +98,7 @@ def generate(
     if isinstance(ask, EmbeddingRequest):
         return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = ask.sampling
-    if reply is None and isinstance(ask, ChatRequest) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
+    if reply is None and isinstance(ask, ChatRequest) and (ask.language or (sampling.n == 1 and _is_uncut_prose(ask))):
         language = ask.language or detect_language(ask.prompt or "")
         choice = _write_prose(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
@@ -188,7 +188,7 @@ def _write_choice(
 ) -> Choice:
     sampling = ask.sampling
     limit = sampling.max_tokens
-    if reply is None and _is_usual(ask):
+    if reply is None and _is_uncut_prose(ask):
         return _write_prose(key, detect_language(prompt), sampling, tokenizer, position)
     parts = plan_parts(ask, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
@@ -211,7 +211,7 @@ def _write_choice(
             tokens, ids = (*tokens, ""), (*ids, tokenizer.eos)
             spans[-1] = replace(spans[-1], end=len(tokens))
         elif sampling.show_eos:
-            finish = "length"  # no room was left for the end of the sequence
+            finish = "length"  # the limit leaves no token for the end of the sequence
     if reply is not None and reply.finish_reason is not None:
         finish = reply.finish_reason
     logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
@@ -219,7 +219,7 @@ def _write_choice(
     return Choice(sequence, undelayed(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
 
 
-def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
+def _is_uncut_prose(ask: ChatRequest | CompletionRequest) -> bool:
     """Return whether a generated answer is prose that only its natural end or a token limit ends."""
     sampling = ask.sampling
     return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(ask)
@@ -236,7 +236,7 @@ def _write_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Token
             prose.eos = tokenizer.eos
             count += 1
         else:
-            finish = "length"  # no room was left for the end of the sequence
+            finish = "length"  # the limit leaves no token for the end of the sequence
     return Choice(prose, undelayed(count), finish, _one_text(count), None, None, position)
 
 

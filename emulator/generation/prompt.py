@@ -41,7 +41,7 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
 def count_tokens_and_language(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
     """Return :func:`count_chat` of a text-only conversation, and the locale of its last message."""
     template, last = tokenizer.profile, messages[-1].text
-    count, leaning = tokenizer.weigh(last)
+    count, leaning = tokenizer.count_and_lean(last)
     for message in messages[:-1]:
         count += _count_again(message.text, tokenizer)
     count += template.template_base + template.template_per_message * len(messages)

@@ -128,7 +128,7 @@ def tokenizer_for(name: str) -> "ProfileTokenizer":
     return ProfileTokenizer(profile)
 
 
-def _weigh_entry(pre_token: str, items: Sequence[object]) -> int:
+def _measure_entry(pre_token: str, items: Sequence[object]) -> int:
     return len(items) + _ENTRY_COST
 
 
@@ -189,8 +189,8 @@ class ProfileTokenizer:
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
         self._values = {id: value for value, id in enumerate(self._bytes)}
-        self._ids_of = SizedCache(self._cut_ids, _weigh_entry, _MEMO_BUDGET).__getitem__
-        self._texts_of = SizedCache(self._cut_texts, _weigh_entry, _MEMO_BUDGET).__getitem__
+        self._ids_of = SizedCache(self._cut_ids, _measure_entry, _MEMO_BUDGET).__getitem__
+        self._texts_of = SizedCache(self._cut_texts, _measure_entry, _MEMO_BUDGET).__getitem__
         weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
@@ -202,9 +202,9 @@ class ProfileTokenizer:
         return list(chain.from_iterable(map(self._ids_of, self._split(text))))
 
     def count(self, text: str) -> int:
-        return self.weigh(text)[0]
+        return self.count_and_lean(text)[0]
 
-    def weigh(self, text: str) -> tuple[int, int]:
+    def count_and_lean(self, text: str) -> tuple[int, int]:
         """Return the token count of a text and its leaning to English; only the start of a huge text leans."""
         if len(text) > _SLICE:
             return self._count_whole(text), 0

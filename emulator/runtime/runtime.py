@@ -56,7 +56,7 @@ class Controller:
         return True
 
     def _validate_capacity(self, session: str, loaded: ParsedScenario | None = None) -> None:
-        """Raise if the limits of sessions leave no room for a scenario or clock of this session.
+        """Raise if the limits of sessions do not allow a scenario or clock of this session.
 
         Raises:
             ProblemError: 429.

@@ -159,7 +159,7 @@ def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
     is_vendor, is_name = compile_names(limit.vendor or ("*",)), compile_names(limit.deployment or ("*",))
     return min(
         (
-            deployment.usual_output()
+            deployment.expected_answer()
             for vendor in filter(is_vendor, catalogue)
             for deployment in catalogue[vendor].values()
             if is_name(deployment.name) and deployment.task in ("chat", "completions")

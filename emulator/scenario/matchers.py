@@ -98,7 +98,7 @@ def _compile_comparison(condition: Comparison, fold: bool, equal: Equality) -> I
         part.casefold() if fold and part is not None else part
         for part in (condition.contains, condition.prefix, condition.suffix)
     )
-    of_text = _folded if fold else _plain
+    of_text = _folded if fold else _unfolded
     if prefix is not None:
         yield of_text(lambda text: isinstance(text, str) and text.startswith(prefix))
     if suffix is not None:
@@ -113,7 +113,7 @@ def _compile_comparison(condition: Comparison, fold: bool, equal: Equality) -> I
         yield lambda text: not refused(text)
 
 
-def _plain(test: Test) -> Test:
+def _unfolded(test: Test) -> Test:
     return test
 
 

@@ -24,17 +24,17 @@ def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
     reason = "no array has room for all it must contain"  # its text: the error would keep this frame alive
     for count in _counts(solver, shape, place, low, high):
         for turn in range(max(1, 2 * min(count, _MAX_TURNS)) if shape.contains else 1):
-            room = solver.budget.size
+            size = solver.budget.size
             try:
                 return _write_items(solver, shape, place, count, turn)
             except Unsatisfiable as error:
                 reason = str(error)
-                solver.budget.size = room
+                solver.budget.size = size
     raise Unsatisfiable(reason)
 
 
 def _write_items(solver: Solver, shape: Shape, place: Position, count: int, turn: int) -> JSON:
-    wanted = _placed(shape, count, turn)
+    wanted = _place_contained(shape, count, turn)
     items: list[JSON] = []
     seen: list[JSON] = []
     known: set[object] = set()
@@ -72,7 +72,7 @@ def _item(solver: Solver, shape: Shape, nodes: tuple[Node, ...], place: Position
 def _lengths(shape: Shape) -> tuple[int, int | None]:
     low, high = shape.item_count
     if shape.unevaluated_items and any(node.schema is False for node in shape.unevaluated_items):
-        known = _known(shape)
+        known = _count_evaluated(shape)
         if known is not None:
             high = known if high is None else min(high, known)
     if high is not None and low > high:
@@ -80,7 +80,7 @@ def _lengths(shape: Shape) -> tuple[int, int | None]:
     return low, high
 
 
-def _known(shape: Shape) -> int | None:
+def _count_evaluated(shape: Shape) -> int | None:
     """Return the number of items that the schemas evaluate; ``None``: no maximum."""
     if any(c.evaluates and c.high is None for c in shape.contains):
         return None
@@ -136,7 +136,7 @@ def item_nodes(shape: Shape, index: int, contained: bool = False) -> tuple[Node,
     return tuple(found)
 
 
-def _placed(shape: Shape, count: int, turn: int) -> dict[int, list[Node]]:
+def _place_contained(shape: Shape, count: int, turn: int) -> dict[int, list[Node]]:
     """Return the schemas of ``contains`` by item index: from the last item back, an index again once all are taken.
 
     Args:

@@ -164,7 +164,7 @@ class Builder:
         for kind in self._kinds(shape, place):
             attempts = (_RETRIES + 16 * bool(shape.exclusions)) if shape.delicate else 1
             for attempt in range(attempts):
-                room = self.budget.size
+                size = self.budget.size
                 at = (
                     place._replace(key=derive_key(place.key, attempt), spare=attempt == attempts - 1)
                     if attempt
@@ -176,13 +176,13 @@ class Builder:
                     value = (self._write if attempt <= _RETRIES else self._write_freely)(kind, wanted, at)
                 except Unsatisfiable as error:
                     self.reason = self.reason or str(error)
-                    self.budget.size = room
+                    self.budget.size = size
                     if grown:
                         continue
                     break
                 if not shape.delicate or self.checker.all_valid(nodes, value):
                     yield value
-                self.budget.size = room
+                self.budget.size = size
 
     def _listed(self, values: list[JSON], nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
         first = draw_integer(place.key, len(values), "listed") if values else 0

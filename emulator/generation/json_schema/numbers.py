@@ -39,7 +39,7 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
         if low is not None and high is not None and low > high:
             continue
         for at in _around(_choose(low, high, step, key, style, wanted), low, high):
-            number = _plain(at * step)
+            number = _to_number(at * step)
             if isinstance(number, int) == (kind == "integer") and abs(number) < _MAX_INTEGER and fits(number):
                 return number
     return None
@@ -110,7 +110,7 @@ def _extreme(low: int | None, high: int | None, step: Fraction, key: bytes, host
     return ends[draw_integer(key, len(ends), "end")]
 
 
-def _plain(number: Fraction) -> int | float:
+def _to_number(number: Fraction) -> int | float:
     if number.denominator == 1:
         return int(number)
     if abs(number) > _MAX_EXACT:

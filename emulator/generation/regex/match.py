@@ -290,11 +290,11 @@ def _compile(pattern: str) -> tuple[re.Pattern[str], int]:
         raise BadPattern(f"{pattern!r} is not understood: {error}") from None
 
 
-def _weigh(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
+def _measure_compiled(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
     return len(compiled[0].pattern)
 
 
-_COMPILED = SizedCache(_compile, _weigh, _MAX_COMPILED)
+_COMPILED = SizedCache(_compile, _measure_compiled, _MAX_COMPILED)
 
 
 def _risk(part: Part) -> int:
@@ -305,7 +305,7 @@ def _risk(part: Part) -> int:
 
 def _ambiguous(part: Part) -> bool:
     """Return whether a repeat has a body that may match the same text in several ways; a cheap estimate."""
-    if isinstance(part, Repeat) and (part.high is None or part.high > 2) and not _plain(part.part):
+    if isinstance(part, Repeat) and (part.high is None or part.high > 2) and not _has_fixed_length(part.part):
         return True
     return any(map(_ambiguous, children(part)))
 
@@ -331,13 +331,13 @@ def _disjoint(part: Alternation) -> bool:
     return all(firsts) and charset.size(charset.union(r for ranges in firsts for r in ranges)) == total
 
 
-def _plain(part: Part) -> bool:
+def _has_fixed_length(part: Part) -> bool:
     """Return whether a part matches texts of one length only, with options that differ in their first character."""
     if isinstance(part, Repeat):
-        return part.low == part.high and _plain(part.part)
+        return part.low == part.high and _has_fixed_length(part.part)
     if isinstance(part, Alternation) and not _disjoint(part):
         return False
-    return all(map(_plain, children(part)))
+    return all(map(_has_fixed_length, children(part)))
 
 
 def _first(part: Part) -> charset.Ranges:

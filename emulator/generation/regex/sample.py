@@ -54,10 +54,10 @@ class PatternSampler:
 
     def _count(self, part: Repeat) -> int:
         most = _PLAIN if isinstance(part.part, Chars) else 2
-        room = int(most * self._stretch)
+        spread = int(most * self._stretch)
         if part.high is not None:
-            room = min(room, part.high - part.low)
-        return part.low + (self.below(room + 1) if room > 0 else 0)
+            spread = min(spread, part.high - part.low)
+        return part.low + (self.below(spread + 1) if spread > 0 else 0)
 
     def _word(self, ranges: charset.Ranges, count: int) -> str:
         """Draw repeated characters of one kind (letters, digits), as in names and numbers."""

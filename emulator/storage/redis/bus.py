@@ -88,11 +88,11 @@ class RedisBus:
         await ask(self._scripts["reply"](keys=[self._replies(number)], args=[text]))
 
     async def gather_replies(
-        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, timeout: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         replies: dict[str, JSON] = {}
         async with self._apart() as server:
-            for asked, seconds in ((posted.replicas - silent, patience), (posted.replicas & silent, REPLY_TIMEOUT)):
+            for asked, seconds in ((posted.replicas - silent, timeout), (posted.replicas & silent, REPLY_TIMEOUT)):
                 ends = time.monotonic() + seconds
                 while not asked <= replies.keys() and (left := ends - time.monotonic()) > 0:
                     found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _BLOCK_TIMEOUT)))

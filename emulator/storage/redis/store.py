@@ -216,33 +216,33 @@ class RedisStore:
         """Run a script on the keys of a session and return its result."""
         return await self.line.run(*self._scripts[script], base, words)
 
-    def tell(self, script: str, base: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
+    def send_script(self, script: str, base: str, words: Sequence[str], on_loss: Callable[[], None]) -> bool:
         """Send a script without waiting for its result; return ``False`` without a connection.
 
-        ``lost`` is called if the script may not have run.
+        ``on_loss`` is called if the script may not have run.
         """
-        return self.line.tell(self._scripts[script][1], base, words, lost)
+        return self.line.send_script(self._scripts[script][1], base, words, on_loss)
 
     def settle(self, base: str, ticket: str, time: str, costs: str) -> bool:
         """Send the costs of a ticket, now or on a later heartbeat; return ``False`` if the server is unreachable."""
-        return self._tell_surely("settle", base, ticket, time, costs, self.owner)
+        return self._send_reliably("settle", base, ticket, time, costs, self.owner)
 
     def let_be(self, base: str, ticket: str) -> None:
         """Delete a ticket with final charges; tickets are collected and deleted together a moment later."""
         if not self._spent:
-            asyncio.get_running_loop().call_later(_BATCH_DELAY, self._forget_spent)
+            asyncio.get_running_loop().call_later(_BATCH_DELAY, self._send_spent)
         self._spent[base].append(ticket)
 
-    def _forget_spent(self) -> None:
+    def _send_spent(self) -> None:
         spent, self._spent = self._spent, defaultdict(list)
         for base, tickets in spent.items():
-            self._tell_surely("spent", base, self.owner, *tickets)
+            self._send_reliably("spent", base, self.owner, *tickets)
 
-    def _tell_surely(self, script: str, base: str, *words: str) -> bool:
+    def _send_reliably(self, script: str, base: str, *words: str) -> bool:
         def owe() -> None:
             self.owed.append((script, base, *words))
 
-        if self.tell(script, base, words, owe):
+        if self.send_script(script, base, words, owe):
             return True
         owe()
         return False
@@ -360,7 +360,7 @@ class RedisState:
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         name = self._name(ticket)
         if name in self._store.held:
-            self._store.tell("expect", self._base(session), (name, repr(float(end))), _let_be)
+            self._store.send_script("expect", self._base(session), (name, repr(float(end))), _let_be)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         name, store = self._name(ticket), self._store
