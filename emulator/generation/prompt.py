@@ -14,16 +14,16 @@ _MAX_CACHED = 8192  # characters of a text with a cached count
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
 
-def count_prompt(ask: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
+def count_prompt(request: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
     """Return the tokens of each prompt or input, template and special tokens included; one number for a chat."""
-    if isinstance(ask, ChatRequest):
-        return (count_chat(ask.messages, ask.tools, tokenizer, profile),)
+    if isinstance(request, ChatRequest):
+        return (count_chat(request.messages, request.tools, tokenizer, profile),)
     template = PROFILES[profile]
-    if isinstance(ask, CompletionRequest):
-        extra = template.per_text if ask.raw else template.template_base + template.template_per_message
-        return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
-    instruction = tokenizer.count(ask.instruction) if ask.instruction else 0
-    return tuple(_count(text, tokenizer) + template.per_text + instruction for text in ask.inputs)
+    if isinstance(request, CompletionRequest):
+        extra = template.per_text if request.raw else template.template_base + template.template_per_message
+        return tuple(_count(prompt, tokenizer) + extra + request.media * MEDIA_TOKENS for prompt in request.prompts)
+    instruction = tokenizer.count(request.instruction) if request.instruction else 0
+    return tuple(_count(text, tokenizer) + template.per_text + instruction for text in request.inputs)
 
 
 def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Tokenizer, profile: str) -> int:

@@ -34,7 +34,7 @@ def load_prose(language: str) -> Prose:
     """Load the sentences of a locale.
 
     Raises:
-        ValueError: no sentences are kept of such a locale.
+        ValueError: there are no sentences of such a locale.
     """
     try:
         text = find_prose(language).read_text("utf-8")
@@ -219,7 +219,7 @@ def load_sentence_bank(tokenizer: Tokenizer, language: str) -> SentenceBank:
     A sentence with a character in several tokens is left out: a cut within it would lose it.
 
     Raises:
-        ValueError: no sentences are kept of such a locale.
+        ValueError: there are no sentences of such a locale.
     """
     prose = load_prose(language)
     openers = _keep_whole(tokenizer, prose.openers)

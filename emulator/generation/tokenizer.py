@@ -104,7 +104,7 @@ PROFILES: Mapping[str, TokenizerProfile] = MappingProxyType({profile.name: profi
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
 _MAX_WORD = 32  # characters of a cached word
-_MEMO_BUDGET = 1 << 18  # items all remembered pieces together may hold; some 7 MB
+_MEMO_BUDGET = 1 << 18  # items of all cached pieces, about 7 MB
 _ENTRY_COST = 8  # memory of an entry in addition to its items, in items
 
 # Runs are bounded, so that no text makes a match long or backtracking quadratic.
@@ -132,8 +132,8 @@ def _measure_entry(pre_token: str, items: Sequence[object]) -> int:
     return len(items) + _ENTRY_COST
 
 
-# What a word weighs is one number, so that a text weighs the sum of its words: its tokens in the lowest bits, then
-# whether it is odd, which is to say that more than the word has to be looked at, then how far it leans to English.
+# The weight of a word is one number, so that the weight of a text is the sum of its words: the tokens in the lowest
+# bits, then a flag for an odd word, which cannot be counted without its neighbours, then the leaning to English.
 _ODD = 1 << 24
 _LEANING = 44  # bits before
 _COUNT = (1 << _LEANING) - 1

@@ -55,7 +55,7 @@ def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
     """
     found: dict[str, list[JSON]] = {}
     prompt = prompt[:_PROMPT]
-    find = cache(lambda kind: kind.find(prompt))  # once of each kind, however many parameters want it
+    find = cache(lambda kind: kind.find(prompt))  # once for each kind, not for each parameter
     numbers = [float(n[0]) if "." in n[0] else int(n[0]) for n in islice(_NUMBER.finditer(prompt), _MAX_NUMBERS)]
     for name, schema in properties_of(parameters).items():
         if not isinstance(schema, dict):
@@ -168,24 +168,26 @@ _MAX_TRIALS = 100  # values of the prompt that are tried, each with all of the s
 _QUOTED = 200  # characters of a tool's result an answer repeats
 
 
-def choose_tools(ask: ChatRequest, key: bytes) -> tuple[Tool, ...]:
+def choose_tools(request: ChatRequest, key: bytes) -> tuple[Tool, ...]:
     """Return the tools that an answer calls, in order; a tool repeats if the prompt lists several values for it.
 
     With ``auto`` a tool is called when the prompt has a word in common with it, and none right after
     tool results; ``required`` falls back to a drawn tool.
     """
-    if ask.tool_choice == "none" or not ask.tools:
+    if request.tool_choice == "none" or not request.tools:
         return ()
-    prompt = ask.prompt or ""
-    if ask.tool_name is not None:
-        named = tuple(tool for tool in ask.tools if tool.name == ask.tool_name)
-        return _repeated(named[:1], prompt) if ask.parallel else named[:1]
-    if ask.tool_choice == "auto" and ask.messages and ask.messages[-1].role == "tool":
+    prompt = request.prompt or ""
+    if request.tool_name is not None:
+        named = tuple(tool for tool in request.tools if tool.name == request.tool_name)
+        return _repeated(named[:1], prompt) if request.parallel else named[:1]
+    if request.tool_choice == "auto" and request.messages and request.messages[-1].role == "tool":
         return ()
-    matching = _matching(ask.tools, prompt)
+    matching = _matching(request.tools, prompt)
     if not matching:
-        return (ask.tools[draw_integer(key, len(ask.tools), "tool")],) if ask.tool_choice == "required" else ()
-    return _repeated(matching, prompt) if ask.parallel else matching[:1]
+        if request.tool_choice != "required":
+            return ()
+        return (request.tools[draw_integer(key, len(request.tools), "tool")],)
+    return _repeated(matching, prompt) if request.parallel else matching[:1]
 
 
 def _matching(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
@@ -290,13 +292,13 @@ _OPENINGS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def answer_opening(ask: ChatRequest, language: str = "en_US") -> str:
+def answer_opening(request: ChatRequest, language: str = "en_US") -> str:
     """Return a sentence with the last tool's result, to precede the prose; empty without a result.
 
     Args:
         language: a locale such as ``de_DE``; English unless it is German or Chinese.
     """
-    result = ask.tool_result
+    result = request.tool_result
     if result is None:
         return ""
     openings = _OPENINGS.get(language[:2], _OPENINGS["en"])
