@@ -87,13 +87,17 @@ class Running:
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         return await self.send(vendor, f"{verb} {target} HTTP/1.1\r\n{head}".encode(), payload)
 
+    async def connect(self, vendor: str, limit: int = 2**16) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection to the vendor's own port, or to the front."""
+        url = urlsplit(self.urls[vendor])
+        return await asyncio.open_connection(url.hostname, url.port, limit=limit)
+
     async def send(self, vendor: str, head: bytes, body: bytes = b"") -> Answer:
         """A head (without Host, Content-Length and the blank line) and a body, as they are."""
-        url = urlsplit(self.urls[vendor])
-        reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
+        reader, writer = await self.connect(vendor, limit=2**26)
         try:
             length = f"Content-Length: {len(body)}\r\n" if body else ""
-            writer.write(head + f"Host: {url.netloc}\r\n{length}\r\n".encode() + body)
+            writer.write(head + f"Host: {urlsplit(self.urls[vendor]).netloc}\r\n{length}\r\n".encode() + body)
             await writer.drain()
             return await read_answer(reader)
         finally:
@@ -124,8 +128,7 @@ async def read_until_reset(
     running: Running, vendor: str, target: str, body: JSON, headers: Mapping[str, str]
 ) -> tuple[bytes, bool]:
     """The body of an answer as far as it comes, without chunk framing, and whether a reset ended it."""
-    url = urlsplit(running.urls[vendor])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect(vendor)
     payload = json.dumps(body).encode()
     lines = {"Host": "x", "Content-Type": "application/json", "Connection": "close", **headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())

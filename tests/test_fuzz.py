@@ -8,13 +8,14 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests.conftest import Start
 from tests.http_client import Answer, Running, read_answer
 from tests.untyped_json import JSON
+
+pytestmark = pytest.mark.slow
 
 PER_VENDOR = 2000
 _MESSAGES = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "What is the weather in Paris?"}]
@@ -197,8 +198,7 @@ def make_request(vendor: str, draw: random.Random) -> bytes:
 async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> Counter[int]:
     """Send all over one connection; how often each status came."""
     statuses: Counter[int] = Counter()
-    url = urlsplit(running.urls[vendor])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
+    reader, writer = await running.connect(vendor, limit=2**26)
     for request in requests:
         writer.write(request)
         answer = await asyncio.wait_for(read_answer(reader), timeout=20)
@@ -206,7 +206,7 @@ async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> Cou
         statuses[answer.status] += 1
         if answer.header("Connection") == "close":
             writer.close()
-            reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
+            reader, writer = await running.connect(vendor, limit=2**26)
     writer.close()
     return statuses
 

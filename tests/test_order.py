@@ -5,7 +5,6 @@ import json
 import random
 import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -61,9 +60,8 @@ async def ask(running: Running, question: Question) -> bytes:
     body: dict[str, JSON] = {"messages": [{"role": "user", "content": f"Question {number}"}], "max_tokens": 6}
     body |= {"stream": True} if stream else {}
     body |= {"model": model} if model else {}
-    url = urlsplit(running.urls[vendor])
     payload = json.dumps(body).encode()
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect(vendor)
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
     writer.write(f"{head}api-key: k\r\nContent-Length: {len(payload)}\r\n\r\n".encode() + payload)
     answer = await read_answer(reader)
@@ -104,6 +102,7 @@ async def expected(start: Start) -> list[Outcome]:
     return await collect(await start(SCENARIO), QUESTIONS, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connections", [1, 4, 16])
 async def test_outcomes_do_not_depend_on_the_order(start: Start, expected: list[Outcome], connections: int) -> None:
     order = list(QUESTIONS)

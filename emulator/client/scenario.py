@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emulator.client.request import Request, Steps
+from emulator.client.request import ControlRequest, Steps
 from emulator.control.models import Parsed, Place, Problem
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.scenario.errors import Diagnostic
@@ -41,7 +41,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
     joined = join_documents([_locate(given), *documents])
     rows = [*joined.rows, *_inline_reply_files(joined)]
     if rows:
-        raise ScenarioError([_forget_place(row) for row in rows])
+        raise ScenarioError([_drop_location(row) for row in rows])
     joined.data = complete(joined.data, name)
     return joined
 
@@ -89,7 +89,7 @@ def _locate(source: Mapping[str, Value]) -> Document:
 
 
 def _parse(text: bytes, file: str) -> Steps[Document]:
-    parsed = (yield Request("POST", "/_emulator/parse", text)).read(Parsed)
+    parsed = (yield ControlRequest("POST", "/_emulator/parse", text)).read(Parsed)
     locations = Locations(_place(parsed.values, file), _place(parsed.keys, file))
     rows = [Diagnostic(**{**dict(row), "file": file}) for row in parsed.errors]
     return Document(parsed.document, locations, rows)
@@ -106,7 +106,7 @@ def _is_path(text: str) -> bool:
 def explain_refusal(problem: Problem, document: Document) -> ScenarioError:
     """Convert the emulator's mistakes into locations in the author's sources."""
     rows = [Diagnostic(**dict(row)) for row in problem.errors or ()]
-    return ScenarioError([_forget_place(_find_place(row, document)) for row in rows])
+    return ScenarioError([_drop_location(_find_place(row, document)) for row in rows])
 
 
 def _find_place(row: Diagnostic, document: Document) -> Diagnostic:
@@ -125,6 +125,6 @@ def _lies_in(path: str, outer: str) -> bool:
     return path == outer or path.startswith((outer + ".", outer + "["))
 
 
-def _forget_place(row: Diagnostic) -> Diagnostic:
+def _drop_location(row: Diagnostic) -> Diagnostic:
     """Remove the location of a mistake that is in no file."""
     return replace(row, file="", line=0, column=0) if row.file == _INLINE else row

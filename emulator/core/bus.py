@@ -75,9 +75,9 @@ class ClusterBus(Protocol):
         """Send this replica's reply to a change."""
 
     async def gather_replies(
-        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, timeout: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
-        """Return the replies by replica that arrive within ``patience`` real seconds.
+        """Return the replies by replica that arrive within ``timeout`` real seconds.
 
         Args:
             silent: replicas that missed earlier replies; after all others replied, the wait for them is limited to

@@ -62,14 +62,14 @@ class Deployment:
     kind: str = ""
     traits: Mapping[str, JSON] = field(default_factory=dict)
 
-    def room_for(self, prompt_tokens: int) -> float:
+    def max_answer(self, prompt_tokens: int) -> float:
         """Return the maximum tokens of an answer to a prompt of that length; infinite if unbounded."""
         left = inf if self.context is None else max(0, self.context - prompt_tokens)
         return min(left, inf if self.max_output is None else self.max_output)
 
-    def usual_output(self, prompt_tokens: int = 0) -> int:
+    def expected_answer(self, prompt_tokens: int = 0) -> int:
         """Return the tokens to reserve for an answer if the request sets no limit."""
-        return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _DEFAULT_OUTPUT))
+        return int(min(self.max_answer(prompt_tokens), self.default_max_tokens or _DEFAULT_OUTPUT))
 
 
 @fast_dataclass(frozen=True, slots=True)

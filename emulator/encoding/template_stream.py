@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import count, repeat
 from operator import add
 
-from emulator.core.cache import clear_with_all, lru
+from emulator.core.cache import BoundedCache, Cache, lru
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
+from emulator.core.json import dump_json
+from emulator.core.plan import Choice
+from emulator.encoding.template import SAMPLE_TOKENS, Template
 
 MAX_BATCH = 512  # events of a batch: a larger one would delay other connections
-_MAX_OPENINGS = 4096  # cached chunk openings per template
 _MAX_NUMBERS = 16_384  # cached numbers per template
 _MAX_LAYOUTS = 64  # cached batches
 _END = b"\r\n"  # end of a chunk
@@ -99,8 +101,7 @@ class _Layout:
 
 
 _LayoutKey = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
-_layouts: dict[_LayoutKey, _Layout] = {}
-clear_with_all(_layouts.clear)
+_layouts: Cache[_LayoutKey, _Layout] = Cache()
 
 
 def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | NumberedTails) -> tuple[list[bytes], int]:
@@ -159,18 +160,17 @@ def encode_chunks(events: Iterable[Event]) -> Batch:
     return pieces, size, count
 
 
-class _Openings(dict[int, bytes]):
+class _Openings(BoundedCache[int, bytes]):
     """Cache of chunk openings by the size of the text, for a fixed size of the rest; cleared when full."""
+
+    max_entries = 4096
 
     def __init__(self, fixed: int) -> None:
         super().__init__()
         self._fixed = fixed
 
     def __missing__(self, size: int) -> bytes:
-        if len(self) >= _MAX_OPENINGS:
-            self.clear()
-        opening = self[size] = b"%x\r\n" % (self._fixed + size)
-        return opening
+        return self.keep(size, b"%x\r\n" % (self._fixed + size))
 
 
 _open_after = lru(64)(_Openings)
@@ -220,3 +220,64 @@ class TemplateStream(BatchedEvents):
     def _render(self, start: int, end: int) -> tuple[bytes, int]:
         after = build_numbered_tails(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
         return render_chunks(self.before, self.tokens, start, end, after)
+
+
+_NUMBER = b"\1"  # JSON has no control characters
+_BETWEEN = b"\0"
+
+
+class StreamTemplate:
+    """Events of a text with slots for its tokens and for the values that vary.
+
+    Args:
+        events: of a stream of :data:`~emulator.encoding.template.SAMPLE`: opening events, one for each token, one with
+            the finish reason, perhaps one with token counts, and ``[DONE]``. The last token's may be that of the
+            finish reason.
+        values: as for :class:`~emulator.encoding.template.Template`.
+        numbers: bytes behind the first token's text that end with the token's number, or with that and an offset.
+    """
+
+    __slots__ = ("_done", "_finish", "_has_last_text", "_opening", "_template")
+
+    def __init__(
+        self, events: Iterable[Event], values: Sequence[int | bytes], numbers: Sequence[tuple[bytes, int]] = ()
+    ) -> None:
+        *rows, (_, self._done, _, _) = events
+        first = dump_json(SAMPLE_TOKENS[0])
+        texts = [data for _, data, _, _ in rows]
+        self._opening = at = next(index for index, text in enumerate(texts) if first in text)
+        self._has_last_text = rows[at + 1][3] is not Mark.PLAIN
+        if not self._has_last_text:
+            del rows[at + 1], texts[at + 1]
+        self._finish = rows[at + 1][3]
+        texts[at] = texts[at].replace(first, _BETWEEN)
+        for before, number in numbers:
+            texts[at] = texts[at].replace(b"%b%d" % (before, number), before + _NUMBER)
+        self._template = Template(_BETWEEN.join(texts), values)
+
+    def fill(
+        self,
+        choice: Choice,
+        values: Sequence[int | bytes],
+        *,
+        default_due: float = 0.0,
+        offsets: tuple[int, ...] = (),
+        silent: bool = False,
+    ) -> TemplateStream:
+        """Return the stream of a choice; ``default_due`` is when one without tokens is due."""
+        tokens, due, total, at = choice.sequence.quoted, choice.due, choice.count, self._opening
+        begin, end = (due[0], due[-1]) if total else (default_due, default_due)
+        if self._has_last_text:
+            tokens, due = tokens[:-1], due[:-1]
+        texts = self._template.fill(values).split(_BETWEEN)
+        after, finish, done = texts[at + 1], (end, texts[at + 2], total, self._finish), (end, self._done, 0, Mark.DONE)
+        return TemplateStream(
+            opening=[(begin, text, 0, Mark.PLAIN) for text in texts[:at]] if at else (),
+            tokens=tokens,
+            due=due,
+            before=texts[at],
+            after=tuple(after.split(_NUMBER)) if offsets else (after,),
+            ending=(finish, done) if len(texts) == at + 3 else (finish, (end, texts[-1], 0, Mark.USAGE), done),
+            offsets=offsets,
+            silent=silent,
+        )

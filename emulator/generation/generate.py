@@ -83,7 +83,7 @@ class Content:
 
 
 def generate(
-    ask: InferenceRequest,
+    request: InferenceRequest,
     deployment: Deployment,
     tokenizer: Tokenizer,
     seed: int,
@@ -95,24 +95,25 @@ def generate(
     Raises:
         emulator.generation.json_schema.Unsatisfiable: no JSON satisfies the requested schema.
     """
-    if isinstance(ask, EmbeddingRequest):
-        return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
-    sampling = ask.sampling
-    if reply is None and isinstance(ask, ChatRequest) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
-        language = ask.language or detect_language(ask.prompt or "")
-        choice = _write_prose(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
+    if isinstance(request, EmbeddingRequest):
+        return _write_vectors(request, deployment, tokenizer, seed, prompt_tokens, reply)
+    sampling = request.sampling
+    chat = request if reply is None and isinstance(request, ChatRequest) else None
+    if chat is not None and (chat.language or (sampling.n == 1 and _is_uncut_prose(chat))):
+        language = chat.language or detect_language(chat.prompt or "")
+        choice = _write_prose(_chat_key(chat, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
-    if isinstance(ask, ChatRequest):
-        prompts = [(ask.prompt or "", _chat_key(ask, deployment, seed))]
+    if isinstance(request, ChatRequest):
+        prompts = [(request.prompt or "", _chat_key(request, deployment, seed))]
     else:
-        texts = (p if isinstance(p, str) else tokenizer.decode(p) for p in ask.prompts)
-        variation = (deployment.name, ask.raw, *_variation(sampling))
+        texts = (p if isinstance(p, str) else tokenizer.decode(p) for p in request.prompts)
+        variation = (deployment.name, request.raw, *_variation(sampling))
         prompts = [(text, derive_key(seed, "text", text, *variation)) for text in texts]
     choices = []
     for position, (prompt, prompt_key) in enumerate(prompts):
         for number in range(sampling.n):
             key = prompt_key if number == 0 or sampling.greedy else derive_key(prompt_key, number)
-            choices.append(_write_choice(ask, prompt, key, tokenizer, reply, position))
+            choices.append(_write_choice(request, prompt, key, tokenizer, reply, position))
     details: tuple[PromptTokens, ...] = ()
     if sampling.prompt_details:
         details = tuple(_read_prompt(text, tokenizer, key) for text, key in prompts)
@@ -129,24 +130,25 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
     return (sampling.seed, repr(sampling.knobs))
 
 
-def _chat_key(ask: ChatRequest, deployment: Deployment, seed: int) -> bytes:
-    if len(ask.messages) <= _MAX_CACHED_ROLES and (
-        ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))
+def _chat_key(request: ChatRequest, deployment: Deployment, seed: int) -> bytes:
+    if len(request.messages) <= _MAX_CACHED_ROLES and (
+        request.language or not (any(map(_has_more, request.messages)) or _has_form(request))
     ):
-        roles = tuple([message.role for message in ask.messages])
-        derive_texts = _prepare_key(seed, deployment.name, roles, _variation(ask.sampling))
-        return derive_texts(*[message.text for message in ask.messages])
+        roles = tuple([message.role for message in request.messages])
+        derive_texts = _prepare_key(seed, deployment.name, roles, _variation(request.sampling))
+        return derive_texts(*[message.text for message in request.messages])
     turns: list[str | int | None] = []
-    for message in ask.messages:
+    for message in request.messages:
         turns += (message.role, message.text)
         if _has_more(message):
             calls = repr([(call.name, call.arguments) for call in message.tool_calls])
             turns += (calls, message.tool_call_id, message.media)
-    if _has_form(ask):
-        tools = [(tool.name, tool.description, tool.parameters) for tool in ask.tools]
-        form = (tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)
+    if _has_form(request):
+        tools = [(tool.name, tool.description, tool.parameters) for tool in request.tools]
+        chosen = (request.tool_choice, request.tool_name, request.parallel)
+        form = (tools, *chosen, request.format, request.schema, request.reasoning)
         turns.append(digest_long(repr(form)))
-    return derive_key(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
+    return derive_key(seed, "text", deployment.name, len(request.messages), *turns, *_variation(request.sampling))
 
 
 def _has_more(message: Message) -> bool:
@@ -154,9 +156,9 @@ def _has_more(message: Message) -> bool:
     return bool(message.tool_calls or message.tool_call_id or message.media)
 
 
-def _has_form(ask: ChatRequest) -> bool:
+def _has_form(request: ChatRequest) -> bool:
     """Return whether the answer may contain other content than prose."""
-    return bool(ask.tools or ask.format != "text" or ask.reasoning)
+    return bool(request.tools or request.format != "text" or request.reasoning)
 
 
 @lru(1024)
@@ -179,18 +181,18 @@ def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage
 
 
 def _write_choice(
-    ask: ChatRequest | CompletionRequest,
+    request: ChatRequest | CompletionRequest,
     prompt: str,
     key: bytes,
     tokenizer: Tokenizer,
     reply: FixedReply | None,
     position: int,
 ) -> Choice:
-    sampling = ask.sampling
+    sampling = request.sampling
     limit = sampling.max_tokens
-    if reply is None and _is_usual(ask):
+    if reply is None and _is_uncut_prose(request):
         return _write_prose(key, detect_language(prompt), sampling, tokenizer, position)
-    parts = plan_parts(ask, prompt, key, tokenizer, reply)
+    parts = plan_parts(request, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
     spans = []
@@ -211,33 +213,33 @@ def _write_choice(
             tokens, ids = (*tokens, ""), (*ids, tokenizer.eos)
             spans[-1] = replace(spans[-1], end=len(tokens))
         elif sampling.show_eos:
-            finish = "length"  # no room was left for the end of the sequence
+            finish = "length"  # the limit leaves no token for the end of the sequence
     if reply is not None and reply.finish_reason is not None:
         finish = reply.finish_reason
     logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
-    said = Tokens(tokens, ids)
-    return Choice(said, undelayed(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
+    sequence = Tokens(tokens, ids)
+    return Choice(sequence, undelayed(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
 
 
-def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
+def _is_uncut_prose(request: ChatRequest | CompletionRequest) -> bool:
     """Return whether a generated answer is prose that only its natural end or a token limit ends."""
-    sampling = ask.sampling
-    return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(ask)
+    sampling = request.sampling
+    return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(request)
 
 
 def _write_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
     """Generate a choice of prose; equal to that of :func:`_write_choice`, without its parts."""
     limit = sampling.max_tokens
-    said = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
-    count = said.count
-    finish: FinishReason = "stop" if said.ended else "length"
-    if sampling.show_eos and said.ended:
+    prose = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
+    count = prose.count
+    finish: FinishReason = "stop" if prose.ended else "length"
+    if sampling.show_eos and prose.ended:
         if limit is None or count < limit:
-            said.eos = tokenizer.eos
+            prose.eos = tokenizer.eos
             count += 1
         else:
-            finish = "length"  # no room was left for the end of the sequence
-    return Choice(said, undelayed(count), finish, _one_text(count), None, None, position)
+            finish = "length"  # the limit leaves no token for the end of the sequence
+    return Choice(prose, undelayed(count), finish, _one_text(count), None, None, position)
 
 
 @lru(4096)
@@ -278,7 +280,7 @@ def _read_prompt(prompt: str, tokenizer: Tokenizer, key: bytes) -> PromptTokens:
 
 
 def _write_vectors(
-    ask: EmbeddingRequest,
+    request: EmbeddingRequest,
     deployment: Deployment,
     tokenizer: Tokenizer,
     seed: int,
@@ -287,14 +289,15 @@ def _write_vectors(
 ) -> Content:
     from emulator.generation.embeddings import embed
 
-    texts = [text if isinstance(text, str) else tokenizer.decode(text) for text in ask.inputs]
-    dimensions = ask.dimensions or deployment.dimensions
+    texts = [text if isinstance(text, str) else tokenizer.decode(text) for text in request.inputs]
+    dimensions = request.dimensions or deployment.dimensions
     usage = Usage(sum(prompt_tokens))
     if reply is not None and reply.embedding is not None:
         import numpy as np
 
         return Content(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
-    key_of = prepare_key(seed, "embedding", deployment.name, ask.instruction and digest_long(ask.instruction), ...)
+    instruction = request.instruction and digest_long(request.instruction)
+    key_of = prepare_key(seed, "embedding", deployment.name, instruction, ...)
     keys = [key_of(digest_long(text)) for text in texts]
     return Content(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
 

@@ -34,7 +34,7 @@ def token_logprobs(tokens: Sequence[str], key: bytes, top: int = 0, greedy: bool
     """
     draws = iter_unpack("<IHH", shake_128(key).digest(8 * len(tokens)))
     return tuple(
-        _weigh(tokens, position, top, *_spread(confidence, chance, greedy), choice)
+        _build_logprob(tokens, position, top, *_spread(confidence, chance, greedy), choice)
         for position, (confidence, chance, choice) in enumerate(draws)
     )
 
@@ -45,7 +45,7 @@ def _spread(confidence: int, chance: int, greedy: bool) -> tuple[float, bool]:
     return left, not greedy and chance * 2.0**-16 >= 1.0 - left
 
 
-def _weigh(tokens: Sequence[str], position: int, top: int, left: float, second: bool, choice: int) -> Logprob:
+def _build_logprob(tokens: Sequence[str], position: int, top: int, left: float, second: bool, choice: int) -> Logprob:
     token = tokens[position]
     best = _floor(1.0 - left)
     value = _floor(_share(left, choice, 1)) if second else best

@@ -1,9 +1,8 @@
 """Count prompt tokens: text, chat template, tools and media."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from emulator.core.cache import clear_with_all, watch_cache
+from emulator.core.cache import lru
 from emulator.core.json import dump_text
 from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message, Tool
 from emulator.core.vendor import Tokenizer
@@ -15,16 +14,16 @@ _MAX_CACHED = 8192  # characters of a text with a cached count
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
 
-def count_prompt(ask: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
+def count_prompt(request: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
     """Return the tokens of each prompt or input, template and special tokens included; one number for a chat."""
-    if isinstance(ask, ChatRequest):
-        return (count_chat(ask.messages, ask.tools, tokenizer, profile),)
+    if isinstance(request, ChatRequest):
+        return (count_chat(request.messages, request.tools, tokenizer, profile),)
     template = PROFILES[profile]
-    if isinstance(ask, CompletionRequest):
-        extra = template.per_text if ask.raw else template.template_base + template.template_per_message
-        return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
-    instruction = tokenizer.count(ask.instruction) if ask.instruction else 0
-    return tuple(_count(text, tokenizer) + template.per_text + instruction for text in ask.inputs)
+    if isinstance(request, CompletionRequest):
+        extra = template.per_text if request.raw else template.template_base + template.template_per_message
+        return tuple(_count(prompt, tokenizer) + extra + request.media * MEDIA_TOKENS for prompt in request.prompts)
+    instruction = tokenizer.count(request.instruction) if request.instruction else 0
+    return tuple(_count(text, tokenizer) + template.per_text + instruction for text in request.inputs)
 
 
 def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Tokenizer, profile: str) -> int:
@@ -42,7 +41,7 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
 def count_tokens_and_language(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
     """Return :func:`count_chat` of a text-only conversation, and the locale of its last message."""
     template, last = tokenizer.profile, messages[-1].text
-    count, leaning = tokenizer.weigh(last)
+    count, leaning = tokenizer.count_and_lean(last)
     for message in messages[:-1]:
         count += _count_again(message.text, tokenizer)
     count += template.template_base + template.template_per_message * len(messages)
@@ -80,9 +79,6 @@ def _count_again(text: str, tokenizer: Tokenizer) -> int:
     return _recall(text, tokenizer)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
 
 
-@lru_cache(maxsize=1024)
+@lru(1024, stats="texts")
 def _recall(text: str, tokenizer: Tokenizer) -> int:
     return tokenizer.count(text)
-
-
-clear_with_all(watch_cache("texts", _recall))

@@ -58,7 +58,7 @@ class ContentPart:
 
 
 def plan_parts(
-    ask: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
+    request: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
 ) -> list[ContentPart]:
     """Return the parts of the answer to one prompt, in order, before truncation.
 
@@ -66,68 +66,68 @@ def plan_parts(
         emulator.generation.json_schema.Unsatisfiable: no JSON satisfies the requested schema.
     """
     if reply is None:
-        return _own_parts(ask, prompt, key, tokenizer, ask.sampling.max_tokens)
-    if reply.mode is not None and isinstance(ask, ChatRequest):
-        return [_structured(ask, key, tokenizer, reply.mode)]
+        return _own_parts(request, prompt, key, tokenizer, request.sampling.max_tokens)
+    if reply.mode is not None and isinstance(request, ChatRequest):
+        return [_structured(request, key, tokenizer, reply.mode)]
     return _fixed_parts(reply, tokenizer)
 
 
 def _own_parts(
-    ask: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
+    request: ChatRequest | CompletionRequest, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
 ) -> list[ContentPart]:
-    if isinstance(ask, CompletionRequest):
-        if ask.known is not None:
-            return [_whole("text", ask.known, tokenizer)]
-        if ask.schema is not None:
-            return [_constrained(ask.schema, key, tokenizer, bare=ask.bare)]
-        return [_prose(prompt, key, tokenizer, ask.sampling, limit)]
+    if isinstance(request, CompletionRequest):
+        if request.known is not None:
+            return [_whole("text", request.known, tokenizer)]
+        if request.schema is not None:
+            return [_constrained(request.schema, key, tokenizer, bare=request.bare)]
+        return [_prose(prompt, key, tokenizer, request.sampling, limit)]
     parts = []
-    if ask.reasoning is not None:
-        thought = _think(ask.reasoning, prompt, key, tokenizer)
+    if request.reasoning is not None:
+        thought = _think(request.reasoning, prompt, key, tokenizer)
         parts.append(thought)
         limit = None if limit is None else max(0, limit - len(thought.tokens))
-    if ask.tools and (calls := _call_tools(ask, prompt, key, tokenizer)):
+    if request.tools and (calls := _call_tools(request, prompt, key, tokenizer)):
         return parts + calls
-    if ask.format != "text":
-        return [*parts, _structured(ask, key, tokenizer)]
+    if request.format != "text":
+        return [*parts, _structured(request, key, tokenizer)]
     opening = ""
-    if _answers_tool(ask):
+    if _answers_tool(request):
         from emulator.generation.tools import answer_opening
 
-        opening = answer_opening(ask, detect_language(prompt))
-    return [*parts, _prose(prompt, key, tokenizer, ask.sampling, limit, opening)]
+        opening = answer_opening(request, detect_language(prompt))
+    return [*parts, _prose(prompt, key, tokenizer, request.sampling, limit, opening)]
 
 
-def is_prose(ask: ChatRequest | CompletionRequest) -> bool:
+def is_prose(request: ChatRequest | CompletionRequest) -> bool:
     """Return whether a generated answer consists of prose only."""
-    if isinstance(ask, CompletionRequest):
-        return ask.known is None and ask.schema is None
-    return not ask.tools and ask.format == "text" and ask.reasoning is None and not _answers_tool(ask)
+    if isinstance(request, CompletionRequest):
+        return request.known is None and request.schema is None
+    return not request.tools and request.format == "text" and request.reasoning is None and not _answers_tool(request)
 
 
-def _answers_tool(ask: ChatRequest) -> bool:
-    return bool(ask.messages) and ask.messages[-1].role == "tool"
+def _answers_tool(request: ChatRequest) -> bool:
+    return bool(request.messages) and request.messages[-1].role == "tool"
 
 
 def _prose(
     prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
 ) -> ContentPart:
     """Generate prose in the language of the prompt."""
-    said = generate_text(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
-    return ContentPart("text", said.tokens, said.ids, ended=said.ended)
+    prose = generate_text(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
+    return ContentPart("text", prose.tokens, prose.ids, ended=prose.ended)
 
 
 def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> ContentPart:
     count = _REASONING_TOKENS.get(effort, _REASONING_TOKENS["medium"])
-    said = generate_text(tokenizer, derive_key(key, "reasoning"), detect_language(prompt), count, True)
-    return ContentPart("reasoning", said.tokens, said.ids)
+    prose = generate_text(tokenizer, derive_key(key, "reasoning"), detect_language(prompt), count, True)
+    return ContentPart("reasoning", prose.tokens, prose.ids)
 
 
-def _call_tools(ask: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[ContentPart]:
+def _call_tools(request: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[ContentPart]:
     load(_GENERATOR)
     from emulator.generation.tools import choose_tools, write_arguments
 
-    calls = choose_tools(ask, derive_key(key, "tools"))
+    calls = choose_tools(request, derive_key(key, "tools"))
     parts = []
     for number, tool in enumerate(calls):
         turn = calls[:number].count(tool)  # a second call of one tool takes the prompt's second value
@@ -136,13 +136,13 @@ def _call_tools(ask: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer)
     return parts
 
 
-def _structured(ask: ChatRequest, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> ContentPart:
+def _structured(request: ChatRequest, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> ContentPart:
     load(_GENERATOR)
     from emulator.generation.json_schema import generate
 
-    schema: JSON = ask.schema if ask.format == "json_schema" else ANY_OBJECT
-    opening, closing = ask.around
-    text = _word(generate(schema, derive_key(key, "json"), mode=mode), bare=ask.bare)
+    schema: JSON = request.schema if request.format == "json_schema" else ANY_OBJECT
+    opening, closing = request.around
+    text = _word(generate(schema, derive_key(key, "json"), mode=mode), bare=request.bare)
     return _whole("text", opening + text + closing, tokenizer)
 
 

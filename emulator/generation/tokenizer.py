@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from itertools import chain, count, filterfalse
 from types import MappingProxyType
 
-from emulator.core.cache import Cache, SizedCache
+from emulator.core.cache import BoundedCache, SizedCache
 from emulator.generation.language import lean
 from emulator.generation.vocabulary import (
     CJK_IDEOGRAPHS,
@@ -103,9 +103,8 @@ PROFILES: Mapping[str, TokenizerProfile] = MappingProxyType({profile.name: profi
 
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
-_MAX_CACHED_WORDS = 1 << 14
 _MAX_WORD = 32  # characters of a cached word
-_MEMO_BUDGET = 1 << 18  # items all remembered pieces together may hold; some 7 MB
+_MEMO_BUDGET = 1 << 18  # items of all cached pieces, about 7 MB
 _ENTRY_COST = 8  # memory of an entry in addition to its items, in items
 
 # Runs are bounded, so that no text makes a match long or backtracking quadratic.
@@ -129,22 +128,24 @@ def tokenizer_for(name: str) -> "ProfileTokenizer":
     return ProfileTokenizer(profile)
 
 
-def _weigh_entry(pre_token: str, items: Sequence[object]) -> int:
+def _measure_entry(pre_token: str, items: Sequence[object]) -> int:
     return len(items) + _ENTRY_COST
 
 
-# What a word weighs is one number, so that a text weighs the sum of its words: its tokens in the lowest bits, then
-# whether it is odd, which is to say that more than the word has to be looked at, then how far it leans to English.
+# The weight of a word is one number, so that the weight of a text is the sum of its words: the tokens in the lowest
+# bits, then a flag for an odd word, which cannot be counted without its neighbours, then the leaning to English.
 _ODD = 1 << 24
 _LEANING = 44  # bits before
 _COUNT = (1 << _LEANING) - 1
 
 
-class _Weights(Cache[str, int]):
+class _Weights(BoundedCache[str, int]):
     """Cache of the token count and language leaning of each word; empties itself beyond a maximum.
 
     No token reaches over a blank into the next word, unless the blank follows another.
     """
+
+    max_entries = 1 << 14
 
     def __init__(
         self, count: Callable[[str], int], ids_of: Callable[[str], tuple[int, ...]], digits: int, before: str
@@ -160,11 +161,7 @@ class _Weights(Cache[str, int]):
             return self._weigh_number(word)
         odd = word[-1].isspace() if word else bool(self._before)
         number = (_ODD if odd else self._count(self._before + word)) + (lean(word) << _LEANING)
-        if len(word) <= _MAX_WORD:
-            if len(self) >= _MAX_CACHED_WORDS:
-                self.clear()
-            self[word] = number
-        return number
+        return self.keep(word, number) if len(word) <= _MAX_WORD else number
 
     def _weigh_number(self, word: str) -> int:
         """Return the weight of a number, uncached because few numbers repeat."""
@@ -192,8 +189,8 @@ class ProfileTokenizer:
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
         self._values = {id: value for value, id in enumerate(self._bytes)}
-        self._ids_of = SizedCache(self._cut_ids, _weigh_entry, _MEMO_BUDGET).__getitem__
-        self._texts_of = SizedCache(self._cut_texts, _weigh_entry, _MEMO_BUDGET).__getitem__
+        self._ids_of = SizedCache(self._cut_ids, _measure_entry, _MEMO_BUDGET).__getitem__
+        self._texts_of = SizedCache(self._cut_texts, _measure_entry, _MEMO_BUDGET).__getitem__
         weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
@@ -205,9 +202,9 @@ class ProfileTokenizer:
         return list(chain.from_iterable(map(self._ids_of, self._split(text))))
 
     def count(self, text: str) -> int:
-        return self.weigh(text)[0]
+        return self.count_and_lean(text)[0]
 
-    def weigh(self, text: str) -> tuple[int, int]:
+    def count_and_lean(self, text: str) -> tuple[int, int]:
         """Return the token count of a text and its leaning to English; only the start of a huge text leans."""
         if len(text) > _SLICE:
             return self._count_whole(text), 0

@@ -61,7 +61,7 @@ class AdmissionController:
         """Make every charge of a call, or none if a quota is insufficient; :meth:`acquire` comes next.
 
         Args:
-            identity: fingerprint of a request whose attempt is counted in the same round trip; ``None``: it is
+            identity: fingerprint of the request, to count its attempt in the same round trip; ``None``: the attempt is
                 counted already.
 
         Raises:
@@ -142,8 +142,8 @@ def count_reserved_output(call: InferenceCall) -> int:
     deployment, sampling = call.deployment, request.sampling
     prompt_tokens = max(call.prompt_tokens, default=0)
     max_tokens = sampling.max_tokens
-    if max_tokens is None or max_tokens >= deployment.room_for(prompt_tokens):
-        max_tokens = deployment.usual_output(prompt_tokens)
+    if max_tokens is None or max_tokens >= deployment.max_answer(prompt_tokens):
+        max_tokens = deployment.expected_answer(prompt_tokens)
     prompts = len(request.prompts) if isinstance(request, CompletionRequest) else 1
     return max_tokens * sampling.n * prompts
 

@@ -159,7 +159,7 @@ def _find_reserved(limit: Limit, catalogue: KnownModels | None) -> int:
     is_vendor, is_name = compile_names(limit.vendor or ("*",)), compile_names(limit.deployment or ("*",))
     return min(
         (
-            deployment.usual_output()
+            deployment.expected_answer()
             for vendor in filter(is_vendor, catalogue)
             for deployment in catalogue[vendor].values()
             if is_name(deployment.name) and deployment.task in ("chat", "completions")
@@ -342,7 +342,7 @@ def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
-    """Yield parts whose effect depends on the order of requests, in one message for each file."""
+    """Yield parts that depend on the order of requests, in one message for each file."""
     by_file: dict[str, list[KeyPath]] = {}
     for path in _list_order_dependence(loaded.scenario):
         location = loaded.locations.find(path)

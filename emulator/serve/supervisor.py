@@ -95,7 +95,7 @@ class Supervisor:
                 if is_memory(self._settings.state_url):
                     self._settings = replace(self._settings, state_url=f"hub://{hub}")
                 listening = asyncio.create_task(self._listen(stops))
-                codes = await asyncio.gather(*map(self._keep, range(self._settings.workers)))
+                codes = await asyncio.gather(*map(self._keep_running, range(self._settings.workers)))
                 listening.cancel()
         if self._stopped is signal.SIGINT:
             return 130
@@ -119,7 +119,7 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 process.send_signal(how)
 
-    async def _keep(self, number: int) -> int:
+    async def _keep_running(self, number: int) -> int:
         """Restart one worker until shutdown; return the exit code of the last one."""
         pause = _PAUSE
         while True:
@@ -147,12 +147,12 @@ class Supervisor:
             process.stdin.write(WorkerOrders(self._settings, self._ports, number).write())
             line = await process.stdout.readline()
             if line:
-                self._note(number, json.loads(line))
+                self._on_listening(number, json.loads(line))
         code = await process.wait()
         del self._running[number]
         return code
 
-    def _note(self, number: int, urls: Mapping[str, str]) -> None:
+    def _on_listening(self, number: int, urls: Mapping[str, str]) -> None:
         """Note that a worker listens; announce once all do."""
         self._ready.add(number)
         if not self._announced and len(self._ready) == self._settings.workers:

@@ -38,7 +38,7 @@ def begin() -> None:
     gc.enable()
 
 
-def _forget_urls() -> None:
+def _clear_url_caches() -> None:
     """Clear yarl's URL caches, for which it has no public function."""
     for name in ("encode_url", "pre_encoded_url", "build_pre_encoded_url"):
         remembered = getattr(yarl._url, name, None)
@@ -46,7 +46,7 @@ def _forget_urls() -> None:
             remembered.cache_clear()
 
 
-clear_with_all(_forget_urls)
+clear_with_all(_clear_url_caches)
 
 
 class CollectionPolicy:

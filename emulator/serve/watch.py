@@ -43,11 +43,11 @@ class Watcher:
         while True:
             await asyncio.sleep(_EVERY)
             try:
-                await self.look()
+                await self.poll()
             except Exception:  # a bug in one reload must not end the watch
                 log.exception("the scenario could not be reloaded, the last good one stays")
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Reload if a file has changed since the last poll."""
         stamps = self._read_stamps()
         if stamps == self._stamps:

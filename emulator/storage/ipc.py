@@ -82,7 +82,7 @@ class InMemoryBus:
                 self._replied.notify_all()
 
     async def gather_replies(
-        self, number: int, replicas: Iterable[str], silent: Iterable[str], patience: float
+        self, number: int, replicas: Iterable[str], silent: Iterable[str], timeout: float
     ) -> Mapping[str, JSON]:
         replies = self._replies.get(number, {})
 
@@ -90,7 +90,7 @@ class InMemoryBus:
             return all(replica in replies or replica not in self._inboxes for replica in asked)
 
         async with self._replied:
-            for asked, seconds in ((replicas, patience), (silent, REPLY_TIMEOUT)):
+            for asked, seconds in ((replicas, timeout), (silent, REPLY_TIMEOUT)):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._replied.wait_for(partial(are_all, asked)), seconds)
         self._replies.pop(number, None)
@@ -145,7 +145,7 @@ def _find_new(journal: deque[tuple[int, str]], after: int) -> Iterable[tuple[int
     return islice(journal, len(journal) - count, None)
 
 
-LONGEST = 2**30  # maximum bytes of one line
+MAX_LINE = 2**30  # maximum bytes of one line
 
 
 @asynccontextmanager
@@ -156,7 +156,7 @@ async def serve_hub(path: Path) -> AsyncIterator[None]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _Guest(board, writer).serve(reader)
 
-    server = await asyncio.start_unix_server(serve, path, limit=LONGEST)
+    server = await asyncio.start_unix_server(serve, path, limit=MAX_LINE)
     try:
         yield
     finally:
@@ -200,7 +200,7 @@ class _Guest:
                 birth, worlds = self._board.join(self._name)
                 return [birth, {session: [world.version, world.document] for session, world in worlds.items()}]
             case "append" | "read" | "clear", _:
-                return self._look_after(verb, takes)
+                return self._run_journal_verb(verb, takes)
         return await self._pass_on(verb, takes)
 
     async def _pass_on(self, verb: str, takes: list[JSON]) -> JSON:
@@ -208,21 +208,21 @@ class _Guest:
         board = self._board
         match verb, takes:
             case "post", [change]:
-                return _show(board.post(change))
+                return _encode_change(board.post(change))
             case "change", [session, change, document, before]:
                 posted = board.change(as_text(session), change, document, as_integer(before))
-                return None if posted is None else _show(posted)
+                return None if posted is None else _encode_change(posted)
             case "hear", []:
                 return [*await board.receive(self._name)]
             case "reply", [number, reply]:
                 await board.reply(self._name, as_integer(number), reply)
                 return None
-            case "collect", [number, replicas, silent, patience]:
+            case "collect", [number, replicas, silent, timeout]:
                 names, others = ([as_text(name) for name in as_array(each)] for each in (replicas, silent))
-                return {**await board.gather_replies(as_integer(number), names, others, as_number(patience))}
+                return {**await board.gather_replies(as_integer(number), names, others, as_number(timeout))}
         raise ValueError(verb)
 
-    def _look_after(self, verb: str, takes: list[JSON]) -> JSON:
+    def _run_journal_verb(self, verb: str, takes: list[JSON]) -> JSON:
         """Run a verb about journals."""
         match verb, takes:
             case "append", [session, entries, most]:
@@ -237,7 +237,7 @@ class _Guest:
         raise ValueError(verb)
 
 
-def _show(posted: PendingChange) -> JSON:
+def _encode_change(posted: PendingChange) -> JSON:
     return [posted.number, sorted(posted.replicas)]
 
 
@@ -315,10 +315,10 @@ class IpcBus:
         await self._ask("reply", number, reply)
 
     async def gather_replies(
-        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, timeout: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         asked = sorted(posted.replicas - silent), sorted(posted.replicas & silent)
-        return as_object(await self._ask("collect", posted.number, *asked, patience))
+        return as_object(await self._ask("collect", posted.number, *asked, timeout))
 
     async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
         return as_integer(await self._ask("append", session, [entry.decode() for entry in entries], most))
@@ -353,7 +353,7 @@ class IpcBus:
 
     async def _connect(self) -> asyncio.StreamWriter:
         try:
-            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=LONGEST)
+            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=MAX_LINE)
         except OSError as error:
             raise StoreLostError(str(error)) from None
         self._reading = asyncio.create_task(self._read(reader))

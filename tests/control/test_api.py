@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import jsonschema_rs
 import pytest
@@ -122,6 +122,7 @@ async def test_json_is_taken_as_any_library_writes_it(toy: Running, ascii_only: 
     assert "Grüße 🙂 \x7f" in (await ask(toy, max=50)).body.decode()
 
 
+@pytest.mark.slow
 async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
     text = "version: 1\nrules:\n" + "- {name: a, what: 1}\n" * 500
     for method, target in (("PUT", "/scenario"), ("POST", "/check")):
@@ -130,6 +131,7 @@ async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
         assert answer.get("detail", "and").splitlines()[-1].startswith("and")
 
 
+@pytest.mark.slow
 async def test_others_are_answered_while_a_long_scenario_is_read(toy: Running) -> None:
     rules = "".join(
         f"- {{name: r{number}, when: {{prompt: p{number}}}, reply: {{text: x}}}}\n" for number in range(3000)
@@ -417,8 +419,7 @@ async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
 
 async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) -> None:
     text = b"version: 1\nname: large\n#" + b"x" * 2_000_000
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     lines = f"Host: localhost\r\nContent-Length: {len(text)}\r\nExpect: 100-continue\r\n\r\n"
     head = f"PUT /_emulator/scenario HTTP/1.1\r\n{lines}"
     writer.write(head.encode())

@@ -134,6 +134,7 @@ async def test_it_ends_when_the_server_closes(toy: Running) -> None:
             await asyncio.wait_for(viewer.event(), 5)
 
 
+@pytest.mark.slow
 async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
     for number in range(250):
         await ask(toy, str(number))
@@ -141,6 +142,7 @@ async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
         assert [int((await viewer.event())[0]) for _ in range(250)] == [*range(1, 251)]
 
 
+@pytest.mark.slow
 async def test_thousands_of_calls_come_whole_and_in_order_a_part_at_a_time(toy: Running) -> None:
     journal = toy.built.journal
     for number in range(4_500):
@@ -179,8 +181,7 @@ async def test_what_makes_no_sense_is_refused(toy: Running, query: str, headers:
 
 
 async def test_the_head_can_be_had_alone(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(b"HEAD /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
     assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 200 OK")
     writer.close()
@@ -213,6 +214,7 @@ async def test_of_many_at_once_it_is_not_said_which_rule_came_nearest(start: Sta
     assert told[-1] == "'greets' took it."
 
 
+@pytest.mark.slow
 async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Running) -> None:
     calls, viewers = 250, 12
     for number in range(calls):
@@ -237,11 +239,11 @@ async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Runn
     assert not toy.built.journal.reading.locked()
 
 
+@pytest.mark.slow
 async def test_who_reads_nothing_keeps_nobody_from_reading(toy: Running) -> None:
     for number in range(250):
         await ask(toy, f"Hello {number}")
-    url = urlsplit(toy.urls["toy"])
-    idle = [await asyncio.open_connection(url.hostname, url.port, limit=1) for _ in range(10)]
+    idle = [await toy.connect("toy", limit=1) for _ in range(10)]
     for _, writer in idle:
         writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     async with Viewer(toy, "?since=0") as viewer:

@@ -1,16 +1,14 @@
 """Events made many at once are, byte for byte, the events made one by one."""
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.http import Batch, BatchedEvents, Event, Mark, Request, StreamingResponse
+from emulator.core.http import Batch, BatchedEvents, Event, Mark, StreamingResponse
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import encode_string
 from emulator.encoding.template_stream import (
@@ -22,12 +20,14 @@ from emulator.encoding.template_stream import (
     render_chunks,
 )
 from emulator.handler.planning import UNMATCHED
-from emulator.http.routing import Router
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
 from emulator.vendors.openvino.release import RELEASES
 from tests.untyped_json import JSON
+from tests.vendors.client import make_request, send
+
+pytestmark = pytest.mark.slow
 
 _KEY = b"0123456789abcdef"
 _PROMPT: JSON = {"messages": [{"role": "user", "content": "Tell me about the tides"}]}
@@ -164,11 +164,8 @@ def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = 
     (app,) = create_application(
         load_text(f"version: 1\nname: batch\nclock: frozen\nvendors: {{{scenario}}}\n"), vendors=served
     ).apps
-    path, _, query = path.partition("?")
-    headers = {"Content-Type": "application/json", "extra-parameters": "pass-through"}
-    request = Request("POST", path, dict(parse_qsl(query)), headers, json.dumps(body).encode())
-    endpoint, request.params = Router(served[vendor].endpoints).resolve("POST", path)
-    call = endpoint.parse(request, app.service)
+    request = make_request(path, body, {"extra-parameters": "pass-through", "Authorization": "Bearer k"})
+    call = send(served[vendor], app.service, request)
     assert isinstance(call, InferenceCall)
     return call.codec.stream(app.emulator.decide(call, UNMATCHED, _KEY, 1.7e9), request)
 

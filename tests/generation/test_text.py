@@ -104,6 +104,7 @@ def test_natural_lengths_are_spread_around_their_median() -> None:
     assert 234 <= lengths[3000] <= 254
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en_US", "de_DE", "zh_CN"])
 def test_the_text_is_the_same_in_another_process(language: str) -> None:
     program = (
@@ -195,11 +196,11 @@ WORDS = st.sampled_from([*ENGLISH_OR_NOT, "", "\t", "user/admin", "don't\nder", 
 @given(text=st.lists(WORDS, max_size=60).map(" ".join) | st.text(max_size=200), times=st.sampled_from([1, 50]))
 def test_a_text_that_was_weighed_has_the_language_that_is_detected(text: str, times: int) -> None:
     text = " ".join([text] * times)
-    assert judge_language(text, tokenizer_for("llama3").weigh(text)[1]) == detect_language(text)
+    assert judge_language(text, tokenizer_for("llama3").count_and_lean(text)[1]) == detect_language(text)
 
 
 @pytest.mark.parametrize(
     "text", ["ist", "a tide ist", "the ist", "the ist das", "the of ist das", "le", "que tal", "nie jest"]
 )
 def test_a_text_of_few_words_leans_as_it_should(text: str) -> None:
-    assert judge_language(text, tokenizer_for("llama3").weigh(text)[1]) == detect_language(text)
+    assert judge_language(text, tokenizer_for("llama3").count_and_lean(text)[1]) == detect_language(text)

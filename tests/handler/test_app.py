@@ -12,6 +12,7 @@ from emulator.core.clock import FrozenClock
 from tests.conftest import Start, running
 from tests.handler.toy import TOY
 from tests.http_client import Answer, Running, read_answer
+from tests.ratelimit.clients import toy_stream
 
 KEY: Mapping[str, str] = {"x-key": "k"}
 
@@ -64,6 +65,7 @@ async def test_a_stream_says_what_the_whole_answer_says(toy: Running) -> None:
     assert b"".join(chunk[:-1] for chunk in streamed.chunks) == whole.body
 
 
+@pytest.mark.slow
 async def test_a_long_stream_loses_nothing(toy: Running) -> None:
     said = " ".join(f"{number:06}" for number in range(30_000))
     toy_says = f"rules: [{{name: say, reply: {{text: '{said}'}}}}]\n"
@@ -130,8 +132,7 @@ async def test_a_body_that_is_too_large_is_refused(toy: Running, sized: bool) ->
 
 async def test_a_body_in_chunks_is_read(toy: Running) -> None:
     head = b"POST /echo HTTP/1.1\r\nx-key: k\r\nTransfer-Encoding: chunked\r\n"
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(head + b"Host: x\r\n\r\n3\r\nabc\r\n")
     await writer.drain()
     writer.write(b"2\r\nde\r\n0\r\n\r\n")
@@ -140,8 +141,7 @@ async def test_a_body_in_chunks_is_read(toy: Running) -> None:
 
 
 async def test_a_client_that_asks_first_is_told_to_go_on(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(b"POST /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
     assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
     writer.write(b"abc")
@@ -150,8 +150,7 @@ async def test_a_client_that_asks_first_is_told_to_go_on(toy: Running) -> None:
 
 
 async def test_one_connection_carries_many_requests(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     for _ in range(3):
         writer.write(b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
         assert (await read_answer(reader)).status == 200
@@ -178,8 +177,7 @@ async def test_a_vendor_can_write_its_framing_in_lower_case(start: Start) -> Non
 
 
 async def test_a_head_request_gets_no_body(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(b"HEAD /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\nConnection: close\r\n\r\n")
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     writer.close()
@@ -188,8 +186,7 @@ async def test_a_head_request_gets_no_body(toy: Running) -> None:
 
 
 async def test_a_vendor_can_drop_the_connection(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(b"GET /drop HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
     assert await reader.read() == b""
     writer.close()
@@ -204,8 +201,7 @@ async def test_our_own_bug_answers_as_ours(toy: Running, caplog: pytest.LogCaptu
 
 
 async def test_a_bug_in_mid_stream_cuts_the_connection(toy: Running) -> None:
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     body = b'{"prompt":"Hi","max":4,"stream":true,"context":"break"}'
     writer.write(b"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
@@ -217,11 +213,7 @@ async def test_tokens_wait_for_their_time(start: Start) -> None:
     running = await start("latency: {ttft: 100ms, itl: 20ms}\n", vendors=[TOY])
     clock = running.built.clock
     assert isinstance(clock, FrozenClock)
-    url = urlsplit(running.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    body = b'{"prompt":"Hi","max":4,"stream":true}'
-    writer.write(b"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-    await reader.readuntil(b"\r\n\r\n")
+    reader, writer = await toy_stream(running, 4)
     assert not reader._buffer  # type: ignore[attr-defined]  # only the head has come
     for step in (0.1, 0.02, 0.02, 0.02):
         clock.advance(step)
@@ -236,11 +228,7 @@ async def test_a_client_that_leaves_is_recorded(start: Start) -> None:
     running = await start("latency: {ttft: 1h}\n", vendors=[TOY])
     clock = running.built.clock
     assert isinstance(clock, FrozenClock)
-    url = urlsplit(running.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    body = b'{"prompt":"Hi","max":4,"stream":true}'
-    writer.write(b"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-    await reader.readuntil(b"\r\n\r\n")
+    _, writer = await toy_stream(running, 4)
     writer.close()
     await writer.wait_closed()
     app = running.built.apps[0]

@@ -3,13 +3,14 @@
 import asyncio
 from itertools import product
 from typing import get_args
-from urllib.parse import urlsplit
 
 import pytest
 
 from emulator.faults import AnyFault
 from tests.conftest import Start
 from tests.http_client import Running, read_answer
+
+pytestmark = pytest.mark.slow
 
 _INSTANT = "version: 1\nname: framing\nclock: instant\n"
 _FAULTS = (
@@ -58,8 +59,7 @@ def _request(vendor: str, lines: str, version: str = "1.1", *, stream: bool = Fa
 
 async def _check_next(running: Running, vendor: str, first: bytes) -> bool:
     """Send a request, then another if the connection stays open; return whether it did."""
-    url = urlsplit(running.urls[vendor])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**24)
+    reader, writer = await running.connect(vendor, limit=2**24)
     try:
         writer.write(first)
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -141,8 +141,7 @@ async def test_a_header_that_frames_is_nobodys_to_ask_for(start: Start, name: st
 async def test_a_date_that_an_error_sets_is_the_only_one(start: Start, vendor: str) -> None:
     running = await start(_INSTANT)
     asked = 'x-emulator-error: internal; headers={"date":"yesterday"}\r\n'
-    url = urlsplit(running.urls[vendor])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect(vendor)
     writer.write(_request(vendor, asked))
     answer = await asyncio.wait_for(read_answer(reader), 10)
     writer.close()

@@ -42,16 +42,11 @@ KINDS: Sequence[Callable[[int], bytes]] = (  # usual ones most, of which the fas
 async def begin(start: Start) -> tuple[Running, asyncio.StreamReader, asyncio.StreamWriter]:
     """Return a server that has cached the head of a chat, and a connection to it."""
     served = await start(FROZEN)
-    reader, writer = await connect(served)
+    reader, writer = await served.connect("databricks")
     for _ in range(2):
         writer.write(word("POST", CHAT, b'{"warm": true}'))
         await read_answer(reader)
     return served, reader, writer
-
-
-async def connect(served: Running, **options: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    url = urlsplit(served.urls["databricks"])
-    return await asyncio.open_connection(url.hostname, url.port, **options)
 
 
 def name(answer: Answer) -> str | None:
@@ -162,7 +157,7 @@ async def send_all(writer: asyncio.StreamWriter, requests: Sequence[bytes]) -> N
 async def test_answers_that_wait_go_out_when_the_server_ends(start: Start) -> None:
     served, _, first = await begin(start)
     first.close()
-    lines = [await connect(served) for _ in range(20)]
+    lines = [await served.connect("databricks") for _ in range(20)]
     while len(served.clients) < 20:
         await asyncio.sleep(0)
     for connection in served.clients:

@@ -1,9 +1,7 @@
 """Response heads: one line per header, and no scripts in a page."""
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -124,11 +122,10 @@ async def test_on_every_road_it_answers_500(
     start: Start, caplog: pytest.LogCaptureFixture, scenario: str, target: str, body: bytes, version: str
 ) -> None:
     toy = await start(f"version: 1\nname: t\nclock: instant\n{scenario}", vendors=[SPLITTING])
-    url = urlsplit(toy.urls["toy"])
     head = f"{target} HTTP/{version}\r\nHost: localhost\r\nx-key: k\r\nContent-Type: application/json\r\n"
     for _ in range(4):  # the fast path takes heads that have come before
         caplog.clear()
-        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        reader, writer = await toy.connect("toy")
         writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         answer = await read_answer(reader)
         writer.close()

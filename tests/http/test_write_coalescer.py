@@ -28,11 +28,6 @@ class Line(asyncio.WriteTransport):
         return self.closing
 
 
-async def connect(running: Running) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    url = urlsplit(running.urls["databricks"])
-    return await asyncio.open_connection(url.hostname, url.port)
-
-
 def word(running: Running, body: bytes) -> bytes:
     """Return a request with the head that :func:`warm` caches."""
     head = f"{HEAD}Host: {urlsplit(running.urls['databricks']).netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -82,7 +77,7 @@ async def test_requests_that_follow_each_other_without_waiting_are_answered_in_o
     data = b"".join(word(served, body) for body in bodies)
     alone = [(await served.send("databricks", HEAD.encode(), body)).body for body in bodies]
     await served.ask("front", "/_emulator/reset", method="POST")
-    reader, writer = await connect(served)
+    reader, writer = await served.connect("databricks")
     size = -(-len(data) // parts)
     for at in range(0, len(data), size):
         writer.write(data[at : at + size])
@@ -96,7 +91,7 @@ async def test_requests_that_follow_each_other_without_waiting_are_answered_in_o
 async def test_an_answer_that_waits_goes_out_before_its_connection_ends(start: Start, end: str) -> None:
     served = await start("version: 1\nclock: frozen\n")
     await warm(served)
-    reader, writer = await connect(served)
+    reader, writer = await served.connect("databricks")
     answer = asyncio.create_task(read_answer(reader))
     while not served.clients:
         await asyncio.sleep(0)

@@ -105,11 +105,8 @@ async def test_a_stream_tells_it_in_a_trailer(start: Start) -> None:
 
 
 async def read_all(running: Running, head: bytes, body: bytes) -> bytes:
-    import asyncio
-    from urllib.parse import urlsplit
 
-    url = urlsplit(running.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect("toy")
     writer.write(head + b"Host: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     data = await reader.read()
     writer.close()

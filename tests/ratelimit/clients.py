@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from emulator.core.clock import FrozenClock
 from emulator.core.json import dump_json
@@ -60,8 +59,7 @@ async def wait_for(running: Running, calls: Sequence[asyncio.Task[Answer]], coun
 
 async def toy_stream(running: Running, tokens: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A stream of the made-up vendor, its head read."""
-    url = urlsplit(running.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect("toy")
     body = dump_json({"prompt": "Hi", "max": tokens, "stream": True})
     head = f"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: {len(body)}\r\n\r\n"
     writer.write(head.encode() + body)

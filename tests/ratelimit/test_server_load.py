@@ -1,7 +1,6 @@
 """Load on the wire: who runs, who waits, and how fast."""
 
 import asyncio
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -71,8 +70,7 @@ async def test_an_answer_that_waited_for_a_slot_is_on_the_way_when_it_is_free(st
 async def test_who_leaves_the_queue_takes_no_slot(start: Start) -> None:
     running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
     first = await toy_stream(running, 3)
-    url = urlsplit(running.urls["toy"])
-    _, gone = await asyncio.open_connection(url.hostname, url.port)
+    _, gone = await running.connect("toy")
     gone.write(b'POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: 26\r\n\r\n{"prompt":"gone","max":99}')
     await until_busy(running, 2)
     last = asyncio.create_task(toy_stream(running, 3))

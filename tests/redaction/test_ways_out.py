@@ -3,7 +3,6 @@
 import asyncio
 import io
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import pytest
 from redis.asyncio import Redis
@@ -16,6 +15,8 @@ from tests.handler.toy import TOY
 from tests.http_client import Running
 from tests.redaction.table import ROWS, Row
 from tests.report_page import read_details
+
+pytestmark = pytest.mark.slow
 
 RULES = """
 rules:
@@ -81,8 +82,7 @@ async def test_no_credential_is_in_an_answer_of_the_control_plane(toy: Running) 
 
 async def test_no_credential_is_in_an_event(toy: Running) -> None:
     await send_all(toy)
-    url = urlsplit(toy.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await toy.connect("toy")
     writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     heard = b""
     async with asyncio.timeout(60):

@@ -50,23 +50,23 @@ def file(tmp_path: Path) -> Path:
 async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
     folder = Folder(file)
     running = folder.built.runtime.active
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert (folder.built.runtime.active, folder.followed) == (running, 0)
     write(file, "description: second\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert (folder.description, folder.followed) == ("second", 1)
 
 
 async def test_a_file_that_changes_before_it_is_watched_is_reloaded(file: Path) -> None:
     folder = Folder(file, while_loading=lambda: write(file, "description: second\n"))
     assert folder.description == "first"
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "second"
 
 
 async def test_a_file_that_comes_before_its_folder_is_watched_is_read(tmp_path: Path, file: Path) -> None:
     folder = Folder(tmp_path, "one", while_loading=lambda: write(tmp_path / "two.yaml", "description: another\n"))
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert list(folder.built.runtime.library) == ["one", "two"]
 
 
@@ -83,21 +83,21 @@ async def test_a_broken_file_is_reported_and_the_last_good_scenario_stays(
 ) -> None:
     folder = Folder(file)
     write(file, text)
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "first"
     assert "one.yaml:2" in caplog.text
     caplog.clear()
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert not caplog.text
     write(file, "description: mended\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "mended"
 
 
 async def test_a_file_that_is_gone_is_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = Folder(file)
     file.unlink()
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert (folder.description, "no such file" in caplog.text) == ("first", True)
 
 
@@ -105,10 +105,10 @@ async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path)
     folder = Folder(file)
     folder.built.runtime.put(load_text("version: 1\ndescription: sent\n"))
     write(file, "description: first\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "sent"
     write(file, "description: second\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "second"
 
 
@@ -116,11 +116,11 @@ async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: P
     folder = Folder(tmp_path, "one")
     running = folder.built.runtime.active
     write(tmp_path / "two.yaml", "description: another\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.built.runtime.active is running
     assert list(folder.built.runtime.library) == ["one", "two"]
     write(file, "description: second\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "second"
 
 
@@ -130,7 +130,7 @@ async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: P
     runtime = folder.built.runtime
     runtime.put(runtime.library["two"])
     write(tmp_path / "two.yaml", "description: changed\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "changed"
     assert next(key for key, loaded in runtime.library.items() if loaded is runtime.active.loaded) == "two"
 
@@ -140,9 +140,9 @@ async def test_an_answer_that_changes_is_read_again(file: Path) -> None:
     write(answer, "first")
     write(file, "rules: [{name: r, reply: {file: answer.md}}]\n")
     folder = Folder(file)
-    await folder.watcher.look()
+    await folder.watcher.poll()
     write(answer, "second")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     (rule,) = folder.built.runtime.active.loaded.scenario.rules
     assert rule.reply is not None
     assert (rule.reply.text, folder.followed) == ("version: 1\nsecond", 1)
@@ -191,10 +191,10 @@ async def test_nothing_strange_in_the_folder_stops_the_watcher(
     strange = tmp_path / "aaa.yaml"  # looked at before all others
     make(strange)
     write(file, "description: second\n")
-    await asyncio.wait_for(folder.watcher.look(), 20)
+    await asyncio.wait_for(folder.watcher.poll(), 20)
     assert (folder.description, reason in caplog.text) == ("first", True)
     strange.rmdir() if strange.is_dir() else strange.unlink()
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "second"
 
 
@@ -210,8 +210,8 @@ async def test_a_file_that_changes_while_it_is_read_is_read_again(
 ) -> None:
     folder = Folder(file)
     write(file, "description: second\nrules:\n- {name: r, repl")  # half of it is written
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert (folder.description, "one.yaml:" in caplog.text) == ("first", True)
     write(file, "description: second\nrules:\n- {name: r, reply: {text: Hi}}\n")
-    await folder.watcher.look()
+    await folder.watcher.poll()
     assert folder.description == "second"

@@ -115,12 +115,12 @@ async def test_what_nobody_waits_for_is_told_or_known_to_be_lost() -> None:
         return b":1\r\n" * data.count(b"$7\r\nEVALSHA")
 
     async with answering(answer) as line:
-        assert not line.tell("d", "k", [], lambda: lost.append("early"))  # there is no connection yet
+        assert not line.send_script("d", "k", [], lambda: lost.append("early"))  # there is no connection yet
         await line.reach()
-        assert line.tell("d", "k", ["told"], lambda: lost.append("told"))
+        assert line.send_script("d", "k", ["told"], lambda: lost.append("told"))
         assert await line.ask("EVALSHA", "now") == 1
         assert b"told" in b"".join(seen)
-        assert line.tell("d", "k", ["never"], lambda: lost.append("never"))
+        assert line.send_script("d", "k", ["never"], lambda: lost.append("never"))
         await line.close()
         await asyncio.sleep(0)
     assert lost == ["never"]

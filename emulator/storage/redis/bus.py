@@ -11,8 +11,8 @@ from urllib.parse import quote
 from emulator.core.bus import MAX_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.storage import StoreLostError
+from emulator.storage.redis.client import LEASE, BlockingConnection, Connections, ask, read_text
 from emulator.storage.redis.pipeline import Pipeline, digest_of
-from emulator.storage.redis.server import LEASE, BlockingConnection, Connections, ask, read_text
 
 _SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear": ()}
 """Scripts, with the scripts that precede each."""
@@ -88,11 +88,11 @@ class RedisBus:
         await ask(self._scripts["reply"](keys=[self._replies(number)], args=[text]))
 
     async def gather_replies(
-        self, posted: PendingChange, patience: float, silent: frozenset[str] = frozenset()
+        self, posted: PendingChange, timeout: float, silent: frozenset[str] = frozenset()
     ) -> Mapping[str, JSON]:
         replies: dict[str, JSON] = {}
         async with self._apart() as server:
-            for asked, seconds in ((posted.replicas - silent, patience), (posted.replicas & silent, REPLY_TIMEOUT)):
+            for asked, seconds in ((posted.replicas - silent, timeout), (posted.replicas & silent, REPLY_TIMEOUT)):
                 ends = time.monotonic() + seconds
                 while not asked <= replies.keys() and (left := ends - time.monotonic()) > 0:
                     found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _BLOCK_TIMEOUT)))

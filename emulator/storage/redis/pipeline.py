@@ -40,14 +40,14 @@ class Pipeline:
     """Pipelined connection that is opened on first use and reopened after a failure.
 
     Args:
-        patience: timeout of a command and of connecting, real seconds.
+        timeout: timeout of a command and of connecting, real seconds.
         scripts: Lua scripts to load on connecting.
     """
 
-    def __init__(self, url: SplitResult, patience: float, scripts: Sequence[str] = ()) -> None:
+    def __init__(self, url: SplitResult, timeout: float, scripts: Sequence[str] = ()) -> None:
         self._url = url
         self._scripts = scripts
-        self._patience = patience
+        self._timeout = timeout
         self._wire: _Wire | None = None
         self._connecting: asyncio.Future[_Wire] | None = None
 
@@ -76,21 +76,21 @@ class Pipeline:
             answer = await self.ask("EVAL", script, "1", key, *words)
         return answer if isinstance(answer, list) else []
 
-    def tell(self, digest: str, key: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
+    def send_script(self, digest: str, key: str, words: Sequence[str], on_loss: Callable[[], None]) -> bool:
         """Send a script without waiting for the reply; return ``False`` without a connection.
 
         Args:
-            lost: called if the script may not have run.
+            on_loss: called if the script may not have run.
         """
 
-        def look(answer: asyncio.Future[Reply]) -> None:
+        def check(answer: asyncio.Future[Reply]) -> None:
             if answer.exception() is not None:
-                lost()
+                on_loss()
 
         wire = self._wire
         if wire is None or wire.over:
             return False
-        wire.send(("EVALSHA", digest, "1", key, *words)).add_done_callback(look)
+        wire.send(("EVALSHA", digest, "1", key, *words)).add_done_callback(check)
         return True
 
     async def close(self) -> None:
@@ -98,7 +98,7 @@ class Pipeline:
         if self._wire is not None:
             self._wire.cut("closed")
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wire.gone.wait(), self._patience)
+                await asyncio.wait_for(self._wire.gone.wait(), self._timeout)
 
     async def reach(self) -> _Wire:
         """Return the open connection; concurrent callers share one attempt to connect.
@@ -111,10 +111,10 @@ class Pipeline:
             return wire
         if self._connecting is None:
             self._connecting = asyncio.ensure_future(self._connect())
-            self._connecting.add_done_callback(self._note)
+            self._connecting.add_done_callback(self._on_connected)
         return await asyncio.shield(self._connecting)
 
-    def _note(self, connecting: asyncio.Future[_Wire]) -> None:
+    def _on_connected(self, connecting: asyncio.Future[_Wire]) -> None:
         self._connecting = None
         if not connecting.cancelled() and connecting.exception() is None:
             self._wire = connecting.result()
@@ -123,9 +123,9 @@ class Pipeline:
         url, loop = self._url, asyncio.get_running_loop()
         context = ssl.create_default_context() if url.scheme == "rediss" else None
         host, port = url.hostname or "localhost", url.port or _PORT
-        wire = _Wire(self._patience)
+        wire = _Wire(self._timeout)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 await loop.create_connection(lambda: wire, host, port, ssl=context)
                 await self._begin(wire)
         except BaseException as error:
@@ -157,8 +157,8 @@ class _Wire(asyncio.Protocol):
     ``over``: no more commands are accepted; ``gone``: set once the transport is closed.
     """
 
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
@@ -180,9 +180,9 @@ class _Wire(asyncio.Protocol):
         if self.over or self._transport is None:
             raise StoreLostError(self._why)
         future: asyncio.Future[Reply] = self._loop.create_future()
-        self._waiting.append((self._loop.time() + self._patience, future))
+        self._waiting.append((self._loop.time() + self._timeout, future))
         if self._watch is None:
-            self._watch = self._loop.call_later(self._patience, self._look)
+            self._watch = self._loop.call_later(self._timeout, self._check_timeout)
         self._transport.write(write_command(words))
         return future
 
@@ -226,15 +226,15 @@ class _Wire(asyncio.Protocol):
             if not future.done():
                 future.set_exception(StoreLostError(reason))
 
-    def _look(self) -> None:
+    def _check_timeout(self) -> None:
         """Abort if the oldest command has timed out; one timer serves all commands."""
         self._watch = None
         if self._waiting:
             left = self._waiting[0][0] - self._loop.time()
             if left <= 0:
-                self.cut(f"no answer within {self._patience:g} s")
+                self.cut(f"no answer within {self._timeout:g} s")
             else:
-                self._watch = self._loop.call_later(left, self._look)
+                self._watch = self._loop.call_later(left, self._check_timeout)
 
 
 def digest_of(script: str) -> str:

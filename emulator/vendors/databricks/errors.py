@@ -7,7 +7,6 @@ limits and regions", databricks-sdk error mapping. Texts without a source are ma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -33,7 +32,7 @@ _CAPACITY = (
     " - we apologize for the inconvenience."
 )
 # Status, ``error_code`` and text of each kind; ``_format_text`` makes the texts with variable parts.
-WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
+ERRORS: Mapping[ErrorKind, tuple[int, str | int, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "BAD_REQUEST", "Bad request: invalid JSON"),
     ErrorKind.INVALID_PARAMETER: (400, "BAD_REQUEST", "Bad request: invalid request"),
     ErrorKind.UNAUTHENTICATED: (401, 401, NO_CREDENTIAL),
@@ -74,20 +73,20 @@ class ErrorFields:
 def render_error(error: EmulatedError, request: Request, service: DatabricksService) -> Response:
     """Return the response of an error; Databricks' own texts fill in what the error leaves open."""
     settings = service.settings
-    envelope = build_fields(error, request, service)
+    fields = build_fields(error, request, service)
     headers = [*base_headers(request, settings)]
     if (wait := _find_retry_after(error, settings)) is not None:
         headers.append(("Retry-After", str(wait)))
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED and "allow" in error.details:
         headers.append(("Allow", str(error.details["allow"])))
-    if envelope.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
+    if fields.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
         headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
-    body = envelope.body
+    body = fields.body
     if error.body is None:
-        body = build_native(error, envelope.status, envelope.message, request) or body
+        body = build_native(error, fields.status, fields.message, request) or body
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
-    return Response(envelope.status, _encode_body(body), (kind, *headers))
+    return Response(fields.status, _encode_body(body), (kind, *headers))
 
 
 def render_late_error(error: EmulatedError, request: Request, service: DatabricksService) -> bytes:
@@ -95,37 +94,32 @@ def render_late_error(error: EmulatedError, request: Request, service: Databrick
 
     No recording was found; the format is what openai-python understands (unverified).
     """
-    envelope = build_fields(error, request, service)
-    native = frame_native(envelope.status, envelope.message, request)
+    fields = build_fields(error, request, service)
+    native = frame_native(fields.status, fields.message, request)
     if native is not None:
         return native
-    if _is_responses(request):
-        return _render_failed(error, envelope, request, service)
-    body = envelope.body
+    if "input" in request.json_members():
+        return _render_failed(error, fields, request, service)
+    body = fields.body
     given = error.body is not None or (isinstance(body, dict) and "error" in body)
     if given or service.settings.late_error == "databricks":
         return b"data: %b\n\n" % _encode_body(body)
-    return encode_event({"error": {"message": envelope.message, "type": "server_error", "code": envelope.status}})
+    return encode_event({"error": {"message": fields.message, "type": "server_error", "code": fields.status}})
 
 
 def _encode_body(body: JSON) -> bytes:
     return body.encode() if isinstance(body, str) else dump_json(body)
 
 
-def _is_responses(request: Request) -> bool:
-    body = request.json()
-    return isinstance(body, dict) and "input" in body
-
-
-def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request, service: DatabricksService) -> bytes:
+def _render_failed(error: EmulatedError, fields: ErrorFields, request: Request, service: DatabricksService) -> bytes:
     failed: Object = {
         "id": draw_response_id(request.key),
         "object": "response",
         "created_at": int(service.clock.now()),
         "status": "failed",
         "error": {
-            "code": envelope.code.lower(),
-            "message": envelope.message,
+            "code": fields.code.lower(),
+            "message": fields.message,
             "param": error.param,
             "type": "server_error",
         },
@@ -141,7 +135,7 @@ def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request
 
 def build_fields(error: EmulatedError, request: Request, service: DatabricksService) -> ErrorFields:
     """Return the formatted error with the scenario's body, or one with Databricks' own text."""
-    status, code, _ = WIRE[error.kind]
+    status, code, _ = ERRORS[error.kind]
     status = error.status or status
     body = error.body
     if body is None:
@@ -169,7 +163,7 @@ def _find_retry_after(error: EmulatedError, settings: DatabricksSettings) -> int
         return None
     if settings.retry_after is not True:
         return settings.retry_after
-    return 1 if error.retry_after is None else max(0, ceil(error.retry_after))
+    return 1 if error.wait is None else error.wait
 
 
 def _build_body(error: EmulatedError, request: Request, service: DatabricksService, status: int, code: JSON) -> Object:
@@ -201,7 +195,7 @@ def _format_text(error: EmulatedError, request: Request, settings: DatabricksSet
     """Return code and text for an error without a message."""
     kind = error.kind
     name = endpoint_name(request)
-    text = WIRE[kind][2]
+    text = ERRORS[kind][2]
     if kind is ErrorKind.RATE_LIMITED:
         return code, _format_limit(error, request, settings)
     if kind is ErrorKind.NOT_FOUND:
@@ -281,9 +275,5 @@ def endpoint_name(request: Request) -> str:
     """Return the endpoint's name from the path or ``model``; empty if neither has one."""
     if "name" in request.params:
         return request.params["name"]
-    try:
-        body = request.json()
-    except (ValueError, RecursionError):
-        return ""
-    model = body.get("model") if isinstance(body, dict) else None
+    model = request.json_members().get("model")
     return model if isinstance(model, str) else ""

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-from urllib.parse import urlsplit
 from weakref import ref
 
 import pytest
@@ -401,9 +400,8 @@ async def test_a_credential_is_known_by_the_name_of_its_header(start: Start, nam
 @pytest.mark.parametrize("name", ["User-Agent", "traceparent", "api-key", "x-key", "Content-Type", "x-odd"])
 async def test_bytes_of_a_header_that_are_no_text_hide_no_call(start: Start, name: str) -> None:
     toy = await start("rules: [{name: odd, when: {header.x-odd: odd}, reply: {text: Odd}}]\n", vendors=[TOY])
-    url = urlsplit(toy.urls["toy"])
     for body in (b'{"prompt": "Hi", "max": 3}', b"no JSON"):
-        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        reader, writer = await toy.connect("toy")
         head = f"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: {len(body)}\r\n{name}: ".encode()
         writer.write(head + b"caf\xe9 \xff\xfe\r\nConnection: close\r\n\r\n" + body)
         await asyncio.wait_for(read_answer(reader), 5)

@@ -4,10 +4,10 @@ import pytest
 from multidict import CIMultiDict
 
 from emulator.core.vendor import InferenceCall
-from emulator.http.routing import Router
 from emulator.vendors.azure.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON
+from tests.vendors import client
 from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request, refuse, serve
 
 
@@ -28,14 +28,12 @@ READ: JSON = {
 
 @pytest.mark.parametrize("route", READ)
 def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> None:
-    service = serve()
     first, second = (make_request(f"{route}{VERSION}", READ[route]) for _ in range(2))
     second.key = b"another key 1234"
     second.headers = CIMultiDict({**second.headers, "x-ms-client-request-id": "i", "User-Agent": "u"})
     calls = []
     for request in (first, second):
-        endpoint, request.params = Router(VENDOR.endpoints).resolve(request.method, request.path)
-        call = endpoint.parse(request, service)
+        call = client.send(VENDOR, serve(), request)
         assert isinstance(call, InferenceCall)
         calls.append(call)
     for name in ("deployment", "request", "codec", "stream", "prompt_tokens"):

@@ -11,25 +11,24 @@ from emulator.core.requests import Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.generation.generate import generate
 from emulator.generation.tokenizer import tokenizer_for
-from emulator.http.routing import Router
 from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.chat.shapes import build_usage, encode_usage
 from emulator.vendors.databricks.routes import VENDOR
 from tests.untyped_json import JSON
+from tests.vendors import client
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}
 SPLIT = Deployment(vendor="databricks", name="ab", traits={"served_entities": {"a": 50, "b": 50}})
 ODD = Deployment(vendor="databricks", name="odd", model='100 %b of "x" %d')
 USUAL_GPT = Deployment(vendor="databricks", name="usual", model="gpt-4o", traits={"usage_style": "every"})
-ROUTER = Router(VENDOR.endpoints)
 
 
 def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[InferenceCall, Request]:
     service = make_service({}, (SPLIT, ODD, USUAL_GPT))
-    request = Request(method="POST", path=path, body=json.dumps(body).encode(), key=key)
-    endpoint, request.params = ROUTER.resolve("POST", path)
-    call = endpoint.parse(request, service)
+    request = client.make_request(path, body, {"Authorization": "Bearer dapi-x"})
+    request.key = key
+    call = client.send(VENDOR, service, request)
     assert isinstance(call, InferenceCall)
     return call, request
 

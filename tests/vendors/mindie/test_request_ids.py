@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,8 +21,7 @@ async def begun(
     running: Running, path: str, body: JSON, headers: str = ""
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Send a request and wait until the server processes it."""
-    url = urlsplit(running.urls["mindie"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    reader, writer = await running.connect("mindie")
     payload = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {len(payload)}\r\n\r\n"
     writer.write(head.encode() + payload)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.rng import draw_alphanumeric, prepare_key
 from emulator.encoding.sse import encode_event
@@ -56,6 +56,23 @@ def finish_reason(choice: Choice, profile: DeploymentProfile, *, named_tool: boo
     return "function_call" if functions else "tool_calls"
 
 
+def list_values(plan: Plan, profile: DeploymentProfile, text: bytes = b"") -> tuple[int | bytes, ...]:
+    """Return what differs between the plain text responses of a deployment."""
+    usage = plan.usage
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    return (
+        draw_answer_id(plan, openai=profile.openai).encode(),
+        b"%d" % int(plan.created),
+        plan.choices[0].finish_reason.encode(),
+        prompt,
+        completion,
+        prompt + completion,
+        usage.reasoning_tokens,
+        usage.cached_tokens,
+        text,
+    )
+
+
 def identify_calls(
     calls: Sequence[MessageToolCall], plan: Plan, index: int, profile: DeploymentProfile
 ) -> list[MessageToolCall]:
@@ -79,16 +96,16 @@ def build_logprobs(entries: Sequence[Logprob]) -> JSON:
     return {"content": [build_logprob(entry) for entry in entries]}
 
 
-def encode_logprobs(choice: Choice) -> bytes:
-    """Encode ``logprobs`` of the visible tokens; ``null`` where the request has none."""
+def collect_logprobs(choice: Choice) -> JSON:
+    """Return ``logprobs`` of the visible tokens; ``None`` where the request has none."""
     logprobs = choice.logprobs
     if logprobs is None:
-        return b"null"
+        return None
     runs = [step for step in iterate_choice(choice) if isinstance(step, TextRun) and step.kind in ("text", "refusal")]
-    return dump_json(build_logprobs([entry for run in runs for entry in logprobs[run.start : run.end]]))
+    return build_logprobs([entry for run in runs for entry in logprobs[run.start : run.end]])
 
 
-def count_usage(plan: Plan) -> JSON:
+def count_usage(plan: Plan) -> Object:
     """Return ``usage`` in the order of the documentation."""
     usage = plan.usage
     return {
@@ -98,21 +115,23 @@ def count_usage(plan: Plan) -> JSON:
     }
 
 
-def encode_sorted_usage(plan: Plan) -> bytes:
-    """Encode ``usage`` of a serverless endpoint: keys in alphabetical order."""
-    usage = plan.usage
-    return b'{"completion_tokens":%d,"prompt_tokens":%d,"total_tokens":%d}' % (
-        usage.completion_tokens,
-        usage.prompt_tokens,
-        usage.total_tokens,
-    )
+def build_sorted_usage(plan: Plan) -> Object:
+    """Return ``usage`` of a serverless endpoint: keys in alphabetical order."""
+    return dict(sorted(count_usage(plan).items()))
 
 
-def encode_detailed_usage(plan: Plan) -> bytes:
-    """Encode ``usage`` of Azure OpenAI."""
+def build_detailed_usage(plan: Plan) -> JSON:
+    """Return ``usage`` of Azure OpenAI."""
     usage = plan.usage
-    return (
-        b'{"completion_tokens":%d,"completion_tokens_details":{"accepted_prediction_tokens":0,"audio_tokens":0,'
-        b'"reasoning_tokens":%d,"rejected_prediction_tokens":0},"prompt_tokens":%d,'
-        b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":%d},"total_tokens":%d}'
-    ) % (usage.completion_tokens, usage.reasoning_tokens, usage.prompt_tokens, usage.cached_tokens, usage.total_tokens)
+    return {
+        "completion_tokens": usage.completion_tokens,
+        "completion_tokens_details": {
+            "accepted_prediction_tokens": 0,
+            "audio_tokens": 0,
+            "reasoning_tokens": usage.reasoning_tokens,
+            "rejected_prediction_tokens": 0,
+        },
+        "prompt_tokens": usage.prompt_tokens,
+        "prompt_tokens_details": {"audio_tokens": 0, "cached_tokens": usage.cached_tokens},
+        "total_tokens": usage.total_tokens,
+    }

@@ -43,43 +43,41 @@ _NOT_JSON = (
 )
 
 
-def format_openai(envelope: ErrorFields) -> FormattedError:
+def format_openai(fields: ErrorFields) -> FormattedError:
     """Return ``{"error": {message, type, param, code}}``; the 422 of other profiles is 400 here."""
-    details = envelope.details
-    if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        return FormattedError(_format_violation(envelope), status=400)
-    if envelope.kind is ErrorKind.CONTEXT_LENGTH:
-        if envelope.request.path.endswith(("/embeddings", "/completions")) and not envelope.request.path.endswith(
-            _CHAT
-        ):
-            return FormattedError(_build_error(_format_prompt(envelope), None, None))
-        return FormattedError(_build_error(_format_context(envelope), "messages", "context_length_exceeded"))
-    if envelope.kind is ErrorKind.INVALID_REQUEST:
-        message = _NOT_JSON if details.get("code") == "invalid_json" else envelope.text
+    details = fields.details
+    if fields.kind is ErrorKind.INVALID_PARAMETER:
+        return FormattedError(_format_violation(fields), status=400)
+    if fields.kind is ErrorKind.CONTEXT_LENGTH:
+        if fields.request.path.endswith(("/embeddings", "/completions")) and not fields.request.path.endswith(_CHAT):
+            return FormattedError(_build_error(_format_prompt(fields), None, None))
+        return FormattedError(_build_error(_format_context(fields), "messages", "context_length_exceeded"))
+    if fields.kind is ErrorKind.INVALID_REQUEST:
+        message = _NOT_JSON if details.get("code") == "invalid_json" else fields.text
         code = details.get("openai_code")
-        return FormattedError(_build_error(message, envelope.param, None if code is None else as_text(code)))
-    return FormattedError({"error": {"code": envelope.phrase.replace(" ", ""), "message": envelope.text}})
+        return FormattedError(_build_error(message, fields.param, None if code is None else as_text(code)))
+    return FormattedError({"error": {"code": fields.phrase.replace(" ", ""), "message": fields.text}})
 
 
 def _build_error(message: str, param: str | None, code: str | None) -> Object:
     return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
-def _format_violation(envelope: ErrorFields) -> Object:
-    violation = envelope.violation
+def _format_violation(fields: ErrorFields) -> Object:
+    violation = fields.violation
     param = _format_path(violation.loc)
     if not param:
         return _build_error(_NOT_JSON, None, None)
-    if envelope.message is not None:
-        return _build_error(envelope.message, param, "invalid_value")
+    if fields.message is not None:
+        return _build_error(fields.message, param, "invalid_value")
     if param == "encoding_format":
         message = f"Invalid value for 'encoding_format' = {violation.value}. Supported values: ['float', 'base64']."
         return _build_error(message, None, None)
-    if "supported" in envelope.details:
-        message = _format_values(param, violation.value, as_array(envelope.details["supported"]))
+    if "supported" in fields.details:
+        message = _format_values(param, violation.value, as_array(fields.details["supported"]))
         return _build_error(message, param, "unsupported_value")
-    if envelope.details.get("code") == "parameter_not_supported":
-        advice = envelope.details.get("advice")
+    if fields.details.get("code") == "parameter_not_supported":
+        advice = fields.details.get("advice")
         message = f"Unsupported parameter: '{param}' is not supported with this model.{f' {advice}' if advice else ''}"
         return _build_error(message, param, "unsupported_parameter")
     return _format_kind(violation, param)
@@ -208,11 +206,11 @@ def _format_type(value: JSON) -> str:
     return names.get(type(value), "an unknown type")
 
 
-def _format_prompt(envelope: ErrorFields) -> str:
+def _format_prompt(fields: ErrorFields) -> str:
     """Format a prompt that is too long. Source: langchain-ai/langchain and openai/openai-python issue threads."""
-    details = envelope.details
-    if envelope.message is not None or "context" not in details:
-        return envelope.text
+    details = fields.details
+    if fields.message is not None or "context" not in details:
+        return fields.text
     prompt, requested = as_integer(details["prompt_tokens"]), as_integer(details["requested"] or 0)
     return (
         f"This model's maximum context length is {details['context']} tokens, however you requested "
@@ -221,10 +219,10 @@ def _format_prompt(envelope: ErrorFields) -> str:
     )
 
 
-def _format_context(envelope: ErrorFields) -> str:
-    details = envelope.details
-    if envelope.message is not None or "context" not in details:
-        return envelope.text
+def _format_context(fields: ErrorFields) -> str:
+    details = fields.details
+    if fields.message is not None or "context" not in details:
+        return fields.text
     prompt, requested = as_integer(details["prompt_tokens"]), details["requested"]
     head = f"This model's maximum context length is {details['context']} tokens. However, "
     if requested is None:

@@ -5,7 +5,7 @@ from emulator.core.http import Headers, Request, Response
 from emulator.core.json import dump_json
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
-from emulator.vendors.azure.errors.types import WORDS, ErrorFields, FormattedError, build_fields
+from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, FormattedError, build_fields
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
@@ -17,10 +17,10 @@ _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 def render_error(error: EmulatedError, request: Request, service: AzureService) -> Response:
     """Return the response of an error in the dialect of its path; the error's own fields win."""
-    envelope = _build_fields(error, request, service)
-    formatted = _format_error(envelope, error, _find_format(request, service))
-    status = error.status or formatted.status or envelope.status
-    headers = (*formatted.headers, *_retry_after(error, envelope), *echo_request_id(request))
+    fields = _build_fields(error, request, service)
+    formatted = _format_error(fields, error, _find_format(request, service))
+    status = error.status or formatted.status or fields.status
+    headers = (*formatted.headers, *_retry_after(error, fields), *echo_request_id(request))
     if not isinstance(formatted.body, str):
         return Response(status, dump_json(formatted.body), (JSON_TYPE, *headers))
     kind = _TEXT_TYPE if error.body is None else _UTF8_TYPE
@@ -34,7 +34,7 @@ def render_late_error(error: EmulatedError, request: Request, service: AzureServ
     """
     shape = _find_format(request, service)
     if shape == "managed":
-        text = " ".join((error.message or WORDS[error.kind][2]).split())
+        text = " ".join((error.message or ERRORS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
     body = _format_error(_build_fields(error, request, service), error, shape).body
     framed = sse.encode_event({"error": {"message": body}} if isinstance(body, str) else body)
@@ -57,13 +57,13 @@ def _find_format(request: Request, service: AzureService) -> str:
     return "anthropic" if surface.kind == "anthropic" else surface.settings(service.settings).shape
 
 
-def _format_error(envelope: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
-    formatted = SHAPES[shape](envelope)
+def _format_error(fields: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
+    formatted = SHAPES[shape](fields)
     return formatted if error.body is None else FormattedError(error.body, formatted.headers, formatted.status)
 
 
-def _retry_after(error: EmulatedError, envelope: ErrorFields) -> Headers:
+def _retry_after(error: EmulatedError, fields: ErrorFields) -> Headers:
     """Return ``Retry-After`` for throttled requests only: clients retry any error that has it."""
     if error.kind is not ErrorKind.RATE_LIMITED and error.retry_after is None:
         return ()
-    return (("Retry-After", str(envelope.wait)),)
+    return (("Retry-After", str(fields.wait)),)

@@ -11,7 +11,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json, dump_string
 from emulator.core.plan import Plan
-from emulator.encoding.sse import encode_string
+from emulator.encoding.template import SAMPLE, SAMPLE_TEXT, Template
 from emulator.protocols.choice_events import collect_message
 from emulator.protocols.openai.messages import build_logprob
 from emulator.vendors.databricks.chat.shapes import (
@@ -21,8 +21,8 @@ from emulator.vendors.databricks.chat.shapes import (
     build_usage,
     count_cached,
     draw_id,
-    encode_usage,
     is_plain,
+    list_values,
     thinks_aloud,
 )
 from emulator.vendors.databricks.chat.stream import stream_chat
@@ -51,7 +51,8 @@ class ChatCodec:
         style, name = self.style, self.settings.chat_object
         plan = count_cached(plan, style, request.attempt, marked=self.marked)
         if is_plain(plan, style):
-            body = _encode_plain(plan, style, _build_template(style, name))
+            values = list_values(plan, style, dump_string(plan.choices[0].sequence.text))
+            body = _build_template(style, name).fill(values)
         else:
             body = dump_json(_build_answer(plan, style, name))
         return Response(200, body, answer_headers(request, self.settings, self.served))
@@ -63,25 +64,10 @@ class ChatCodec:
 
 
 @lru(1024)
-def _build_template(style: RenderOptions, name: str) -> bytes:
+def _build_template(style: RenderOptions, name: str) -> Template:
     """Return the byte template of an endpoint's plain text responses."""
-    tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
-    return (
-        b'{"id":"%%b","object":"%b","created":%%d,"model":%b,"choices":[{"index":0,"message":'
-        b'{"role":"assistant","content":%%b%b,"finish_reason":"%%b","logprobs":null}],"usage":%%b}'
-    ) % (name.encode(), encode_string(style.model).replace(b"%", b"%%"), tail)
-
-
-def _encode_plain(plan: Plan, style: RenderOptions, template: bytes) -> bytes:
-    """Encode a plain text response; its bytes equal those of :func:`_build_answer`."""
-    choice = plan.choices[0]
-    return template % (
-        draw_id(plan.key).encode(),
-        plan.created,
-        dump_string(choice.sequence.text),
-        choice.finish_reason.encode(),
-        encode_usage(plan.usage, style),
-    )
+    values = list_values(SAMPLE, style, dump_json(SAMPLE_TEXT))
+    return Template(dump_json(_build_answer(SAMPLE, style, name)), values)
 
 
 def _build_answer(plan: Plan, style: RenderOptions, name: str) -> Object:

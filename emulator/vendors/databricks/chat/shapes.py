@@ -7,6 +7,7 @@ from dataclasses import replace
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
 from emulator.core.rng import draw_hex, draw_opaque, format_uuid, prepare_key
+from emulator.encoding.template import SAMPLE, Template
 from emulator.protocols.choice_events import MessageToolCall, ToolCallStarted, has_only
 from emulator.protocols.openai.messages import MIN_CACHED_PROMPT, count_cached_blocks
 from emulator.vendors.databricks.profile import RenderOptions
@@ -76,11 +77,7 @@ def build_usage(usage: Usage, style: RenderOptions) -> Object:
     Reasoning tokens are at the top level, as in the reference, and in the details, as clients read them. Claude and GPT
     endpoints add the cache counts.
     """
-    shape: Object = {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
+    shape = build_counts(usage.prompt_tokens, usage.completion_tokens)
     if usage.reasoning_tokens or style.reasoning not in ("", "on-request"):
         shape["reasoning_tokens"] = usage.reasoning_tokens
         shape["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
@@ -90,6 +87,11 @@ def build_usage(usage: Usage, style: RenderOptions) -> Object:
         shape["cache_creation_input_tokens"] = usage.stored_tokens
         shape["cache_read_input_tokens"] = usage.cached_tokens
     return shape
+
+
+def build_counts(prompt: int, completion: int) -> Object:
+    """Return ``usage`` of an unfinished response, or of one without further counts."""
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def count_cached(plan: Plan, style: RenderOptions, attempt: int, *, marked: bool) -> Plan:
@@ -114,6 +116,26 @@ def encode_usage(usage: Usage, style: RenderOptions) -> bytes:
     return encode_counts(usage.prompt_tokens, usage.completion_tokens)
 
 
+def _build_counts_template() -> Template:
+    prompt, completion = SAMPLE.usage.prompt_tokens, SAMPLE.usage.completion_tokens
+    return Template(dump_json(build_counts(prompt, completion)), (prompt, completion, prompt + completion))
+
+
+_COUNTS = _build_counts_template()
+
+
 def encode_counts(prompt: int, completion: int) -> bytes:
-    """Encode ``usage`` of an unfinished response, or of one without further counts."""
-    return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)
+    """Encode :func:`build_counts`."""
+    return _COUNTS.fill((prompt, completion, prompt + completion))
+
+
+def list_values(plan: Plan, style: RenderOptions, text: bytes = b"") -> tuple[int | bytes, ...]:
+    """Return what differs between the plain text responses of an endpoint."""
+    return (
+        draw_id(plan.key).encode(),
+        b"%d" % int(plan.created),
+        plan.choices[0].finish_reason.encode(),
+        encode_usage(plan.usage, style),
+        plan.usage.prompt_tokens,
+        text,
+    )

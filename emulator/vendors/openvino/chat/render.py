@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.plan import Choice, Logprob, Plan, SegmentKind
+from emulator.encoding.template import SAMPLE, Template
 from emulator.protocols.choice_events import collect_message, is_plain_text
 from emulator.vendors.openvino.chat.shapes import (
     draw_id,
@@ -17,7 +18,6 @@ from emulator.vendors.openvino.chat.shapes import (
     format_logprob,
     put_in_text,
     render_body,
-    render_usage,
 )
 from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, has_second_step
 from emulator.vendors.openvino.decoder import quote, quote_long
@@ -35,7 +35,7 @@ class ChatCodec:
         omits_logprobs: non-streaming responses have no ``logprobs``.
         apart: segments parsed out of the text; ``markup``: format of a tool call in the text.
         voice: a non-streaming response has audio.
-        template: cached bytes of a response with a single text choice.
+        template: of a response with a single text choice.
     """
 
     settings: OpenVinoSettings
@@ -47,37 +47,39 @@ class ChatCodec:
     apart: frozenset[SegmentKind]
     markup: str
     voice: Voice | None
-    template: bytes = b""
+    template: Template | None = None
 
     def render(self, plan: Plan, request: Request) -> Response:
-        if self.template and is_plain_text(plan):
-            return Response(200, self._encode_plain(plan), self.settings.json_headers)
-        apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
-        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
-        settings = self.settings
-        body = render_body(plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=settings)
-        return Response(200, body, settings.json_headers)
+        template = self.template
+        body = (
+            self._render_body(plan)
+            if template is None or not is_plain_text(plan)
+            else template.fill(self._list_values(plan))
+        )
+        return Response(200, body, self.settings.json_headers)
 
-    def build_template(self) -> bytes:
-        """Encode the constant parts of a response; only for codecs without voice and verbose output."""
-        release = self.settings.release
-        logprobs = b"" if self.omits_logprobs else b'"logprobs":null,'
-        calls = b"" if release.tools == "ignored" else b',"tool_calls":[]'
-        model = quote(self.model).replace(b"%", b"%%")
+    def build_template(self) -> Template:
+        """Return the byte template of a response with a single text choice; only without voice and verbose output."""
+        return Template(self._render_body(SAMPLE), self._list_values(SAMPLE))
+
+    def _list_values(self, plan: Plan) -> tuple[int | bytes, ...]:
+        """Return what differs between the responses with a single text choice."""
+        choice, usage = plan.choices[0], plan.usage
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
         return (
-            b'{"choices":[{"finish_reason":%%b,"index":0,%b"message":{"content":%%b,"role":"assistant"%b}}],'
-            b'"created":%%d,"model":%b,"object":"chat.completion"%%b}'
-        ) % (logprobs, calls, model)
-
-    def _encode_plain(self, plan: Plan) -> bytes:
-        """Encode a response with a single text choice from the template."""
-        choice, release = plan.choices[0], self.settings.release
-        usage = b"," + render_usage(plan.usage) if release.unary_usage else b""
-        return self.template % (
-            finish_reason(choice, release),
+            finish_reason(choice, self.settings.release),
             quote_long(choice.sequence.text),
             int(plan.created),
-            usage,
+            prompt,
+            completion,
+            prompt + completion,
+        )
+
+    def _render_body(self, plan: Plan) -> bytes:
+        apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
+        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
+        return render_body(
+            plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=self.settings
         )
 
     def _render_choice(self, plan: Plan, index: int, choice: Choice) -> bytes:

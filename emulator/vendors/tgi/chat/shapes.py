@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Logprob, Plan
+from emulator.encoding.sse import encode_string
+from emulator.encoding.template import SAMPLE_NAME
 from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.generate.shapes import finish_reason
 from emulator.vendors.tgi.settings import TgiSettings
@@ -34,6 +36,35 @@ class ChatOptions:
     logprobs: bool
     top: int
     call_id: str | None
+
+
+SAMPLE_OPTIONS = ChatOptions(
+    settings=TgiSettings(version=SAMPLE_NAME),
+    model=SAMPLE_NAME,
+    prompt_tokens=0,
+    limit=3,
+    characters=0,
+    usage=False,
+    logprobs=False,
+    top=0,
+    call_id=None,
+)
+
+
+def list_values(plan: Plan, options: ChatOptions, text: bytes = b"") -> tuple[int | bytes, ...]:
+    """Return what differs between plain text responses."""
+    choice = plan.choices[0]
+    prompt, completion = report_counts(plan, options.prompt_tokens, choice.count)
+    return (
+        b"%d" % int(plan.created),
+        encode_string(options.model),
+        encode_string(options.settings.fingerprint),
+        find_finish_reason(choice, options.limit).encode(),
+        prompt,
+        completion,
+        prompt + completion,
+        text,
+    )
 
 
 def find_finish_reason(choice: Choice, limit: int) -> str:

@@ -5,15 +5,18 @@ writes a call as JSON and the router forwards its arguments in chunks; the place
 call is unverified.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, pairwise
 
+from emulator.core.cache import lru
 from emulator.core.http import Event, Mark
-from emulator.core.json import dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.rng import draw_uuid
-from emulator.encoding.sse import DONE, encode_string
-from emulator.encoding.template_stream import TemplateStream
+from emulator.encoding.sse import DONE, encode_event
+from emulator.encoding.template import SAMPLE, SAMPLE_TOKENS
+from emulator.encoding.template_stream import StreamTemplate
 from emulator.protocols.choice_events import (
     FINISH,
     PLAIN,
@@ -25,73 +28,63 @@ from emulator.protocols.choice_events import (
     last_due,
 )
 from emulator.vendors.tgi.chat.shapes import (
+    SAMPLE_OPTIONS,
     ChatOptions,
     build_chat_usage,
     build_head,
     build_logprobs,
     find_finish_reason,
+    list_values,
 )
 
 
 def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
-    """Yield one chunk per token; of a response with tool calls, only the first call."""
+    """Return one chunk per token; of a response with tool calls, only the first call."""
     choice = plan.choices[0]
-    head = b"data: %b," % dump_json(build_head(plan, options, "chat.completion.chunk"))[:-1]
     call = None if has_only(choice) else _find_call(choice)
-    due = last_due(choice, plan.due)
-    ending: list[Event] = [(due, DONE, 0, Mark.DONE)]
+    if call is not None:
+        chunks = _stream_call(plan, options, *call)
+    elif choice.count and not (options.logprobs and choice.logprobs):
+        values = list_values(plan, options, choice.sequence.quoted[-1])
+        return _build_template(options.usage).fill(choice, values, silent=True)
+    else:
+        chunks = _stream_text(plan, options)
+    return chain(chunks, _stream_end(plan, options))
+
+
+@lru(2)
+def _build_template(usage: bool) -> StreamTemplate:
+    options = replace(SAMPLE_OPTIONS, usage=usage)
+    events = chain(_stream_text(SAMPLE, options), _stream_end(SAMPLE, options))
+    return StreamTemplate(events, list_values(SAMPLE, options, dump_json(SAMPLE_TOKENS[-1])))
+
+
+def _stream_end(plan: Plan, options: ChatOptions) -> Iterator[Event]:
+    due = last_due(plan.choices[0], plan.due)
     if options.usage:
-        counts = b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(build_chat_usage(plan, options)))
-        ending.insert(0, (due, counts, 0, USAGE))
-    if call is None:
-        has_logprobs = options.logprobs and choice.logprobs
-        return (
-            chain(_stream_logprobs(choice, head, options), ending)
-            if has_logprobs
-            else _stream_text(choice, head, options, ending)
-        )
-    call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
-    return chain(_stream_call(choice, *call, head, encode_string(call_id), options.limit), ending)
+        head = build_head(plan, options, "chat.completion.chunk")
+        yield due, encode_event({**head, "choices": [], "usage": build_chat_usage(plan, options)}), 0, USAGE
+    yield due, DONE, 0, Mark.DONE
 
 
-_AFTER_TEXT = b'},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
-_NULL = b"null"
+def _encode_chunk(
+    plan: Plan, options: ChatOptions, delta: Object, *, logprobs: JSON = None, finish: str | None = None
+) -> bytes:
+    delta = {"role": "assistant", **delta}
+    row: Object = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
+    return encode_event({**build_head(plan, options, "chat.completion.chunk"), "choices": [row], "usage": None})
 
 
-_CONTENT = b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
-
-
-def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> TemplateStream:
-    before, last, tokens = head + _CONTENT, choice.count - 1, choice.sequence.quoted
-    closing: list[Event] = []
-    if choice.count:
-        after = _AFTER_TEXT % (_NULL, encode_string(find_finish_reason(choice, options.limit)))
-        closing = [(choice.due[last], b"".join((before, tokens[last], after)), choice.count, FINISH)]
-    return TemplateStream(
-        opening=(),
-        tokens=tokens[:-1],
-        due=choice.due[:-1],
-        before=before,
-        after=(_AFTER_TEXT % (_NULL, _NULL),),
-        ending=(*closing, *ending),
-        silent=True,
-    )
-
-
-def _stream_logprobs(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
-    """Yield a text with log-probabilities."""
-    total = choice.count
-    for number, entry in enumerate(choice.logprobs or (), 1):
-        finish, mark = (
-            (encode_string(find_finish_reason(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
-        )
-        after = _AFTER_TEXT % (dump_json(build_logprobs((entry,), options.top)), finish)
-        yield (
-            choice.due[number - 1],
-            b"".join((head, _CONTENT, encode_string(choice.tokens[number - 1]), after)),
-            number,
-            mark,
-        )
+def _stream_text(plan: Plan, options: ChatOptions) -> Iterator[Event]:
+    """Yield a text, with log-probabilities if there are any."""
+    choice = plan.choices[0]
+    entries = choice.logprobs or ()
+    for number, (token, due) in enumerate(zip(choice.tokens, choice.due, strict=True), 1):
+        logprobs = build_logprobs(entries[number - 1 : number], options.top) if entries else None
+        is_last = number == choice.count
+        finish = find_finish_reason(choice, options.limit) if is_last else None
+        chunk = _encode_chunk(plan, options, {"content": token}, logprobs=logprobs, finish=finish)
+        yield due, chunk, number, FINISH if is_last else PLAIN
 
 
 def _find_call(choice: Choice) -> tuple[ToolCallStarted, TextRun] | None:
@@ -102,33 +95,24 @@ def _find_call(choice: Choice) -> tuple[ToolCallStarted, TextRun] | None:
     return None
 
 
-_CALL_CHUNK = (
-    b'%b"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":%b,"type":"function",'
-    b'"function":{"name":%b,"arguments":%b}}]},"logprobs":null,"finish_reason":%b}],"usage":null}\n\n'
-)
-
-
-def _stream_call(
-    choice: Choice, opened: ToolCallStarted, run: TextRun, head: bytes, call_id: bytes, limit: int
-) -> Iterator[Event]:
+def _stream_call(plan: Plan, options: ChatOptions, opened: ToolCallStarted, run: TextRun) -> Iterator[Event]:
     """Yield a tool call: the name with the opening brace, then the arguments by token."""
-    start = run.start
+    choice, start = plan.choices[0], run.start
     if start >= len(choice.tokens):
         return
+    call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
+
+    def encode(arguments: str, *, name: str | None = None, finish: str | None = None) -> bytes:
+        function: Object = {"name": name, "arguments": arguments}
+        call: Object = {"index": 0, "id": call_id, "type": "function", "function": function}
+        return _encode_chunk(plan, options, {"tool_calls": [call]}, finish=finish)
+
     texts = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : run.end]]
     while len(texts) > 1 and not texts[-1]:
         texts.pop()  # the end-of-sequence token has no text
-    named = _CALL_CHUNK % (head, call_id, encode_string(opened.name), encode_string("{"), _NULL)
-    yield opened.due, named, start if texts[0] else start + 1, PLAIN
+    yield opened.due, encode("{", name=opened.name), start if texts[0] else start + 1, PLAIN
     for position, text in enumerate(texts[:-1], start):
         if text:
-            chunk = _CALL_CHUNK % (head, call_id, _NULL, encode_string(text), _NULL)
-            yield choice.due[position], chunk, position + 1, PLAIN
-    last = _CALL_CHUNK % (
-        head,
-        call_id,
-        _NULL,
-        encode_string(texts[-1]),
-        encode_string(find_finish_reason(choice, limit)),
-    )
+            yield choice.due[position], encode(text), position + 1, PLAIN
+    last = encode(texts[-1], finish=find_finish_reason(choice, options.limit))
     yield choice.due[-1], last, len(choice.tokens), FINISH

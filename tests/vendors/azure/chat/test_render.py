@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.plan import Logprob
+from emulator.core.plan import FinishReason, Logprob
 from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, deltas, plan_of, render, say, stream
 from tests.vendors.azure.service import CHAT, accept, chat, make_request
@@ -221,3 +221,13 @@ def test_gateways_name_their_requests() -> None:
     names = [name for name, _ in render(HELLO, "aoai", model="gpt-4o-mini").headers]
     counts = [f"x-ratelimit-{count}-{unit}" for count in ("limit", "remaining") for unit in ("requests", "tokens")]
     assert names[:7] == ["Content-Type", *counts, "apim-request-id", "x-ms-region"]
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
+@pytest.mark.parametrize("model", ["mistral-small-2503", "gpt-4o", "o3-mini", "DeepSeek-R1"])
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_one_text_is_rendered_as_two_runs_are(profile: str, model: str, finish: FinishReason) -> None:
+    one = plan_of(say(("text", ["It's 100 %", ' "so"\n', "é潮\\"]), finish=finish))
+    two = plan_of(say(("text", ["It's 100 %"]), ("text", [' "so"\n', "é潮\\"]), finish=finish))
+    assert render(one, profile, model=model).body == render(two, profile, model=model).body
+    assert stream(one, profile, model=model) == stream(two, profile, model=model)
