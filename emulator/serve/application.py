@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from emulator.control.api import ControlPlane
 from emulator.core.clock import Clock
 from emulator.core.vendor import Vendors
-from emulator.handler.app import VendorApp
+from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
 from emulator.latency import Latency
