@@ -122,6 +122,8 @@ class VendorApp:
         """
         plan, call = context.plan, context.call
         due = 0.0 if plan is None else plan.due
+        if not due and isinstance(response, Response):
+            return writer.send(response) or await writer.finish()
         if plan is None or call is None or call.cancel_ids is None:
             return await writer.write(response, due)
         running, session, names = self.service.running, context.request.session, call.cancel_ids(plan.key)
@@ -183,7 +185,8 @@ class VendorApp:
         request.max_values, request.max_text = limits.values, limits.text
         most = min(self.vendor.body_limit, limits.body)
         try:
-            request.body = await http.read(most)
+            body = http.read_now(most)
+            request.body = await http.read(most) if body is None else body
         except BodyTooLargeError:
             raise too_large(most) from None
         if encoding:

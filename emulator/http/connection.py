@@ -126,6 +126,19 @@ class IncomingRequest:
         head = self.head
         return 0 < head.length <= INLINE_BYTES and "Expect" not in head.headers
 
+    def read_now(self, limit: int) -> bytes | None:
+        """Return the body if all of it has arrived.
+
+        Raises:
+            BodyTooLargeError: the body exceeds ``limit`` bytes.
+        """
+        if not self.is_complete or self._buffer is not None:
+            return None
+        body = self._body if self._payload is None else self._payload.read_nowait()
+        if len(body) > limit:
+            raise BodyTooLargeError
+        return body
+
     async def read(self, limit: int) -> bytes:
         """Return the body; beyond ``limit`` bytes the rest is left unread.
 
@@ -133,17 +146,10 @@ class IncomingRequest:
             BodyTooLargeError: the body exceeds ``limit`` bytes.
             ConnectionError: the client disconnected.
         """
-        if not self.is_complete:
-            await self._wait(limit)
-        if self._buffer is not None:
-            body = self._buffer.getvalue()
-        else:
-            body = self._body if self._payload is None else self._payload.read_nowait()
-        if len(body) > limit:
-            raise BodyTooLargeError
-        return body
+        body = self.read_now(limit)
+        return await self._wait(limit) if body is None else body
 
-    async def _wait(self, limit: int) -> None:
+    async def _wait(self, limit: int) -> bytes:
         head = self.head
         if "Content-Length" in head.headers and head.length > limit:
             raise BodyTooLargeError
@@ -153,6 +159,7 @@ class IncomingRequest:
         self._waiter = asyncio.get_running_loop().create_future()
         self.receive()
         await self._waiter
+        return self._buffer.getvalue()
 
     def receive(self) -> None:
         """Take the bytes of the body that have arrived; until somebody reads they wait."""

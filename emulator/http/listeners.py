@@ -17,8 +17,8 @@ from emulator.control.problem import problem_response
 from emulator.core.errors import ProblemError
 from emulator.core.os_errors import explain_address
 from emulator.core.storage import LocalState
-from emulator.handler.handler import VendorApp
 from emulator.handler.context import Target
+from emulator.handler.handler import VendorApp
 from emulator.http.connection import Connection, IncomingRequest, RequestHead, WriteCoalescer
 from emulator.http.sessions import SessionNameError, route_session
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping

@@ -63,7 +63,18 @@ class ResponseWriter:
     """
 
     __slots__ = (
-        *("_clock", "_closing", "_connection", "_context", "_early", "_record", "_request", "_schedule", "_vendor"),
+        *(
+            "_clock",
+            "_closing",
+            "_connection",
+            "_context",
+            "_early",
+            "_keep_alive",
+            "_record",
+            "_request",
+            "_schedule",
+            "_vendor",
+        ),
         *("planned_ttft", "stoppable"),
     )
 
@@ -85,6 +96,7 @@ class ResponseWriter:
         self._record = record
         self._schedule: ScheduleWriter | None = None
         self._early: asyncio.Future[Response] | None = None
+        self._keep_alive = False
         self.planned_ttft: float | None = None
         self.stoppable = False
 
@@ -97,12 +109,46 @@ class ResponseWriter:
         if isinstance(answer, Response):
             if due > 0.0:
                 answer = await self._wait_for(answer, due)
-            keep_alive = await self._send(answer, due)
-        elif isinstance(answer, StreamingResponse):
+            return self.send(answer, due) or await self.finish()
+        if isinstance(answer, StreamingResponse):
             keep_alive = await self._stream(answer)
         else:
             keep_alive = await self._write_faultable(answer)
         return keep_alive and self._context.sent.whole
+
+    def send(self, answer: Response, due: float = 0.0) -> bool:
+        """Write a response at once; return whether that was all and the connection may stay open.
+
+        Otherwise :meth:`finish` returns the latter, once the client has read enough of the response.
+        """
+        if answer.status == DROPPED:
+            return self.abort()
+        asked, context, now = self._request.head, self._context, self._clock.now()
+        self._keep_alive = keep_alive = asked.keep_alive and not answer.close
+        chunked = answer.chunked and asked.is_modern
+        if self.planned_ttft is not None:
+            context.extra = (*context.extra, (TIMING, format_timing(due, now - context.started)))
+        body = answer.body
+        framing = frame(answer.status, None if chunked else len(body))
+        head = self._head(answer.status, answer.headers, framing, keep_alive, now)
+        sent = context.sent
+        sent.status, sent.size, sent.first, sent.reached, sent.whole = answer.status, len(body), now, due, True
+        if chunked:
+            body = (chunk(body) if body else b"") + LAST_CHUNK
+        self._record(context)
+        connection = self._connection
+        if not connection.is_open:
+            sent.whole = self._keep_alive = False
+            return False
+        connection.write_last(head if self._is_bare(answer.status) else head + body)
+        return keep_alive and connection.unsent <= MAX_UNSENT
+
+    async def finish(self) -> bool:
+        """Wait for a slow reader of a response that was written; return whether the connection may stay open."""
+        sent, connection = self._context.sent, self._connection
+        if sent.whole and connection.unsent > MAX_UNSENT:
+            sent.whole = await self._drain()
+        return self._keep_alive and sent.whole
 
     def stop(self, answer: Response | StreamingResponse) -> None:
         """Replace what is still to be sent of a response that was stopped early."""
@@ -134,31 +180,6 @@ class ResponseWriter:
             self._connection.flush()
             self._connection.transport.abort()
         return False
-
-    async def _send(self, answer: Response, due: float) -> bool:
-        if answer.status == DROPPED:
-            return self.abort()
-        asked, context, now = self._request.head, self._context, self._clock.now()
-        keep_alive = asked.keep_alive and not answer.close
-        chunked = answer.chunked and asked.is_modern
-        if self.planned_ttft is not None:
-            context.extra = (*context.extra, (TIMING, format_timing(due, now - context.started)))
-        body = answer.body
-        framing = frame(answer.status, None if chunked else len(body))
-        head = self._head(answer.status, answer.headers, framing, keep_alive, now)
-        sent = context.sent
-        sent.status, sent.size, sent.first, sent.reached, sent.whole = answer.status, len(body), now, due, True
-        if chunked:
-            body = (chunk(body) if body else b"") + LAST_CHUNK
-        self._record(context)
-        connection = self._connection
-        if not connection.is_open:
-            sent.whole = False
-        else:
-            connection.write_last(head if self._is_bare(answer.status) else head + body)
-            if connection.unsent > MAX_UNSENT:
-                sent.whole = await self._drain()
-        return keep_alive
 
     async def _stream(self, answer: StreamingResponse) -> bool:
         context, clock, asked = self._context, self._clock, self._request.head

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from emulator.core.clock import Clock
-from emulator.handler.handler import VendorApp
 from emulator.handler.diagnostics import Suggestions
+from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
 from emulator.scenario.parsed import ParsedScenario
 

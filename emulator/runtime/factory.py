@@ -8,8 +8,8 @@ from emulator.core.clock import EPOCH, Clock, FrozenClock, InstantClock, RealClo
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.storage import State, Store
 from emulator.core.vendor import AnyPlane, AnyVendor, Vendors
-from emulator.handler.handler import VendorApp
 from emulator.handler.diagnostics import Suggestions
+from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
 from emulator.latency import Latency
