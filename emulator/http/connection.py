@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpRequestParser, RawRequestMessage
-from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLError, LineTooLong
+from aiohttp.http_exceptions import BadStatusLine
 from aiohttp.streams import StreamReader
 from multidict import MultiMapping
 
@@ -32,12 +32,12 @@ _UNPLAIN = ("Expect", "Upgrade", "Transfer-Encoding")
 _MAX_IN_TURN = 16  # pipelined requests before other connections are served
 _REQUEST_TIMEOUT = 408
 _LINGER = 10.0  # seconds that a client may go on sending a body that is not read: closing at once may lose the response
-_REASONS: tuple[tuple[type[BaseException], int, str], ...] = (  # no bytes of the client: they may hold a credential
-    (LineTooLong, 431, "a line of its head is too long"),
-    (BadHttpMethod, 400, "it begins with no method; over TLS, a server wants --tls"),
-    (InvalidURLError, 400, "its target is not a URL"),
-    (BadStatusLine, 400, "its first line is not HTTP"),
-    (BaseException, 400, "its head or the framing of its body is broken"),
+_REASONS = (  # by class of aiohttp's error; no bytes of the client: they may hold a credential
+    ("LineTooLong", 431, "a line of its head is too long"),
+    ("BadHttpMethod", 400, "it begins with no method; over TLS, a server wants --tls"),
+    ("InvalidURLError", 400, "its target is not a URL"),
+    ("BadStatusLine", 400, "its first line is not HTTP"),
+    ("BaseException", 400, "its head or the framing of its body is broken"),
 )
 _BUG = b"The emulator itself failed; its log has the traceback.\n"
 
@@ -562,7 +562,8 @@ class Connection(BaseProtocol):
 
     def _refuse(self, error: BaseException) -> None:
         """Answer a malformed request, and close the connection."""
-        _, status, why = next(row for row in _REASONS if isinstance(error, row[0]))
+        names = {kind.__name__ for kind in type(error).__mro__}  # not every release has each class
+        _, status, why = next(row for row in _REASONS if row[0] in names)
         log.info("refused a request of %s: %s", self.peer, why)
         self._write_error(status)
         self._is_ending = True
@@ -619,9 +620,14 @@ class Connection(BaseProtocol):
             self._idle = self._event_loop.create_future()
             await self._idle
         self.close()
-        if self.transport is not None:
-            self._lost = self._event_loop.create_future()
-            await self._lost
+        await self.wait_closed()
+
+    async def wait_closed(self) -> None:
+        """Wait until the connection is closed and nothing answers any more."""
+        if self in self._server.connections:
+            if self._lost is None:
+                self._lost = self._event_loop.create_future()
+            await asyncio.shield(self._lost)
 
     def abort(self) -> None:
         """Abort the connection at once."""
@@ -635,8 +641,3 @@ class Connection(BaseProtocol):
         """Cancel the task of the current request; after its first step, which the loop has scheduled before."""
         if self._task is not None:
             self._event_loop.call_soon(self._task.cancel)
-
-    @property
-    def task(self) -> asyncio.Task[bool] | None:
-        """Return the task that answers the current request, if it waits for something."""
-        return self._task

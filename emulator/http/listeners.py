@@ -70,9 +70,11 @@ class ConnectionServer:
                 waiter.cancel()
             for client in self.clients:
                 client.abort()
-        left = [task for client in self.clients if (task := client.task) is not None]
+        left = [asyncio.ensure_future(client.wait_closed()) for client in self.clients]
         if left:
             await asyncio.wait(left, timeout=_CANCEL_TIMEOUT)
+        for waiter in left:
+            waiter.cancel()
 
 
 _MAX_ACCEPTED = 256  # connections per loop iteration, so that open connections are served too
