@@ -62,7 +62,7 @@ def list_values(plan: Plan, profile: DeploymentProfile, text: bytes = b"") -> tu
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     return (
         draw_answer_id(plan, openai=profile.openai).encode(),
-        b"%d" % int(plan.created),
+        int(plan.created),
         plan.choices[0].finish_reason.encode(),
         prompt,
         completion,

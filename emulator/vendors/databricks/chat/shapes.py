@@ -7,7 +7,6 @@ from dataclasses import replace
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
 from emulator.core.rng import draw_hex, draw_opaque, format_uuid, prepare_key
-from emulator.encoding.template import SAMPLE, Template
 from emulator.protocols.choice_events import MessageToolCall, ToolCallStarted, has_only
 from emulator.protocols.openai.messages import MIN_CACHED_PROMPT, count_cached_blocks
 from emulator.vendors.databricks.profile import RenderOptions
@@ -116,24 +115,16 @@ def encode_usage(usage: Usage, style: RenderOptions) -> bytes:
     return encode_counts(usage.prompt_tokens, usage.completion_tokens)
 
 
-def _build_counts_template() -> Template:
-    prompt, completion = SAMPLE.usage.prompt_tokens, SAMPLE.usage.completion_tokens
-    return Template(dump_json(build_counts(prompt, completion)), (prompt, completion, prompt + completion))
-
-
-_COUNTS = _build_counts_template()
-
-
 def encode_counts(prompt: int, completion: int) -> bytes:
-    """Encode :func:`build_counts`."""
-    return _COUNTS.fill((prompt, completion, prompt + completion))
+    """Encode :func:`build_counts`; each chunk of a completion has counts, so a template would cost too much."""
+    return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)
 
 
 def list_values(plan: Plan, style: RenderOptions, text: bytes = b"") -> tuple[int | bytes, ...]:
     """Return what differs between the plain text responses of an endpoint."""
     return (
         draw_id(plan.key).encode(),
-        b"%d" % int(plan.created),
+        int(plan.created),
         plan.choices[0].finish_reason.encode(),
         encode_usage(plan.usage, style),
         plan.usage.prompt_tokens,

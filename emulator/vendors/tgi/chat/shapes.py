@@ -56,7 +56,7 @@ def list_values(plan: Plan, options: ChatOptions, text: bytes = b"") -> tuple[in
     choice = plan.choices[0]
     prompt, completion = report_counts(plan, options.prompt_tokens, choice.count)
     return (
-        b"%d" % int(plan.created),
+        int(plan.created),
         encode_string(options.model),
         encode_string(options.settings.fingerprint),
         find_finish_reason(choice, options.limit).encode(),
