@@ -145,9 +145,11 @@ class VendorApp:
 
     def _receive(self, target: Target) -> RequestContext:
         session, journal = target.session, self._journal
-        request = target.open_request()
-        now = self.emulator.clock.now()
-        context = RequestContext(request, target, now, journal.epoch(session), journal.next_seq(), target.overrides)
+        request, clock = target.open_request(), self.emulator.clock
+        clock.catch_up()  # if many requests come at once, due streams are served between them
+        context = RequestContext(
+            request, target, clock.now(), journal.epoch(session), journal.next_seq(), target.overrides
+        )
         if self._spans is not None:
             context.span = self._spans.begin(target.method, target.headers)
         return context

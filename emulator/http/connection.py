@@ -15,6 +15,7 @@ from aiohttp.http_exceptions import BadStatusLine
 from aiohttp.streams import StreamReader
 from multidict import MultiMapping
 
+from emulator.core.cache import create_stats
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import NOTHING
 from emulator.core.text import reason_phrase
@@ -39,6 +40,7 @@ _REASONS = (  # by class of aiohttp's error; no bytes of the client: they may ho
     ("BadStatusLine", 400, "its first line is not HTTP"),
     ("BaseException", 400, "its head or the framing of its body is broken"),
 )
+_STATS = create_stats("heads")
 _BUG = b"The emulator itself failed; its log has the traceback.\n"
 
 
@@ -358,7 +360,10 @@ class Connection(BaseProtocol):
                 data, self._awaited = self._awaited + data, b""
             end = data.find(_HEAD_END) + len(_HEAD_END)
             head = self._server.heads.get(data[:end])
-            if head is not None:
+            if head is None:
+                _STATS.misses += 1
+            else:
+                _STATS.hits += 1
                 missing = head.length + end - len(data)
                 if not missing:
                     self._current = IncomingRequest(self, head, None, data[end:])
