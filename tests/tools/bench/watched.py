@@ -2,7 +2,7 @@
 
 Two servers are asked in turns for as much as they can answer; the console looks at one of them: not yet, then with a
 thousand calls a second for half a minute, and then no longer. The other tells how fast the machine was meanwhile. It
-is done with calls of the fast path, and with rules and faults; what counts is the processor time that a server
+is done with plain calls, and with rules and faults; what counts is the processor time that a server
 takes for a call. At the end a report of ten thousand calls is opened without a network.
 """
 
