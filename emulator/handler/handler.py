@@ -68,6 +68,7 @@ class VendorApp:
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._spans = spans
+        self._max_body = min(vendor.body_limit, emulator.bounds.body)
         self._closing = closing
         self._journal = journal
 
@@ -92,6 +93,8 @@ class VendorApp:
             if context.admission is not None and not http.connection.is_open:
                 left = True
                 return writer.abort()
+            if isinstance(response, Response) and (context.plan is None or not context.plan.due):
+                return writer.send(response) or await writer.finish()
             return await self._write(writer, context, response)
         except (ConnectionError, asyncio.CancelledError):
             left = True
@@ -116,17 +119,16 @@ class VendorApp:
         context: RequestContext,
         response: Response | StreamingResponse | FaultableResponse,
     ) -> bool:
-        """Write the response; register it meanwhile under the call's cancel ids.
+        """Write the response when it is due; register it meanwhile under the call's cancel ids.
 
         A cancel request stops a response early; it aborts a response with faults.
         """
         plan, call = context.plan, context.call
         due = 0.0 if plan is None else plan.due
-        if not due and isinstance(response, Response):
-            return writer.send(response) or await writer.finish()
         if plan is None or call is None or call.cancel_ids is None:
             return await writer.write(response, due)
-        running, session, names = self.service.running, context.request.session, call.cancel_ids(plan.key)
+        names = call.cancel_ids(plan.key)
+        running, session = self.service.running, context.request.session
         writer.stoppable = not isinstance(response, FaultableResponse)
         stop = partial(self._stop, writer, context, call, plan) if writer.stoppable else None
         cancellable = CancellableResponse(stop, writer.abort)
@@ -160,8 +162,13 @@ class VendorApp:
         """Read, parse and decide; a refusal becomes a response in the vendor's words."""
         response: Response | StreamingResponse
         try:
-            await self._read(http, context)
-            response = await self._decide(context)
+            if not self._read_now(http, context):
+                await self._read(http, context)
+            try:
+                response = await self._decide(context)
+            except DocumentsError:
+                self._reader.require_documents(context.request)
+                response = await self._decide(context)
         except EmulatedError as error:
             context.error, context.refusal = error.kind, error
             context.plan = None
@@ -174,39 +181,50 @@ class VendorApp:
             return refuse_overrides(error)
         return await self._decider.apply_faults(response, context) if context.faults else response
 
-    async def _read(self, http: IncomingRequest, context: RequestContext) -> None:
-        """Read the body, decompressed.
+    async def _decide(self, context: RequestContext) -> Response | StreamingResponse:
+        """Parse the request and decide the response."""
+        parsed = await self._reader.parse(context)
+        context.set_parsed(parsed)
+        response = await self._decider.decide(context)
+        if context.request.attempt:
+            self._reader.remember(context, parsed)
+        return response
+
+    def _read_now(self, http: IncomingRequest, context: RequestContext) -> bool:
+        """Take the body if it has arrived and is not compressed; return whether that is so.
 
         Raises:
             EmulatedError: ``PAYLOAD_TOO_LARGE``.
             HeaderOverrideError: a request header asks for what there is not.
         """
-        request, limits, encoding = context.request, self.emulator.bounds, context.target.encoding
+        request, limits = context.request, self.emulator.bounds
         if context.overrides:
             validate_override_names(request.headers)
         request.max_values, request.max_text = limits.values, limits.text
-        most = min(self.vendor.body_limit, limits.body)
         try:
-            body = http.read_now(most)
-            request.body = await http.read(most) if body is None else body
+            body = http.read_now(self._max_body)
         except BodyTooLargeError:
-            raise too_large(most) from None
-        if encoding:
-            request.body = await unpack(request.body, encoding, min(self.vendor.body_limit, limits.decompressed))
+            raise too_large(self._max_body) from None
+        if body is None:
+            return False
+        request.body = body
+        return not context.target.encoding
 
-    async def _decide(self, context: RequestContext) -> Response | StreamingResponse:
-        """Parse the request and decide the response; repeat with documents if the session has some."""
-        while True:
+    async def _read(self, http: IncomingRequest, context: RequestContext) -> None:
+        """Wait for the body, and decompress it.
+
+        Raises:
+            EmulatedError: ``PAYLOAD_TOO_LARGE``.
+        """
+        request, encoding = context.request, context.target.encoding
+        if not request.body:
             try:
-                parsed = await self._reader.parse(context)
-                context.set_parsed(parsed)
-                try:
-                    return await self._decider.decide(context)
-                finally:
-                    if context.request.attempt and context.call is not None:
-                        self._reader.remember(context, parsed)
-            except DocumentsError:
-                self._reader.require_documents(context.request)
+                request.body = await http.read(self._max_body)
+            except BodyTooLargeError:
+                raise too_large(self._max_body) from None
+        if encoding:
+            limit = min(self.vendor.body_limit, self.emulator.bounds.decompressed)
+            request.body = await unpack(request.body, encoding, limit)
 
     async def _assign_key(self, context: RequestContext) -> None:
         """Assign a response key even if parsing failed."""

@@ -60,7 +60,7 @@ _MAX_CANONICAL_BODY = 4 * 1024**2  # bytes; a longer body is fingerprinted as it
 
 
 class RequestParser:
-    """Request parser of one vendor: authenticates, fingerprints and parses; ``memo``: cache of repeated requests."""
+    """Request parser of one vendor: authenticates, fingerprints and parses, repeated requests once."""
 
     def __init__(self, vendor: AnyVendor, service: AnyService, emulator: Emulator) -> None:
         self._vendor = vendor
@@ -109,26 +109,23 @@ class RequestParser:
             EmulatedError: the vendor refuses the request.
             DocumentsError: the session has documents, so the request must be parsed with them.
         """
-        request, target, emulator = context.request, context.target, self._emulator
+        request, target = context.request, context.target
         endpoint = target.endpoint
         if endpoint is None or not endpoint.is_public:
             request.principal = self._vendor.authenticate(request, self._service)
         if self._vendor.is_stateful or (endpoint is not None and endpoint.is_stateful):
             await self._load_documents(request)
         cached = None if request.documents else self._cache.find(target.place, request)
-        if cached is not None:
-            context.fingerprint = cached.fingerprint
-        else:
-            context.fingerprint = await self._compute_fingerprint(request)
-        if emulator.defers_key and endpoint is not None:
+        context.fingerprint = await self._compute_fingerprint(request) if cached is None else cached.fingerprint
+        if self._emulator.defers_key and endpoint is not None:
             call = await self._parse_without_key(endpoint, context) if cached is None else cached.call
             if call is not None:
                 return call
-        if not emulator.name_now(request, context.fingerprint):
-            await emulator.name(request, context.fingerprint)
+        if not self._emulator.name_now(request, context.fingerprint):
+            await self._emulator.name(request, context.fingerprint)
         if endpoint is None:
             raise target.missing or EmulatedError(ErrorKind.NOT_FOUND)
-        return cached.call if cached is not None else await self._parse_checked(endpoint, context)
+        return await self._parse(endpoint, context) if cached is None else cached.call
 
     async def _load_documents(self, request: Request) -> None:
         """Load the vendor's documents of the session.
@@ -155,13 +152,13 @@ class RequestParser:
     async def _parse_without_key(self, endpoint: AnyEndpoint, context: RequestContext) -> InferenceCall | None:
         """Return a call if its parsing does not depend on the key; ``None`` if it may."""
         try:
-            parsed = await self._parse_checked(endpoint, context)
+            parsed = await self._parse(endpoint, context)
         except EmulatedError as error:
             error.clear_traceback()
             return None
         return parsed if isinstance(parsed, InferenceCall) and parsed.repeatable else None
 
-    async def _parse_checked(self, endpoint: AnyEndpoint, context: RequestContext) -> Parsed:
+    async def _parse(self, endpoint: AnyEndpoint, context: RequestContext) -> Parsed:
         request = context.request
         whole, request.headers = request.headers, context.target.visible
         try:

@@ -34,7 +34,6 @@ LONG_PROMPT = 65_536
 class Emulator:
     """Active scenario as the request handlers of all vendors share it.
 
-    ``has_no_rules``: calls meet no rule, quota or slot and wait for their own latency only.
     ``immediate``: calls have no latency either.
     ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store
     command counts the attempt and charges the quotas.
@@ -69,7 +68,6 @@ class Emulator:
         self._admission = AdmissionController(compile_limits(scenario.limits), state)
         self._is_bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
-        self.has_no_rules = not (ruled or self._is_bounded)
         self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets

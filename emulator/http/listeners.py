@@ -364,16 +364,19 @@ class Port:
         """Return whether the request may run without a task: neither the store nor the control API use timeouts."""
         return self._is_local and not request.head.path.startswith(_CONTROL)
 
-    async def serve(self, request: IncomingRequest) -> bool:
-        """Serve one request: of the control API, or of a vendor within a session; return whether to keep alive."""
+    def serve(self, request: IncomingRequest) -> Coroutine[Any, Any, bool]:
+        """Serve one request: of the control API, or of a vendor within a session; it returns whether to keep alive."""
         runtime, found = self._runtime, request.head.destination
         if isinstance(found, _Destination) and found.is_valid(runtime):
             runtime.begin_call(found.target.session)
-            return await found.app.serve(request, found.target)
+            return found.app.serve(request, found.target)
         path = request.head.path
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
-            return await write_control(request, await self._control.serve(request))
-        return await self._route(request)
+            return self._serve_control(request)
+        return self._route(request)
+
+    async def _serve_control(self, request: IncomingRequest) -> bool:
+        return await write_control(request, await self._control.serve(request))
 
     async def _route(self, request: IncomingRequest) -> bool:
         """Find the session and the vendor of a request, and have the vendor answer it."""
