@@ -103,15 +103,19 @@ class VendorApp:
             log.exception("bug in the emulator: %s %s", target.method, target.path)
             return writer.abort() if context.sent.status else await writer.write(_BUG)
         finally:
-            self._metrics.running -= 1
-            if context.response is not None:
-                self._metrics.work(context.call, -1)
             if context.admission is not None:
                 await self._recorder.settle(context, context.admission)
-            record = self._recorder.close(context, left=left)
-            if self._spans is not None and context.span is not None:
-                self._journal.flush()  # the record has its number among equal requests then
-                self._spans.end(context.span, self.vendor, context, record, self.emulator.clock)
+            self._close(context, left=left)
+
+    def _close(self, context: RequestContext, *, left: bool) -> None:
+        """Close the call record and the span of a request; ``left``: the client disconnected early."""
+        self._metrics.running -= 1
+        if context.response is not None:
+            self._metrics.work(context.call, -1)
+        record = self._recorder.close(context, left=left)
+        if self._spans is not None and context.span is not None:
+            self._journal.flush()  # the record has its number among equal requests then
+            self._spans.end(context.span, self.vendor, context, record, self.emulator.clock)
 
     async def _write(
         self,
