@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 
 from pydantic import BaseModel
 
@@ -163,7 +163,7 @@ class _Candidates:
     text. Rules with costly matchers only are asked in order, so the first match spares the others.
     """
 
-    def __init__(self, rules: Iterable[_Compiled]) -> None:
+    def __init__(self, rules: tuple[_Compiled, ...]) -> None:
         self._always: list[_Compiled] = []
         facets: dict[Extract, _Facet] = {}
         for compiled in rules:
@@ -222,6 +222,7 @@ class RuleMatcher:
         self._rules = tuple(_compile(position, rule, key) for position, rule in enumerate(scenario.rules))
         self._searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self._by_address: dict[tuple[str | bool, ...], _Candidates] = {}
+        self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
 
     async def match(self, attributes: RequestAttributes, count: Count) -> Match:
@@ -282,8 +283,8 @@ class RuleMatcher:
         if found is None:
             if len(self._by_address) >= _MAX_ADDRESSES:
                 self._by_address.clear()
-            found = _Candidates(compiled for compiled in self._rules if compiled.is_addressed(attributes))
-            self._by_address[address] = found
+            rules = tuple([compiled for compiled in self._rules if compiled.is_addressed(attributes)])
+            found = self._by_address[address] = self._group(rules)
         return found
 
 

@@ -295,6 +295,7 @@ async def test_many_addresses_do_not_pile_up() -> None:
     calls = [replace(CHAT, deployment=f"d{index}") for index in range(3000)]
     assert [index for index, match in enumerate(await play(matcher, calls)) if match.rule] == [5]
     assert len(matcher._by_address) <= 1024
+    assert len(set(matcher._by_address.values())) == 1
 
 
 # Every rule asked in order, without an index
