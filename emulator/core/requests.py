@@ -177,7 +177,10 @@ class ChatRequest:
     @property
     def system(self) -> str | None:
         """Text of the first system or developer message; ``None`` if there is no such message."""
-        return next((m.text for m in self.messages if m.role in ("system", "developer")), None)
+        for message in self.messages:
+            if message.role in ("system", "developer"):
+                return message.text
+        return None
 
     @property
     def tool_result(self) -> str | None:

@@ -1,6 +1,6 @@
 """Plan the response to a call: match rules, admit the call, generate content, schedule the tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 
 from emulator.core.clock import Clock
@@ -26,7 +26,6 @@ from emulator.scenario.limits import compile_limits, list_quotas
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, RuleResult, compile_rules
 from emulator.scenario.models import ReplyOutcome, Scenario
 
-UNMATCHED = Match()
 LONG_PROMPT = 65_536
 """Maximum prompt, in tokens, that is planned on the event loop; more takes milliseconds."""
 
@@ -92,12 +91,12 @@ class Emulator:
         finally:  # a request refused because the store is unreachable has a key, too
             request.key = self.name_answer(fingerprint, request.attempt)
 
-    async def match(
+    def match(
         self, vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float
-    ) -> Match:
+    ) -> Awaitable[Match]:
         """Return the rule that matches a request admitted at ``now``, with its outcome."""
         attributes = read_attributes(vendor, request, parsed, fingerprint, attempt, now - self.started)
-        return await self._matcher.match(attributes, self.state)
+        return self._matcher.match(attributes, self.state.count if self._local is None else self._local.count_now)
 
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:

@@ -10,11 +10,12 @@ from functools import reduce
 from typing import Final
 
 from emulator.core.cache import lru
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON
 from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, InferenceRequest
 from emulator.core.text import parse_integer
 from emulator.scenario.conditions import Bounds, Comparison, Condition, When
-from emulator.scenario.locations import KeyPath, look_up
+from emulator.scenario.locations import KeyPath
 from emulator.scenario.regex import compile_regex
 
 Test = Callable[[JSON], bool]
@@ -158,7 +159,7 @@ def _no_body() -> JSON:
     raise ValueError("no body")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RequestAttributes:
     """Attributes of a request that rules can match; an absent text is empty.
 
@@ -227,13 +228,14 @@ class Matcher:
 
 
 def _extract_prompt(attributes: RequestAttributes) -> JSON | Absent:
-    match attributes.request:
-        case None:
-            return ABSENT
-        case ChatRequest(prompt=prompt):
-            return ABSENT if prompt is None else prompt
-        case CompletionRequest(prompts=inputs) | EmbeddingRequest(inputs=inputs):
-            return tuple(text for text in inputs if isinstance(text, str)) or ABSENT
+    request = attributes.request
+    if isinstance(request, ChatRequest):
+        prompt = request.prompt
+        return ABSENT if prompt is None else prompt
+    if request is None:
+        return ABSENT
+    inputs = request.prompts if isinstance(request, CompletionRequest) else request.inputs
+    return tuple([text for text in inputs if isinstance(text, str)]) or ABSENT
 
 
 def _extract_system(attributes: RequestAttributes) -> JSON | Absent:
@@ -247,11 +249,8 @@ def _extract_tool_result(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_tools(attributes: RequestAttributes) -> JSON | Absent:
-    return (
-        tuple(tool.name for tool in attributes.request.tools) or ABSENT
-        if isinstance(attributes.request, ChatRequest)
-        else ABSENT
-    )
+    tools = attributes.request.tools if isinstance(attributes.request, ChatRequest) else ()
+    return tuple([tool.name for tool in tools]) if tools else ABSENT
 
 
 def _extract_messages(attributes: RequestAttributes) -> JSON | Absent:
@@ -259,19 +258,13 @@ def _extract_messages(attributes: RequestAttributes) -> JSON | Absent:
 
 
 def _extract_last_role(attributes: RequestAttributes) -> JSON | Absent:
-    return (
-        attributes.request.messages[-1].role
-        if isinstance(attributes.request, ChatRequest) and attributes.request.messages
-        else ABSENT
-    )
+    messages = attributes.request.messages if isinstance(attributes.request, ChatRequest) else ()
+    return messages[-1].role if messages else ABSENT
 
 
 def _extract_max_tokens(attributes: RequestAttributes) -> JSON | Absent:
-    most = (
-        attributes.request.sampling.max_tokens
-        if isinstance(attributes.request, ChatRequest | CompletionRequest)
-        else None
-    )
+    request = attributes.request
+    most = request.sampling.max_tokens if isinstance(request, ChatRequest | CompletionRequest) else None
     return ABSENT if most is None else most
 
 
@@ -329,10 +322,19 @@ def _extract_body(written: str) -> Extract:
     path = split_path(written)
 
     def extract(attributes: RequestAttributes) -> JSON | Absent:
+        value: JSON | Absent
         try:
-            return look_up(attributes.body(), path)
-        except (ValueError, LookupError):
+            value = attributes.body()
+        except ValueError:
             return ABSENT
+        for step in path:
+            if isinstance(value, dict):
+                value = value.get(step, ABSENT)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                return ABSENT
+        return value
 
     return extract
 
@@ -398,16 +400,25 @@ def _compile_groups(when: When) -> Iterator[Matcher]:
     if when.any is not None:
         parts = tuple(compile_when(part) for part in when.any)
         yield Matcher(
-            "any", lambda attributes: any(all_match(part, attributes) for part in parts), _is_true, None, parts
+            "any",
+            lambda attributes: any(find_failed(part, attributes) is None for part in parts),
+            _is_true,
+            None,
+            parts,
         )
     if when.not_ is not None:
         refused = compile_when(when.not_)
-        yield Matcher("not", lambda attributes: not all_match(refused, attributes), _is_true, None, (refused,))
+        yield Matcher(
+            "not", lambda attributes: find_failed(refused, attributes) is not None, _is_true, None, (refused,)
+        )
 
 
-def all_match(checks: Iterable[Matcher], attributes: RequestAttributes) -> bool:
-    """Return whether all matchers hold."""
-    return all(check.holds(check.extract(attributes)) for check in checks)
+def find_failed(checks: Iterable[Matcher], attributes: RequestAttributes) -> Matcher | None:
+    """Return the first matcher that fails, or ``None``."""
+    for check in checks:
+        if not check.holds(check.extract(attributes)):
+            return check
+    return None
 
 
 def _is_true(value: JSON) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 from pydantic import BaseModel
 
 from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.executor import run_in_thread
 from emulator.core.json import JSON, dump_text
-from emulator.core.rng import derive_key, draw_uniform
-from emulator.core.storage import State
+from emulator.core.rng import derive_key, draw_uniform, prepare_key
 from emulator.scenario.conditions import Condition
 from emulator.scenario.matchers import (
     ABSENT,
@@ -22,13 +23,14 @@ from emulator.scenario.matchers import (
     Test,
     compile_when,
     count_searches,
+    find_failed,
 )
 from emulator.scenario.models import Rule, Scenario, Times
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
 from emulator.scenario.regex import takes_long
 
-__all__ = ["Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
+__all__ = ["UNMATCHED", "Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
 _LOGGABLE = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools", "messages.last.role")
 _MAX_VALUE = 80  # characters
@@ -56,7 +58,7 @@ def _compare_parts(check: Matcher, attributes: RequestAttributes, *, loggable: b
     if check.name == "not":
         (refused,) = check.parts
         return f"all of it holds: {', '.join(_name(inner) for inner in refused)}"
-    lacking = [next(inner for inner in part if not inner.holds(inner.extract(attributes))) for part in check.parts]
+    lacking = filter(None, [find_failed(part, attributes) for part in check.parts])
     return "; ".join(f"{inner.name} {compare(inner, attributes, loggable=loggable)}" for inner in lacking)
 
 
@@ -74,9 +76,11 @@ def format_match(value: Condition | JSON) -> str:
 
 _ADDRESS = ("vendor", "deployment", "task", "stream")  # fields by which rules are indexed
 _MAX_ADDRESSES = 1024  # entries of the index
+Count = Callable[[str, str, bytes], int | Awaitable[int]]
+"""Function that increments a counter of a session and scope by its key, and returns the value before."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Match:
     """Result of matching: the matching rule, if any, and its outcome.
 
@@ -88,6 +92,9 @@ class Match:
     rule: Rule | None = None
     outcome: Outcome = NOTHING
     counts: Mapping[str, int] = field(default_factory=dict)
+
+
+UNMATCHED = Match()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +118,96 @@ class RuleResult:
     draw: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Compiled:
     """Compiled rule.
 
     Fields:
-        quick: pairs of extractor and test of the fields that are not in the index.
-        counts: the rule needs the ordinal of the request.
+        position: in the scenario, from 0.
+        filed: the matcher by which :class:`_Candidates` find the rule; ``None`` if all are costly.
+        rest: the other matchers of fields that are not in the index.
+        count_key: returns the key of the rule's counter; ``None`` if the rule needs no ordinal.
+        times: keys of ``times`` with their tests, in order.
+        draw: draws a number from 0 to 1, by fingerprint and attempt, for a probability.
     """
 
+    position: int
     rule: Rule
     checks: tuple[Matcher, ...]
-    quick: tuple[tuple[Extract, Test], ...]
-    times: Times | None
-    counts: bool
+    filed: Matcher | None
+    rest: tuple[Matcher, ...]
+    count_key: Callable[[RequestAttributes], bytes] | None
+    times: tuple[tuple[str, TimeTest], ...]
+    draw: Callable[[bytes, int], float] | None
 
     def is_addressed(self, attributes: RequestAttributes) -> bool:
         """Return whether the indexed fields match."""
-        return all(check.holds(check.extract(attributes)) for check in self.checks if check.name in _ADDRESS)
+        return find_failed([check for check in self.checks if check.name in _ADDRESS], attributes) is None
 
-    def find_failed(self, attributes: RequestAttributes) -> Sequence[Matcher]:
-        """Return every matcher that fails."""
-        return [check for check in self.checks if not check.holds(check.extract(attributes))]
+    def find_failed_time(self, ordinal: int, attributes: RequestAttributes) -> str | None:
+        """Return the first key of ``times`` that does not hold, or ``None``."""
+        for key, test in self.times:
+            if not test(ordinal, attributes):
+                return key
+        return None
+
+
+TimeTest = Callable[[int, RequestAttributes], bool]
+_Facet = tuple[Extract, dict[JSON, list[_Compiled]], list[tuple[Test, _Compiled]]]
+
+
+class _Candidates:
+    """Rules of one address, by the attribute that a matcher of theirs reads.
+
+    An attribute is read once, an absent one rules out all its rules, and one lookup finds those that want its exact
+    text. Rules with costly matchers only are asked in order, so the first match spares the others.
+    """
+
+    def __init__(self, rules: tuple[_Compiled, ...]) -> None:
+        self._always: list[_Compiled] = []
+        facets: dict[Extract, _Facet] = {}
+        for compiled in rules:
+            filed = compiled.filed
+            if filed is None:
+                self._always.append(compiled)
+                if not (compiled.rest or compiled.times):
+                    break  # it takes every call
+                continue
+            _, exact, tests = facets.setdefault(filed.extract, (filed.extract, {}, []))
+            names = _list_exact(filed)
+            if not names:
+                tests.append((filed.test, compiled))
+            for name in names:
+                exact.setdefault(name, []).append(compiled)
+        self._facets = tuple(facets.values())
+
+    def find_holding(self, attributes: RequestAttributes) -> Iterator[_Compiled]:
+        """Yield the rules of which all fields match, in order."""
+        read: dict[Extract, JSON | Absent] = {}
+        for compiled in self._find(attributes, read):
+            for check in compiled.rest:
+                extract = check.extract
+                if extract not in read:
+                    read[extract] = extract(attributes)
+                if not check.holds(read[extract]):
+                    break
+            else:
+                yield compiled
+
+    def _find(self, attributes: RequestAttributes, read: dict[Extract, JSON | Absent]) -> Sequence[_Compiled]:
+        """Return the rules of which the matcher that they are filed by holds, in order."""
+        found: list[_Compiled] = []
+        for extract, exact, tests in self._facets:
+            value = read[extract] = extract(attributes)
+            if value is ABSENT:
+                continue
+            for one in value if isinstance(value, tuple) else (value,):
+                if exact:
+                    found += exact.get(one, ())
+                for test, compiled in tests:
+                    if test(one):
+                        found.append(compiled)
+        return sorted({*self._always, *found}, key=_position) if found else self._always
 
 
 class RuleMatcher:
@@ -142,31 +217,31 @@ class RuleMatcher:
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        key = derive_key("chance", scenario.seed)
         self.rules = scenario.rules
-        self._rules = tuple(_compile(rule) for rule in scenario.rules)
+        self._rules = tuple(_compile(position, rule, key) for position, rule in enumerate(scenario.rules))
         self._searches = sum(count_searches(compiled.checks) for compiled in self._rules)
-        self._key = derive_key("chance", scenario.seed)
-        self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
+        self._by_address: dict[tuple[str | bool, ...], _Candidates] = {}
+        self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
 
-    async def match(self, attributes: RequestAttributes, state: State) -> Match:
-        """Return the first matching rule; count the request for each rule with counters up to that one."""
+    async def match(self, attributes: RequestAttributes, count: Count) -> Match:
+        """Return the first matching rule; count the request for each rule with counters up to that one.
+
+        The coroutine waits for a ``count`` that returns an awaitable, and for a thread if the request is long.
+        """
         counts: dict[str, int] = {}
-        holding: Iterable[_Compiled] = _find_holding(self._at_address(attributes), attributes)
+        holding: Iterable[_Compiled] = self._at_address(attributes).find_holding(attributes)
         if attributes.body_bytes > INLINE_BYTES or takes_long(self._searches, attributes.body_bytes):
             holding = await run_in_thread(list, holding)
         for compiled in holding:
             rule, ordinal = compiled.rule, 0
-            if compiled.counts:
-                ordinal = 1 + await state.count(attributes.session, "rule", _count_key(rule, attributes))
-                counts[rule.name] = ordinal
-            times = compiled.times
-            if (
-                times is None
-                or _find_failed_time(times, ordinal, attributes.since_start, self._draw(rule, attributes)) is None
-            ):
+            if compiled.count_key is not None:
+                before = count(attributes.session, "rule", compiled.count_key(attributes))
+                counts[rule.name] = ordinal = 1 + (before if isinstance(before, int) else await before)
+            if compiled.find_failed_time(ordinal, attributes) is None:
                 return Match(rule, _resolve(rule, ordinal), counts)
-        return Match(counts=counts)
+        return Match(counts=counts) if counts else UNMATCHED
 
     def explain(self, attributes: RequestAttributes, match: Match) -> tuple[RuleResult, ...]:
         """Return the result of each rule up to the one that matched, without counting."""
@@ -179,8 +254,8 @@ class RuleMatcher:
         return tuple(verdicts)
 
     def _explain_rule(self, compiled: _Compiled, attributes: RequestAttributes, match: Match) -> RuleResult:
-        rule, times = compiled.rule, compiled.times
-        failed = compiled.find_failed(attributes)
+        rule, times = compiled.rule, compiled.rule.times
+        failed = [check for check in compiled.checks if not check.holds(check.extract(attributes))]
         held = len(compiled.checks) - len(failed)
         if failed:
             check, missing = failed[0], len(failed)
@@ -188,15 +263,15 @@ class RuleMatcher:
             return RuleResult(rule.name, check.name, detail, loggable, held=held, missing=missing)
         if times is None:
             return RuleResult(rule.name, held=held)
-        draw = self._draw(rule, attributes)
+        draw = None if compiled.draw is None else compiled.draw(attributes.fingerprint, attributes.attempt)
         ordinal = match.counts.get(rule.name, 0)
         taken = match.rule is not None and match.rule.name == rule.name
-        key = None if taken else _find_failed_time(times, ordinal, attributes.since_start, draw)
+        key = None if taken else compiled.find_failed_time(ordinal, attributes)
         detail = _describe_time(times, key, ordinal, attributes.since_start, draw) if key else ""
         missing = int(key is not None)
         return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
-    def _at_address(self, attributes: RequestAttributes) -> tuple[_Compiled, ...]:
+    def _at_address(self, attributes: RequestAttributes) -> _Candidates:
         address = (
             attributes.vendor,
             attributes.deployment,
@@ -208,14 +283,9 @@ class RuleMatcher:
         if found is None:
             if len(self._by_address) >= _MAX_ADDRESSES:
                 self._by_address.clear()
-            found = tuple(compiled for compiled in self._rules if compiled.is_addressed(attributes))
-            self._by_address[address] = found
+            rules = tuple([compiled for compiled in self._rules if compiled.is_addressed(attributes)])
+            found = self._by_address[address] = self._group(rules)
         return found
-
-    def _draw(self, rule: Rule, attributes: RequestAttributes) -> float | None:
-        if rule.times is None or rule.times.probability is None:
-            return None
-        return draw_uniform(self._key, rule.name, attributes.fingerprint, attributes.attempt)
 
 
 def compile_rules(scenario: Scenario) -> RuleMatcher:
@@ -228,63 +298,82 @@ def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
     return max(verdicts, key=lambda verdict: (verdict.held, -verdict.missing), default=None)
 
 
-def _compile(rule: Rule) -> _Compiled:
+def _compile(position: int, rule: Rule, key: bytes) -> _Compiled:
     checks = compile_when(rule.when)
-    rest = tuple((check.extract, check.test) for check in checks if check.name not in _ADDRESS)
+    rest = [check for check in checks if check.name not in _ADDRESS]
+    cheap = [check for check in rest if _is_cheap(check)]
+    filed = next(filter(_list_exact, cheap), cheap[0] if cheap else None)
     counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
-    return _Compiled(rule, checks, rest, rule.times, counts)
+    draw = partial(draw_uniform, key, rule.name) if rule.times and rule.times.probability is not None else None
+    return _Compiled(
+        position=position,
+        rule=rule,
+        checks=checks,
+        filed=filed,
+        rest=tuple(check for check in rest if check is not filed),
+        count_key=_compile_count_key(rule) if counts else None,
+        times=tuple(_compile_times(rule.times, draw)) if rule.times else (),
+        draw=draw,
+    )
+
+
+def _position(compiled: _Compiled) -> int:
+    return compiled.position
+
+
+def _is_cheap(check: Matcher) -> bool:
+    """Return whether a matcher is a single field without a regular expression."""
+    return not (check.parts or count_searches([check]))
+
+
+def _list_exact(check: Matcher) -> Sequence[str]:
+    """Return the texts of which a matcher wants one; empty if its condition is another or of a body, of any type."""
+    match check.wanted:
+        case str(text) if not check.name.startswith("body."):
+            return (text,)
+        case tuple(names) if "*" not in "".join(names):
+            return names
+    return ()
 
 
 def _read_secrets(checks: Iterable[Matcher]) -> bool:
     return any(reads_secret(check.name) or any(map(_read_secrets, check.parts)) for check in checks)
 
 
-def _find_holding(rules: Iterable[_Compiled], attributes: RequestAttributes) -> Iterator[_Compiled]:
-    """Yield rules of which all fields match.
-
-    This is a hot loop: calls are inlined, and each attribute is extracted once.
-    """
-    seen: dict[Extract, JSON | Absent] = {}
-    for compiled in rules:
-        for extract, test in compiled.quick:
-            try:
-                value = seen[extract]
-            except KeyError:
-                value = seen[extract] = extract(attributes)
-            if value.__class__ is tuple:
-                if not any(map(test, value)):
-                    break
-            elif value is ABSENT or not test(value):
-                break
-        else:
-            yield compiled
-
-
-def _count_key(rule: Rule, attributes: RequestAttributes) -> bytes:
-    """Return the key of a rule's counter within a session, by the rule's scope."""
+def _compile_count_key(rule: Rule) -> Callable[[RequestAttributes], bytes]:
+    """Return the function that derives the key of a rule's counter within a session, by the rule's scope."""
     match rule.scope:
         case "request":
-            return derive_key(rule.name, "request", attributes.fingerprint)
+            of_request = prepare_key(rule.name, "request", ...)
+            return lambda attributes: of_request(attributes.fingerprint)
         case "principal":
-            return derive_key(rule.name, "principal", attributes.principal)
+            of_principal = prepare_key(rule.name, "principal", ...)
+            return lambda attributes: of_principal(attributes.principal)
         case "deployment":
-            return derive_key(rule.name, "deployment", attributes.vendor, attributes.deployment)
-        case _:
-            return derive_key(rule.name)
+            of_deployment = prepare_key(rule.name, "deployment", ..., ...)
+            return lambda attributes: of_deployment(attributes.vendor, attributes.deployment)
+    key = derive_key(rule.name)
+    return lambda attributes: key
 
 
-def _find_failed_time(times: Times, ordinal: int, since_start: float, draw: float | None) -> str | None:
-    """Return the first key of ``times`` that does not hold, or ``None``."""
-    holds = {
-        "first": times.first is None or ordinal <= times.first,
-        "nth": times.nth is None or ordinal in times.nth,
-        "every": times.every is None or ordinal % times.every == 0,
-        "after": times.after is None or ordinal > times.after,
-        "between": times.between is None or times.between[0] <= since_start < times.between[1],
-        "repeat": times.repeat is None or since_start % times.repeat.every < times.repeat.for_,
-        "probability": draw is None or times.probability is None or draw < times.probability,
-    }
-    return next((key for key, held in holds.items() if not held), None)
+def _compile_times(times: Times, draw: Callable[[bytes, int], float] | None) -> Iterator[tuple[str, TimeTest]]:
+    """Compile a test of the ordinal and time of a request for each key of ``times`` that is set."""
+    first, nth, every, after = times.first, times.nth, times.every, times.after
+    between, repeat, probability = times.between, times.repeat, times.probability
+    if first is not None:
+        yield "first", lambda ordinal, attributes: ordinal <= first
+    if nth is not None:
+        yield "nth", lambda ordinal, attributes: ordinal in nth
+    if every is not None:
+        yield "every", lambda ordinal, attributes: ordinal % every == 0
+    if after is not None:
+        yield "after", lambda ordinal, attributes: ordinal > after
+    if between is not None:
+        yield "between", lambda ordinal, attributes: between[0] <= attributes.since_start < between[1]
+    if repeat is not None:
+        yield "repeat", lambda ordinal, attributes: attributes.since_start % repeat.every < repeat.for_
+    if draw is not None and probability is not None:
+        yield "probability", lambda ordinal, attributes: draw(attributes.fingerprint, attributes.attempt) < probability
 
 
 def _resolve(rule: Rule, ordinal: int) -> Outcome:

@@ -12,7 +12,7 @@ from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, P
 
 async def holds(when: str, facts: RequestAttributes) -> bool:
     matcher = rules(f"- name: r\n  when: {{{when}}}\n  pass: true")
-    match = await matcher.match(facts, MemoryState())
+    match = await matcher.match(facts, MemoryState().count_now)
     (verdict,) = matcher.explain(facts, match)
     assert (verdict.failed is None) == (match.rule is not None)  # the explanation never contradicts
     return match.rule is not None

@@ -1,18 +1,24 @@
 """Tests of matching, of ``times`` and of explanations."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from emulator.core.json import JSON, as_object, dump_text
+from emulator.core.rng import derive_key, draw_uniform
+from emulator.scenario.matchers import compile_when
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, find_nearest
 from emulator.storage.memory import MemoryState
-from tests.scenario.calls import CHAT, MODELS, rules
+from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PLAIN, TOKENS, rules
 
 
 async def play(matcher: RuleMatcher, calls: Sequence[RequestAttributes]) -> list[Match]:
     state = MemoryState()
-    return [await matcher.match(call, state) for call in calls]
+    return [await matcher.match(call, state.count_now) for call in calls]
 
 
 async def taken(rule: str, calls: Sequence[RequestAttributes]) -> str:
@@ -203,7 +209,7 @@ EXPLAINED = """
 async def test_each_rule_before_the_one_that_matched_says_why_not() -> None:
     matcher = rules(EXPLAINED)
     call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret-1"})
-    match = await matcher.match(call, MemoryState())
+    match = await matcher.match(call, MemoryState().count_now)
     verdicts = matcher.explain(call, match)
     draw = verdicts[11].draw
     assert [(verdict.rule, verdict.failed, verdict.detail) for verdict in verdicts] == [
@@ -229,7 +235,7 @@ async def test_each_rule_before_the_one_that_matched_says_why_not() -> None:
 
 async def test_what_may_be_logged_says_nothing_of_the_text() -> None:
     matcher = rules(EXPLAINED)
-    match = await matcher.match(CHAT, MemoryState())
+    match = await matcher.match(CHAT, MemoryState().count_now)
     said = {verdict.rule: verdict.loggable for verdict in matcher.explain(CHAT, match)}
     assert said["other principal"] == 'is "search", wanted ["batch","nightly"]'
     assert said["secret"] == 'wanted "ads"'
@@ -239,8 +245,8 @@ async def test_what_may_be_logged_says_nothing_of_the_text() -> None:
 
 async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
     matcher, state = rules("- {name: r, times: {nth: 2}, pass: true}"), MemoryState()
-    first = await matcher.match(CHAT, state)
-    second = await matcher.match(CHAT, state)
+    first = await matcher.match(CHAT, state.count_now)
+    second = await matcher.match(CHAT, state.count_now)
     for _ in range(2):
         assert matcher.explain(CHAT, first)[0].failed == "times.nth"
         assert matcher.explain(CHAT, second)[0].failed is None
@@ -274,7 +280,7 @@ async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
 )
 async def test_the_nearest_rule_has_the_most_facets_that_hold(whens: list[str], nearest: str, failed: str) -> None:
     matcher = rules("\n".join(f"- {{name: r{n}, when: {when}, pass: true}}" for n, when in enumerate(whens)))
-    match = await matcher.match(CHAT, MemoryState())
+    match = await matcher.match(CHAT, MemoryState().count_now)
     found = find_nearest(matcher.explain(CHAT, match))
     assert found is not None
     assert (found.rule, found.failed) == (nearest, failed)
@@ -289,3 +295,122 @@ async def test_many_addresses_do_not_pile_up() -> None:
     calls = [replace(CHAT, deployment=f"d{index}") for index in range(3000)]
     assert [index for index, match in enumerate(await play(matcher, calls)) if match.rule] == [5]
     assert len(matcher._by_address) <= 1024
+    assert len(set(matcher._by_address.values())) == 1
+
+
+# Every rule asked in order, without an index
+
+CONDITIONS: list[JSON] = [
+    *({"vendor": name} for name in ("databricks", ["azure", "tgi"], "data*")),
+    *({"deployment": name} for name in ("llama-70b", "llama-*")),
+    *({"task": name} for name in ("chat", ["completions", "embeddings"])),
+    *({"endpoint": name} for name in ("/info", "/serving*")),
+    *({"principal": name} for name in ("search", ["search", "batch"], "b*")),
+    *({"stream": flag} for flag in (True, False)),
+    *({"tools": name} for name in ("get_weather", ["get_time", "get_weather"], "get_*")),
+    *({"prompt": text} for text in ("first", "a time", {"contains": "weather"}, {"suffix": "e"}, {"regex": "[a-f]ir"})),
+    *({"prompt": {"not": text}} for text in ("first", {"prefix": "How"})),
+    {"system": "You are terse."},
+    {"system": {"contains": "YOU", "ignore_case": True}},
+    *({"header.x-team": text} for text in ("search", "ads", {"prefix": "s"})),
+    *({"query.api-version": text} for text in ("2024-05-01", {"contains": "2023"})),
+    *({"body.temperature": value} for value in (1, 2)),
+    *({"body.messages[1].content[0].type": value} for value in ("text", "image")),
+    *({"messages": bounds} for bounds in ({"above": 1}, 5)),
+    *({"messages.last.role": role} for role in ("user", ["assistant", "tool"])),
+    *({"multimodal": flag} for flag in (True, False)),
+    {"any": [{"vendor": "azure"}, {"prompt": {"contains": "weather"}, "principal": "search"}]},
+    {"not": {"principal": "batch", "stream": True}},
+]
+TIMES: list[JSON] = [
+    {"first": 1},
+    {"every": 2},
+    {"nth": [1, 3], "per": "principal"},
+    {"after": 1, "per": "deployment"},
+    {"first": 1, "per": "request"},
+    {"between": ["10s", "20s"], "every": 2},
+    {"probability": 0.5},
+]
+CALLS = [
+    *(replace(call, fingerprint=call.vendor.encode()) for call in (CHAT, PLAIN, COMPLETION, GRAMMAR, EMBEDDING)),
+    *(TOKENS, MODELS, B, C, replace(A, since_start=12.0, attempt=1), replace(A, stream=False, headers={})),
+]
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> RuleMatcher:
+    """Draw up to eight rules of up to three conditions each."""
+    text = []
+    for number in range(draw(st.integers(1, 8))):
+        rule: dict[str, JSON] = {"name": f"r{number}"}
+        chosen = draw(st.lists(st.sampled_from(CONDITIONS), max_size=3))
+        if chosen:
+            rule["when"] = {name: value for condition in chosen for name, value in as_object(condition).items()}
+        if draw(st.booleans()):
+            rule["times"] = draw(st.sampled_from(TIMES))
+        steps: JSON = [{"reply": {"text": "one"}}, {"reply": {"text": "two"}}]
+        rule |= draw(st.sampled_from([{"pass": True}, {"sequence": steps, "then": "repeat"}]))
+        text.append(f"- {dump_text(rule)}")
+    return rules("\n".join(text))
+
+
+def ask_every_rule(matcher: RuleMatcher, call: RequestAttributes, state: MemoryState) -> Match:
+    """Return the match as the documentation states it: every condition of every rule, in order."""
+    counts: dict[str, int] = {}
+    for rule in matcher.rules:
+        if not all(check.holds(check.extract(call)) for check in compile_when(rule.when)):
+            continue
+        times, ordinal = rule.times, 0
+        if rule.sequence is not None or (times is not None and times.counts):
+            key = {
+                "request": derive_key(rule.name, "request", call.fingerprint),
+                "principal": derive_key(rule.name, "principal", call.principal),
+                "deployment": derive_key(rule.name, "deployment", call.vendor, call.deployment),
+            }.get(rule.scope, derive_key(rule.name))
+            counts[rule.name] = ordinal = 1 + state.count_now(call.session, "rule", key)
+        if times is None or (
+            (times.first is None or ordinal <= times.first)
+            and (times.nth is None or ordinal in times.nth)
+            and (times.every is None or ordinal % times.every == 0)
+            and (times.after is None or ordinal > times.after)
+            and (times.between is None or times.between[0] <= call.since_start < times.between[1])
+            and (times.probability is None or draw_chance(rule.name, call) < times.probability)
+        ):
+            outcome = rule.sequence[(ordinal - 1) % len(rule.sequence)] if rule.sequence is not None else rule
+            return Match(rule, outcome, counts)
+    return Match(counts=counts)
+
+
+def draw_chance(rule: str, call: RequestAttributes) -> float:
+    return draw_uniform(derive_key("chance", 0), rule, call.fingerprint, call.attempt)
+
+
+@given(matcher=scenarios(), calls=st.lists(st.sampled_from(CALLS), min_size=1, max_size=12))
+def test_the_index_finds_the_rule_that_asking_every_rule_finds(
+    matcher: RuleMatcher, calls: list[RequestAttributes]
+) -> None:
+    state, other = MemoryState(), MemoryState()
+    for call in calls:
+        found, expected = asyncio.run(matcher.match(call, state.count_now)), ask_every_rule(matcher, call, other)
+        assert (found.rule, found.outcome, found.counts) == (expected.rule, expected.outcome, expected.counts)
+        last = next(reversed(matcher.explain(call, found)))
+        assert (last.failed is None) == (found.rule is not None)
+        assert found.rule is None or last.rule == found.rule.name
+
+
+async def test_a_rule_after_the_first_match_searches_nothing() -> None:
+    first = "- {name: one, when: {prompt: {contains: weather}}, pass: true}"
+    matcher = rules(f"{first}\n- {{name: two, when: {{not: {{body.a: 1}}}}, pass: true}}")
+
+    def read_body() -> JSON:
+        raise AssertionError("the body was read")
+
+    call = replace(CHAT, body=read_body)
+    match = await matcher.match(call, MemoryState().count_now)
+    assert match.rule is not None
+    assert match.rule.name == "one"
+
+
+async def test_counters_of_a_remote_store_are_awaited() -> None:
+    matcher, state = rules("- {name: r, times: {nth: 2}, pass: true}"), MemoryState()
+    assert [(await matcher.match(CHAT, state.count)).counts for _ in range(2)] == [{"r": 1}, {"r": 2}]
