@@ -53,7 +53,7 @@ class _Quotas:
 
     max_accounts: int
     accounts: OrderedDict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=OrderedDict)
-    taken: dict[bytes, tuple[float, list[tuple[Account, int]]]] = field(default_factory=dict)
+    taken: dict[bytes, tuple[float, list[tuple[Charge, Account]]]] = field(default_factory=dict)
 
     def find(self, charge: Charge) -> Account:
         key = (charge.quota.name, charge.scope)
@@ -108,31 +108,36 @@ class MemoryState:
         self._free += 1
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        return self.spend_now(session, ticket, charges, now)
+
+    def spend_now(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
         quotas = self._quotas[session]
-        costs = [(quotas.find(charge), charge.cost) for charge in charges]
-        waits = [account.wait(cost, now) if cost else None for account, cost in costs]
-        if all(wait is None for wait in waits):
-            for account, cost in costs:
-                account.take(ticket, cost, now)
-            quotas.taken[ticket] = (now, costs)
-        lefts = [account.left(now) for account, _ in costs]
-        return tuple(Balance(c.quota, left, wait) for c, left, wait in zip(charges, lefts, waits, strict=True))
+        found = [(charge, quotas.find(charge)) for charge in charges]
+        for charge, account in found:
+            if charge.cost and account.wait(charge.cost, now) is not None:
+                waits = [account.wait(charge.cost, now) if charge.cost else None for charge, account in found]
+                return tuple([Balance(c.quota, a.left(now), wait) for (c, a), wait in zip(found, waits, strict=True)])
+        quotas.taken[ticket] = now, found
+        return tuple([Balance(charge.quota, account.take(ticket, charge.cost, now)) for charge, account in found])
 
     async def admit(
         self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        return await self.count(session, scope, key, bare), await self.spend(session, ticket, charges, now)
+        return await self.count(session, scope, key, bare), self.spend_now(session, ticket, charges, now)
 
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         _, charged = self._quotas[session].taken.get(ticket, (0.0, ()))
-        for account, _ in charged:
+        for _, account in charged:
             account.set_expected_end(ticket, end)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        at, charged = self._quotas[session].taken.pop(ticket, (now, []))
-        if charged:
-            for (account, taken), cost in zip(charged, costs, strict=True):
-                account.settle(ticket, taken, cost, at, now)
+        self.settle_now(session, ticket, costs, now)
+
+    def settle_now(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        found = self._quotas[session].taken.pop(ticket, None)
+        if found is not None:
+            for (charge, account), cost in zip(found[1], costs, strict=True):
+                account.settle(ticket, charge.cost, cost, found[0], now)
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         quotas = self._quotas.get(session)
