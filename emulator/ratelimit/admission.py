@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count
 from math import inf
+from typing import get_args
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
@@ -19,6 +20,7 @@ from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, S
 
 _MAX_CALLERS = 1024  # combinations of vendor, deployment, principal and quotas of the call in the cache
 _TICKET_NUMBERS = count()  # of all admission controllers of this process
+_UNITS: dict[Unit, int] = {unit: number for number, unit in enumerate(get_args(Unit))}
 Select = Callable[[str, str, str], Sequence[Quota]]
 """Function of vendor, deployment and principal that returns the quotas that apply."""
 
@@ -74,10 +76,9 @@ class AdmissionController:
         prompt = sum(call.prompt_tokens)
         ticket = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), prompt)
         if shares:
-            costs, least = _cost(prompt, count_reserved_output(call)), _cost(prompt, 0, 0)
-            ticket.charges = charges = [
-                Charge(quota, scope, costs[quota.unit], least[quota.unit]) for quota, scope in shares
-            ]
+            output = count_reserved_output(call)
+            costs, least = (1, prompt, output, prompt + output, 1), (1, prompt, 0, prompt, 0)
+            charges = ticket.charges = [Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares]
             if identity is not None:
                 request.attempt, ticket.balances = await self._state.admit(
                     session, ATTEMPTS, identity, ticket.ticket, charges, now, request.unread_collection
@@ -129,8 +130,9 @@ class AdmissionController:
             if output_tokens is None:
                 costs = [0] * len(charges)
             else:
-                true = _cost(ticket.prompt_tokens, output_tokens, 0)
-                costs = [true[charge.quota.unit] for charge in charges]
+                prompt = ticket.prompt_tokens
+                true = (1, prompt, output_tokens, prompt + output_tokens, 0)
+                costs = [true[_UNITS[charge.quota.unit]] for charge in charges]
             if self._local is not None:
                 self._local.settle_now(ticket.session, ticket.ticket, costs, now)
             else:
@@ -139,10 +141,12 @@ class AdmissionController:
 
 def _list_shares(
     select: Select, vendor: str, deployment: str, principal: str, quotas: tuple[Quota, ...]
-) -> Sequence[tuple[Quota, str]]:
-    """Return the quotas that a call is charged to, those of the call itself last, each with the scope of its share."""
+) -> Sequence[tuple[Quota, str, int]]:
+    """Return the quotas that a call is charged to, each with the scope of its share and the number of its unit."""
     scopes = {"principal": principal, "deployment": f"{vendor}/{deployment}", None: ""}
-    return [(quota, scopes[quota.per]) for quota in (*select(vendor, deployment, principal), *quotas)]
+    return [
+        (quota, scopes[quota.per], _UNITS[quota.unit]) for quota in (*select(vendor, deployment, principal), *quotas)
+    ]
 
 
 def count_reserved_output(call: InferenceCall) -> int:
@@ -160,17 +164,6 @@ def count_reserved_output(call: InferenceCall) -> int:
         max_tokens = deployment.usual_output(prompt_tokens)
     prompts = len(request.prompts) if isinstance(request, CompletionRequest) else 1
     return max_tokens * sampling.n * prompts
-
-
-def _cost(prompt: int, output: int, running: int = 1) -> dict[Unit, int]:
-    """Return the cost of a call by quota unit."""
-    return {
-        "requests": 1,
-        "input_tokens": prompt,
-        "output_tokens": output,
-        "tokens": prompt + output,
-        "concurrency": running,
-    }
 
 
 def _refuse(ticket: Ticket, call: InferenceCall) -> LimitError:

@@ -15,6 +15,8 @@ _TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time at the end of a 
 class Account(Protocol):
     """Charges to one share of a quota."""
 
+    quota: Quota
+
     def left(self, now: float) -> int:
         """Return the whole units available now; never negative."""
 
@@ -38,6 +40,7 @@ class _Timed:
     """Base of strategies that return charges after a time."""
 
     def __init__(self, quota: Quota) -> None:
+        self.quota = quota
         self._amount = quota.amount
         self._window = quota.window
 
@@ -165,6 +168,7 @@ class Concurrency:
     """Limit on the number of calls at the same time."""
 
     def __init__(self, quota: Quota) -> None:
+        self.quota = quota
         self._amount = quota.amount
         self._ends: dict[bytes, float] = {}
 

@@ -7,7 +7,7 @@ from math import inf
 from urllib.parse import SplitResult
 
 from emulator.core.json import JSON
-from emulator.core.quota import Balance, Charge, Level, Quota
+from emulator.core.quota import Balance, Charge, Level
 from emulator.core.storage import DocumentsError
 from emulator.ratelimit.strategies import Account, open_account
 from emulator.storage.documents import DEFAULT_LIMITS, DocumentStore, StorageLimits
@@ -52,22 +52,19 @@ class _Quotas:
     """
 
     max_accounts: int
-    accounts: OrderedDict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=OrderedDict)
+    accounts: OrderedDict[tuple[str, str], Account] = field(default_factory=OrderedDict)
     taken: dict[bytes, tuple[float, list[tuple[Charge, Account]]]] = field(default_factory=dict)
 
-    def find(self, charge: Charge) -> Account:
-        key = (charge.quota.name, charge.scope)
-        found = self.accounts.get(key)
-        if found is None:
-            found = self.accounts[key] = charge.quota, open_account(charge.quota)
-            if len(self.accounts) > self.max_accounts:
-                self.accounts.popitem(last=False)
-        return found[1]
+    def open(self, charge: Charge) -> Account:
+        opened = self.accounts[charge.quota.name, charge.scope] = open_account(charge.quota)
+        if len(self.accounts) > self.max_accounts:
+            self.accounts.popitem(last=False)
+        return opened
 
 
-def _build_level(quota: Quota, scope: str, account: Account, now: float) -> Level:
-    wait = account.wait(quota.amount, now)
-    return Level(quota, scope, account.left(now), None if wait == inf else wait or 0.0)
+def _build_level(scope: str, account: Account, now: float) -> Level:
+    wait = account.wait(account.quota.amount, now)
+    return Level(account.quota, scope, account.left(now), None if wait == inf else wait or 0.0)
 
 
 class MemoryState:
@@ -111,12 +108,15 @@ class MemoryState:
         return self.spend_now(session, ticket, charges, now)
 
     def spend_now(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        quotas = self._quotas[session]
-        found = [(charge, quotas.find(charge)) for charge in charges]
-        for charge, account in found:
+        quotas, found, refused = self._quotas[session], [], False
+        for charge in charges:
+            account = quotas.accounts.get((charge.quota.name, charge.scope)) or quotas.open(charge)
+            found.append((charge, account))
             if charge.cost and account.wait(charge.cost, now) is not None:
-                waits = [account.wait(charge.cost, now) if charge.cost else None for charge, account in found]
-                return tuple([Balance(c.quota, a.left(now), wait) for (c, a), wait in zip(found, waits, strict=True)])
+                refused = True
+        if refused:
+            waits = [account.wait(charge.cost, now) if charge.cost else None for charge, account in found]
+            return tuple([Balance(c.quota, a.left(now), wait) for (c, a), wait in zip(found, waits, strict=True)])
         quotas.taken[ticket] = now, found
         return tuple([Balance(charge.quota, account.take(ticket, charge.cost, now)) for charge, account in found])
 
@@ -142,7 +142,7 @@ class MemoryState:
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         quotas = self._quotas.get(session)
         accounts = {} if quotas is None else quotas.accounts
-        return [_build_level(quota, scope, account, now) for (_, scope), (quota, account) in accounts.items()]
+        return [_build_level(scope, account, now) for (_, scope), account in accounts.items()]
 
     async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
         return self.fetch_now(session, collection)
