@@ -41,9 +41,10 @@ class CallRecorder:
 
     def settle(self, context: RequestContext, admission: Ticket) -> Awaitable[None]:
         """Charge the tokens sent and release the slot, as of the time the response ended."""
-        now, sent = self._emulator.clock.now(), context.sent
+        ended, sent = self._emulator.clock.now(), context.sent
         tokens = None if context.plan is None else context.sent_tokens
-        ended = min(now, context.started + sent.reached) if sent.whole else now
+        if sent.whole and context.started + sent.reached < ended:
+            ended = context.started + sent.reached
         return self._emulator.release(admission, tokens, ended)
 
     def record(self, context: RequestContext) -> None:

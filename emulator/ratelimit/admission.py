@@ -154,16 +154,14 @@ def count_reserved_output(call: InferenceCall) -> int:
 
     A maximum of the deployment's whole remaining context counts as no maximum.
     """
-    request = call.request
+    request, deployment, prompts = call.request, call.deployment, call.prompt_tokens
     if isinstance(request, EmbeddingRequest):
         return 0
-    deployment, sampling = call.deployment, request.sampling
-    prompt_tokens = max(call.prompt_tokens, default=0)
-    max_tokens = sampling.max_tokens
+    prompt_tokens = prompts[0] if len(prompts) == 1 else max(prompts, default=0)
+    sampling, max_tokens = request.sampling, request.sampling.max_tokens
     if max_tokens is None or max_tokens >= deployment.room_for(prompt_tokens):
         max_tokens = deployment.usual_output(prompt_tokens)
-    prompts = len(request.prompts) if isinstance(request, CompletionRequest) else 1
-    return max_tokens * sampling.n * prompts
+    return max_tokens * sampling.n * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)
 
 
 def _refuse(ticket: Ticket, call: InferenceCall) -> LimitError:

@@ -137,7 +137,8 @@ class MemoryState:
         found = self._quotas[session].taken.pop(ticket, None)
         if found is not None:
             for (charge, account), cost in zip(found[1], costs, strict=True):
-                account.settle(ticket, charge.cost, cost, found[0], now)
+                if cost != charge.cost:
+                    account.settle(ticket, charge.cost, cost, found[0], now)
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         quotas = self._quotas.get(session)
