@@ -1,7 +1,6 @@
 """Plan the response to a call: match rules, admit the call, generate content, schedule the tokens."""
 
 from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import replace
 
 from emulator.core.clock import Clock
 from emulator.core.cost_limits import is_slow, is_unbounded
@@ -307,7 +306,7 @@ def pace(
         times = latency.pace(choice.count, prompt_tokens, derive_key(key, "latency", number), running)
         if waited:
             times = tuple([time + waited for time in times])
-        choices.append(replace(choice, due=times))
+        choices.append(choice.schedule(times))
         due = max(due, times[-1] if len(times) else 0.0)
     if not choices:
         times = latency.pace(1, prompt_tokens, derive_key(key, "latency", 0), running)
