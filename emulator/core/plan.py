@@ -120,6 +120,12 @@ class Choice:
         """Number of tokens."""
         return len(self.due)
 
+    def schedule(self, due: Sequence[float]) -> Choice:
+        """Return the choice with other due times."""
+        return Choice(
+            self.sequence, due, self.finish_reason, self.segments, self.logprobs, self.stopped_by, self.prompt
+        )
+
     def cut(self, count: int) -> Choice:
         """Return the choice with its first ``count`` tokens only; ``count`` is at least 1."""
         return replace(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from emulator.core.dataclass import fast_dataclass
+
 Unit = Literal["requests", "input_tokens", "output_tokens", "tokens", "concurrency"]
 Strategy = Literal["bucket", "fixed", "sliding"]
 Per = Literal["principal", "deployment"]
@@ -29,7 +31,7 @@ class Quota:
     per: Per | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Charge:
     """Units that one call takes from a quota.
 
@@ -61,7 +63,7 @@ class Level:
     full_in: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Balance:
     """Result of a charge to a quota.
 

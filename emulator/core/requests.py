@@ -65,7 +65,7 @@ class Deployment:
     def max_answer(self, prompt_tokens: int) -> float:
         """Return the maximum tokens of an answer to a prompt of that length; infinite if unbounded."""
         left = inf if self.context is None else max(0, self.context - prompt_tokens)
-        return min(left, inf if self.max_output is None else self.max_output)
+        return left if self.max_output is None else min(left, self.max_output)
 
     def expected_answer(self, prompt_tokens: int = 0) -> int:
         """Return the tokens to reserve for an answer if the request sets no limit."""

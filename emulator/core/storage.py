@@ -153,5 +153,11 @@ class LocalState(State, Protocol):
     def count_now(self, session: str, scope: str, key: bytes) -> int:
         """Increment a counter and return its value before."""
 
+    def spend_now(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        """Make every charge of a call, or none."""
+
+    def settle_now(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        """Replace the charges of a ticket by the true costs."""
+
     def fetch_now(self, session: str, collection: str) -> Mapping[str, JSON]:
         """Return the current documents of a collection by key."""

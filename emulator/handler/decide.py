@@ -99,11 +99,12 @@ class ResponseDecider:
         """Return the plan of a call, after admission if quotas or slots limit the call."""
         emulator, request, fingerprint = self._emulator, context.request, context.fingerprint
         control = emulator.admission_for(call)
+        repeated = fingerprint if context.attempt and call.repeatable else None
         if control is None or match.outcome.error is not None:
-            repeated = fingerprint if context.attempt and call.repeatable else None
             plan = await emulator.plan(call, match, request.key, context.started, None, repeated)
         else:
-            plan, context.admission = await emulator.admit(call, match, request, fingerprint, context.started, control)
+            given = call, match, request, fingerprint, context.started, control, repeated
+            plan, context.admission = await emulator.admit(*given)
         return plan.abandon() if call.is_stopped else plan
 
     async def _match(self, context: RequestContext, parsed: Parsed) -> Match:

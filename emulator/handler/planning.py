@@ -1,7 +1,6 @@
 """Plan the response to a call: match rules, admit the call, generate content, schedule the tokens."""
 
-from collections.abc import Awaitable, Iterable
-from dataclasses import replace
+from collections.abc import Awaitable, Iterable, Sequence
 
 from emulator.core.clock import Clock
 from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
@@ -10,6 +9,7 @@ from emulator.core.executor import run_in_thread
 from emulator.core.http import Request
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
+from emulator.core.quota import Balance
 from emulator.core.requests import ChatRequest
 from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
@@ -20,7 +20,7 @@ from emulator.generation.segments import FixedReply
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.latency import Latency
 from emulator.ratelimit import AdmissionController, Ticket
-from emulator.ratelimit.concurrency import ServerKey, Slot
+from emulator.ratelimit.concurrency import ServerKey
 from emulator.scenario.credentials import list_credentials
 from emulator.scenario.limits import compile_limits, list_quotas
 from emulator.scenario.matching import Match, RequestAttributes, RuleMatcher, RuleResult, compile_rules
@@ -119,6 +119,7 @@ class Emulator:
         fingerprint: bytes,
         now: float,
         control: AdmissionController,
+        repeated: bytes | None = None,
     ) -> tuple[Plan, Ticket]:
         """Admit a call, assign its key, and return its plan and ticket.
 
@@ -132,21 +133,21 @@ class Emulator:
         else:
             try:
                 admission = await control.reserve(call, request, since_start, fingerprint)
-                request.attempt = admission.attempt
             finally:
                 request.key = self.name_answer(fingerprint, request.attempt)
-        await control.acquire(admission, call, since_start, latency.load)
+        if latency.load is not None:
+            await control.acquire(admission, call, since_start, latency.load)
         try:
-            plan = await self.plan(call, match, request.key, now, admission.slot)
+            plan = await self.plan(call, match, request.key, now, admission, repeated)
             await control.set_expected_end(admission, now - self.started + plan.due)
         except BaseException:
             await control.release(admission, None, self.clock.now() - self.started)
             raise
-        return replace(plan, quota=admission.balances), admission
+        return plan, admission
 
-    async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
+    def release(self, admission: Ticket, output_tokens: int | None, now: float) -> Awaitable[None]:
         """Release an admitted call with the output tokens sent; ``None``: the call was refused after its admission."""
-        await self._admission.release(admission, output_tokens, now - self.started)
+        return self._admission.release(admission, output_tokens, now - self.started)
 
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
@@ -157,25 +158,25 @@ class Emulator:
         match: Match,
         key: bytes,
         now: float,
-        slot: Slot | None = None,
+        admission: Ticket | None = None,
         repeated: bytes | None = None,
     ) -> Plan:
         """Return the plan as :meth:`decide` does, in the worker thread if planning takes long."""
         reply, is_short = match.outcome.reply, sum(call.prompt_tokens) <= LONG_PROMPT
         if reply is None and is_short and is_cheap(call.request, self.bounds.messages):
-            return self.decide(call, match, key, now, slot, repeated)
+            return self.decide(call, match, key, now, admission, repeated)
         vector = 0 if reply is None else len(reply.embedding or ())
         self.bounds.check_vectors(call.request, vector)
         long = is_slow(call.request, call.deployment, vector) or (reply is not None and reply.is_long)
         if is_short and not long:
             if not is_unbounded(call.request):
-                return self.decide(call, match, key, now, slot, repeated)
+                return self.decide(call, match, key, now, admission, repeated)
             try:
                 with quick():
-                    return self.decide(call, match, key, now, slot, repeated)
+                    return self.decide(call, match, key, now, admission, repeated)
             except TooLong:
                 pass
-        return await run_in_thread(self.decide, call, match, key, now, slot)
+        return await run_in_thread(self.decide, call, match, key, now, admission)
 
     def decide(
         self,
@@ -183,7 +184,7 @@ class Emulator:
         match: Match,
         key: bytes,
         now: float,
-        slot: Slot | None = None,
+        admission: Ticket | None = None,
         repeated: bytes | None = None,
     ) -> Plan:
         """Return the plan of a call.
@@ -191,7 +192,7 @@ class Emulator:
         Args:
             key: of the response.
             now: when the call was admitted, Unix seconds.
-            slot: of the server, if its slots are limited.
+            admission: slot and balances of the call, if slots or quotas limit it.
             repeated: fingerprint of a repeated call, to cache its content.
 
         Raises:
@@ -202,10 +203,12 @@ class Emulator:
             raise outcome.error.to_error()
         reply = None if outcome.reply is None else fix_reply(outcome.reply)
         content = self._generate(call, reply) if reply or repeated is None else self._find_content(call, repeated)
+        slot, quota = (None, ()) if admission is None else (admission.slot, admission.balances)
         waited = call.delay + (0.0 if slot is None else max(0.0, slot.since - (now - self.started)))
         if not waited and (self.immediate if outcome.latency is None else self._latency_of(match).immediate):
-            return Plan(key, now, content.choices, content.vectors, content.prompts, content.usage)
-        return pace(content, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)
+            return Plan(key, now, content.choices, content.vectors, content.prompts, content.usage, 0.0, quota)
+        running = 1 if slot is None else slot.running
+        return pace(content, self._latency_of(match), key, now, running, waited, quota)
 
     def _find_content(self, call: InferenceCall, fingerprint: bytes) -> Content:
         """Return the cached content of a repeated call; generate it the first time."""
@@ -281,7 +284,15 @@ def is_bounded(scenario: Scenario, latency: Latency) -> bool:
     return bool(scenario.limits or latency.load or any(step.latency and step.latency.load for step in steps))
 
 
-def pace(content: Content, latency: Latency, key: bytes, now: float, running: int = 1, waited: float = 0.0) -> Plan:
+def pace(
+    content: Content,
+    latency: Latency,
+    key: bytes,
+    now: float,
+    running: int = 1,
+    waited: float = 0.0,
+    quota: Sequence[Balance] = (),
+) -> Plan:
     """Return the plan with the due time of each token.
 
     Args:
@@ -295,7 +306,7 @@ def pace(content: Content, latency: Latency, key: bytes, now: float, running: in
         times = latency.pace(choice.count, prompt_tokens, derive_key(key, "latency", number), running)
         if waited:
             times = tuple([time + waited for time in times])
-        choices.append(replace(choice, due=times))
+        choices.append(choice.schedule(times))
         due = max(due, times[-1] if len(times) else 0.0)
     if not choices:
         times = latency.pace(1, prompt_tokens, derive_key(key, "latency", 0), running)
@@ -308,4 +319,5 @@ def pace(content: Content, latency: Latency, key: bytes, now: float, running: in
         prompts=content.prompts,
         usage=content.usage,
         due=due,
+        quota=quota,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from emulator.core.clock import RealClock
 from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Response
@@ -37,12 +39,13 @@ class CallRecorder:
         self.explainer = explainer
         self._settings = emulator.journal
 
-    async def settle(self, context: RequestContext, admission: Ticket) -> None:
+    def settle(self, context: RequestContext, admission: Ticket) -> Awaitable[None]:
         """Charge the tokens sent and release the slot, as of the time the response ended."""
-        now, sent = self._emulator.clock.now(), context.sent
+        ended, sent = self._emulator.clock.now(), context.sent
         tokens = None if context.plan is None else context.sent_tokens
-        ended = min(now, context.started + sent.reached) if sent.whole else now
-        await self._emulator.release(admission, tokens, ended)
+        if sent.whole and context.started + sent.reached < ended:
+            ended = context.started + sent.reached
+        return self._emulator.release(admission, tokens, ended)
 
     def record(self, context: RequestContext) -> None:
         """Add a call to journal and metrics, just before its last byte is written."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import count
 from math import inf
+from typing import get_args
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.requests import CompletionRequest, EmbeddingRequest
-from emulator.core.storage import ATTEMPTS, State
+from emulator.core.storage import ATTEMPTS, LocalState, State
 from emulator.core.vendor import InferenceCall
 from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
 
+_MAX_CALLERS = 1024  # combinations of vendor, deployment, principal and quotas of the call in the cache
 _TICKET_NUMBERS = count()  # of all admission controllers of this process
+_UNITS: dict[Unit, int] = {unit: number for number, unit in enumerate(get_args(Unit))}
 Select = Callable[[str, str, str], Sequence[Quota]]
 """Function of vendor, deployment and principal that returns the quotas that apply."""
 
@@ -35,7 +39,6 @@ class Ticket:
     Fields:
         ticket: identifies the charges in the store.
         prompt_tokens: of all prompts of the call.
-        attempt: number of equal calls before, if it was counted together with the charges.
         balances: one per charge, after it.
         slot: ``None`` if the deployment has no concurrency limit.
     """
@@ -43,9 +46,8 @@ class Ticket:
     session: str
     ticket: bytes
     prompt_tokens: int
-    charges: Sequence[Charge]
+    charges: Sequence[Charge] = ()
     balances: Sequence[Balance] = ()
-    attempt: int = 0
     slot: Slot | None = None
 
 
@@ -53,82 +55,98 @@ class AdmissionController:
     """Quotas and concurrency slots of one scenario; times are seconds since its start."""
 
     def __init__(self, select: Select, state: State) -> None:
-        self._select = select
+        self._find_shares = lru_cache(maxsize=_MAX_CALLERS)(partial(_list_shares, select))
         self._state = state
+        self._local = state if isinstance(state, LocalState) else None
         self._slots = Slots()
 
     async def reserve(self, call: InferenceCall, request: Request, now: float, identity: bytes | None = None) -> Ticket:
-        """Make every charge of a call, or none if a quota is insufficient; :meth:`acquire` comes next.
+        """Make every charge of a call; a deployment with concurrency limits takes :meth:`acquire` next.
 
         Args:
-            identity: fingerprint of the request, to count its attempt in the same round trip; ``None``: the attempt is
-                counted already.
-
-        Raises:
-            DocumentsError: the request was parsed without documents, and the session has some.
-        """
-        session, charges, state = request.session, self._build_charges(call, request.principal), self._state
-        admission = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
-        if identity is None:
-            if charges:
-                admission.balances = await state.spend(session, admission.ticket, charges, now)
-        elif charges:
-            found = await state.admit(
-                session, ATTEMPTS, identity, admission.ticket, charges, now, request.unread_collection
-            )
-            admission.attempt, admission.balances = found
-        else:
-            admission.attempt = await state.count(session, ATTEMPTS, identity, request.unread_collection)
-        return admission
-
-    async def acquire(
-        self, admission: Ticket, call: InferenceCall, now: float, limits: ConcurrencyLimits | None = None
-    ) -> None:
-        """Wait for a slot for a call with its charges reserved.
+            identity: fingerprint of a request whose attempt is counted in the same round trip, and set in the
+                request; ``None``: it is counted already.
 
         Raises:
             LimitError: ``RATE_LIMITED``: a quota was insufficient; nothing is charged.
-            EmulatedError: ``OVERLOADED``: no slot is free, and the queue is full.
+            DocumentsError: the request was parsed without documents, and the session has some.
         """
-        _validate_balances(admission, call)
-        if limits is not None:
-            key = (admission.session, call.deployment.vendor, call.deployment.name)
-            try:
-                admission.slot = await self._slots.acquire(key, limits, now)
-            except BaseException:
-                await self.release(admission, None, now)
-                raise
+        session, deployment = request.session, call.deployment
+        shares = self._find_shares(deployment.vendor, deployment.name, request.principal, call.quotas)
+        prompt = sum(call.prompt_tokens)
+        ticket = Ticket(session, next(_TICKET_NUMBERS).to_bytes(8, "big"), prompt)
+        if shares:
+            output = count_reserved_output(call)
+            costs, least = (1, prompt, output, prompt + output, 1), (1, prompt, 0, prompt, 0)
+            charges = ticket.charges = [Charge(quota, scope, costs[unit], least[unit]) for quota, scope, unit in shares]
+            if identity is not None:
+                request.attempt, ticket.balances = await self._state.admit(
+                    session, ATTEMPTS, identity, ticket.ticket, charges, now, request.unread_collection
+                )
+            elif self._local is not None:
+                ticket.balances = self._local.spend_now(session, ticket.ticket, charges, now)
+            else:
+                ticket.balances = await self._state.spend(session, ticket.ticket, charges, now)
+            for balance in ticket.balances:
+                if balance.wait is not None:
+                    raise _refuse(ticket, call)
+        elif identity is not None:
+            request.attempt = await self._state.count(session, ATTEMPTS, identity, request.unread_collection)
+        return ticket
+
+    async def acquire(self, ticket: Ticket, call: InferenceCall, now: float, limits: ConcurrencyLimits) -> None:
+        """Wait for a slot for a call with its charges reserved.
+
+        Raises:
+            EmulatedError: ``OVERLOADED``: no slot is free, and the queue is full; nothing is charged.
+        """
+        key = (ticket.session, call.deployment.vendor, call.deployment.name)
+        try:
+            ticket.slot = await self._slots.acquire(key, limits, now)
+        except BaseException:
+            await self.release(ticket, None, now)
+            raise
 
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
         """Deployments with a concurrency limit and calls, each with its running and its queued calls."""
         return self._slots
 
-    async def set_expected_end(self, admission: Ticket, end: float) -> None:
+    async def set_expected_end(self, ticket: Ticket, end: float) -> None:
         """Set when the call is expected to end, for the ``Retry-After`` of calls that a concurrency quota refuses."""
-        if any(charge.quota.unit == "concurrency" for charge in admission.charges):
-            await self._state.set_expected_end(admission.session, admission.ticket, end)
+        for charge in ticket.charges:
+            if charge.quota.unit == "concurrency":
+                return await self._state.set_expected_end(ticket.session, ticket.ticket, end)
 
-    async def release(self, admission: Ticket, output_tokens: int | None, now: float) -> None:
+    async def release(self, ticket: Ticket, output_tokens: int | None, now: float) -> None:
         """Settle the charges of a call that has ended, and free its slot.
 
         ``output_tokens``: tokens sent; ``None``: the call was refused and costs nothing.
         """
-        if admission.slot is not None:
-            self._slots.release(admission.slot, now)
-        if admission.charges:
-            true = {} if output_tokens is None else _cost(admission.prompt_tokens, output_tokens)
-            true["concurrency"] = 0
-            costs = [true.get(charge.quota.unit, 0) for charge in admission.charges]
-            await self._state.settle(admission.session, admission.ticket, costs, now)
+        if ticket.slot is not None:
+            self._slots.release(ticket.slot, now)
+        charges = ticket.charges
+        if charges:
+            if output_tokens is None:
+                costs = [0] * len(charges)
+            else:
+                prompt = ticket.prompt_tokens
+                true = (1, prompt, output_tokens, prompt + output_tokens, 0)
+                costs = [true[_UNITS[charge.quota.unit]] for charge in charges]
+            if self._local is not None:
+                self._local.settle_now(ticket.session, ticket.ticket, costs, now)
+            else:
+                await self._state.settle(ticket.session, ticket.ticket, costs, now)
 
-    def _build_charges(self, call: InferenceCall, principal: str) -> Sequence[Charge]:
-        quotas = (*self._select(call.deployment.vendor, call.deployment.name, principal), *call.quotas)
-        if not quotas:
-            return ()
-        prompt = sum(call.prompt_tokens)
-        costs, least = _cost(prompt, count_reserved_output(call)), {**_cost(prompt, 0), "concurrency": 0}
-        return [Charge(q, _scope(q, call, principal), costs[q.unit], least[q.unit]) for q in quotas]
+
+def _list_shares(
+    select: Select, vendor: str, deployment: str, principal: str, quotas: tuple[Quota, ...]
+) -> Sequence[tuple[Quota, str, int]]:
+    """Return the quotas that a call is charged to, each with the scope of its share and the number of its unit."""
+    scopes = {"principal": principal, "deployment": f"{vendor}/{deployment}", None: ""}
+    return [
+        (quota, scopes[quota.per], _UNITS[quota.unit]) for quota in (*select(vendor, deployment, principal), *quotas)
+    ]
 
 
 def count_reserved_output(call: InferenceCall) -> int:
@@ -136,45 +154,20 @@ def count_reserved_output(call: InferenceCall) -> int:
 
     A maximum of the deployment's whole remaining context counts as no maximum.
     """
-    request = call.request
+    request, deployment, prompts = call.request, call.deployment, call.prompt_tokens
     if isinstance(request, EmbeddingRequest):
         return 0
-    deployment, sampling = call.deployment, request.sampling
-    prompt_tokens = max(call.prompt_tokens, default=0)
-    max_tokens = sampling.max_tokens
+    prompt_tokens = prompts[0] if len(prompts) == 1 else max(prompts, default=0)
+    sampling, max_tokens = request.sampling, request.sampling.max_tokens
     if max_tokens is None or max_tokens >= deployment.max_answer(prompt_tokens):
         max_tokens = deployment.expected_answer(prompt_tokens)
-    prompts = len(request.prompts) if isinstance(request, CompletionRequest) else 1
-    return max_tokens * sampling.n * prompts
+    return max_tokens * sampling.n * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)
 
 
-def _scope(quota: Quota, call: InferenceCall, principal: str) -> str:
-    if quota.per == "principal":
-        return principal
-    return f"{call.deployment.vendor}/{call.deployment.name}" if quota.per == "deployment" else ""
-
-
-def _cost(prompt: int, output: int) -> dict[Unit, int]:
-    """Return the cost of a running call by quota unit."""
-    return {
-        "requests": 1,
-        "input_tokens": prompt,
-        "output_tokens": output,
-        "tokens": prompt + output,
-        "concurrency": 1,
-    }
-
-
-def _validate_balances(admission: Ticket, call: InferenceCall) -> None:
-    """Raise if a quota is insufficient; the error names the one with the longest wait.
-
-    Raises:
-        LimitError: ``RATE_LIMITED``.
-    """
-    balances = zip(admission.balances, admission.charges, strict=True)
+def _refuse(ticket: Ticket, call: InferenceCall) -> LimitError:
+    """Return the error of a call for which a quota is insufficient; it names the one with the longest wait."""
+    balances = zip(ticket.balances, ticket.charges, strict=True)
     refusing = [(balance.wait, balance, charge) for balance, charge in balances if balance.wait is not None]
-    if not refusing:
-        return
     wait, balance, charge = max(refusing, key=lambda item: item[0])
     quota = charge.quota
     details: dict[str, JSON] = {
@@ -185,9 +178,9 @@ def _validate_balances(admission: Ticket, call: InferenceCall) -> None:
         "deployment": call.deployment.name,
         "used": quota.amount - balance.left,
         "asked": charge.cost,
-        "balances": [[each.quota.unit, each.quota.amount, each.left] for each in admission.balances],
+        "balances": [[each.quota.unit, each.quota.amount, each.left] for each in ticket.balances],
     }
-    raise LimitError(
+    return LimitError(
         ErrorKind.RATE_LIMITED,
         limit=quota.unit,
         retry_after=None if wait == inf else round(wait, 6),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 
 ServerKey = tuple[str, str, str]
@@ -24,7 +25,7 @@ class ConcurrencyLimits(Protocol):
     def queue(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Slot:
     """Slot of a running call.
 
@@ -65,7 +66,9 @@ class Slots:
         Raises:
             EmulatedError: ``OVERLOADED``: the queue is full.
         """
-        server = self._servers.setdefault(key, _Server())
+        server = self._servers.get(key)
+        if server is None:
+            server = self._servers[key] = _Server()
         if server.running < limits.capacity:
             server.running += 1
             return Slot(key, now, server.running)

@@ -15,6 +15,8 @@ _TOLERANCE = 1e-6  # seconds; absorbs the rounding of Unix time at the end of a 
 class Account(Protocol):
     """Charges to one share of a quota."""
 
+    quota: Quota
+
     def left(self, now: float) -> int:
         """Return the whole units available now; never negative."""
 
@@ -24,8 +26,8 @@ class Account(Protocol):
         A cost above the quota's amount is never available; the wait is then one window.
         """
 
-    def take(self, ticket: bytes, cost: int, now: float) -> None:
-        """Charge ``cost`` units, also if they are not available."""
+    def take(self, ticket: bytes, cost: int, now: float) -> int:
+        """Charge ``cost`` units, also if they are not available; return the units left."""
 
     def set_expected_end(self, ticket: bytes, end: float) -> None:
         """Set when the call of a ticket is expected to end."""
@@ -38,6 +40,7 @@ class _Timed:
     """Base of strategies that return charges after a time."""
 
     def __init__(self, quota: Quota) -> None:
+        self.quota = quota
         self._amount = quota.amount
         self._window = quota.window
 
@@ -56,28 +59,33 @@ class Bucket(_Timed):
         self._at = 0.0
 
     def left(self, now: float) -> int:
-        self._refill(now)
-        return max(0, floor(self._amount - self._used + self._slack))
+        return self.take(b"", 0, now)
 
     def wait(self, cost: int, now: float) -> float | None:
-        self._refill(now)
+        if now > self._at:
+            self._refill(now)
         over = self._used + cost - self._amount
         if over <= self._slack:
             return None
         return over / self._rate if cost <= self._amount else self._window
 
-    def take(self, ticket: bytes, cost: int, now: float) -> None:
-        self._refill(now)
-        self._used += cost
+    def take(self, ticket: bytes, cost: int, now: float) -> int:
+        if now > self._at:
+            self._refill(now)
+        self._used = used = self._used + cost
+        left = floor(self._amount - used + self._slack)
+        return left if left > 0 else 0
 
     def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
-        self._refill(now)
-        self._used = max(0.0, self._used + cost - taken)
+        if now > self._at:
+            self._refill(now)
+        used = self._used + cost - taken
+        self._used = used if used > 0.0 else 0.0
 
     def _refill(self, now: float) -> None:
-        if now > self._at:
-            self._used = max(0.0, self._used - (now - self._at) * self._rate)
-            self._at = now
+        used = self._used - (now - self._at) * self._rate
+        self._used = used if used > 0.0 else 0.0
+        self._at = now
 
 
 class FixedWindow(_Timed):
@@ -89,8 +97,7 @@ class FixedWindow(_Timed):
         self._used = 0
 
     def left(self, now: float) -> int:
-        self._turn(now)
-        return max(0, self._amount - self._used)
+        return self.take(b"", 0, now)
 
     def wait(self, cost: int, now: float) -> float | None:
         self._turn(now)
@@ -98,9 +105,10 @@ class FixedWindow(_Timed):
             return None
         return (self._number + 1) * self._window - now if cost <= self._amount else self._window
 
-    def take(self, ticket: bytes, cost: int, now: float) -> None:
+    def take(self, ticket: bytes, cost: int, now: float) -> int:
         self._turn(now)
         self._used += cost
+        return max(0, self._amount - self._used)
 
     def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
         if self._number_at(at) == self._number:
@@ -139,11 +147,12 @@ class SlidingWindow(_Timed):
                 return at + self._window - now
         return self._window
 
-    def take(self, ticket: bytes, cost: int, now: float) -> None:
+    def take(self, ticket: bytes, cost: int, now: float) -> int:
         self._slide(now)
         self._used += cost
         self._charges.append((now, ticket))
         self._costs[ticket] = cost
+        return max(0, self._amount - self._used)
 
     def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
         if ticket in self._costs:
@@ -159,6 +168,7 @@ class Concurrency:
     """Limit on the number of calls at the same time."""
 
     def __init__(self, quota: Quota) -> None:
+        self.quota = quota
         self._amount = quota.amount
         self._ends: dict[bytes, float] = {}
 
@@ -171,9 +181,10 @@ class Concurrency:
             return None
         return max(0.0, nsmallest(leaving, self._ends.values())[-1] - now)
 
-    def take(self, ticket: bytes, cost: int, now: float) -> None:
+    def take(self, ticket: bytes, cost: int, now: float) -> int:
         if cost:
             self._ends[ticket] = inf
+        return self._amount - len(self._ends)
 
     def set_expected_end(self, ticket: bytes, end: float) -> None:
         if ticket in self._ends:

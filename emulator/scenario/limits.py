@@ -1,13 +1,10 @@
 """Build quotas from the limits of a scenario and select those of a request."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 from emulator.core.quota import Quota
 from emulator.scenario.matchers import Test, compile_names
 from emulator.scenario.models import Limit
-
-_MAX_CALLERS = 1024  # combinations of vendor, deployment and principal in the cache
 
 
 def list_quotas(limits: Sequence[Limit]) -> Sequence[Quota]:
@@ -22,7 +19,6 @@ def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str, str], Sequenc
         for limit, quota in zip(limits, list_quotas(limits), strict=True)
     ]
 
-    @lru_cache(maxsize=_MAX_CALLERS)
     def select(*names: str) -> Sequence[Quota]:
         return tuple(quota for tests, quota in compiled if all(map(_holds, tests, names)))
 

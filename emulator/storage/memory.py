@@ -7,7 +7,7 @@ from math import inf
 from urllib.parse import SplitResult
 
 from emulator.core.json import JSON
-from emulator.core.quota import Balance, Charge, Level, Quota
+from emulator.core.quota import Balance, Charge, Level
 from emulator.core.storage import DocumentsError
 from emulator.ratelimit.strategies import Account, open_account
 from emulator.storage.documents import DEFAULT_LIMITS, DocumentStore, StorageLimits
@@ -52,22 +52,19 @@ class _Quotas:
     """
 
     max_accounts: int
-    accounts: OrderedDict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=OrderedDict)
-    taken: dict[bytes, tuple[float, list[tuple[Account, int]]]] = field(default_factory=dict)
+    accounts: OrderedDict[tuple[str, str], Account] = field(default_factory=OrderedDict)
+    taken: dict[bytes, tuple[float, list[tuple[Charge, Account]]]] = field(default_factory=dict)
 
-    def find(self, charge: Charge) -> Account:
-        key = (charge.quota.name, charge.scope)
-        found = self.accounts.get(key)
-        if found is None:
-            found = self.accounts[key] = charge.quota, open_account(charge.quota)
-            if len(self.accounts) > self.max_accounts:
-                self.accounts.popitem(last=False)
-        return found[1]
+    def open(self, charge: Charge) -> Account:
+        opened = self.accounts[charge.quota.name, charge.scope] = open_account(charge.quota)
+        if len(self.accounts) > self.max_accounts:
+            self.accounts.popitem(last=False)
+        return opened
 
 
-def _build_level(quota: Quota, scope: str, account: Account, now: float) -> Level:
-    wait = account.wait(quota.amount, now)
-    return Level(quota, scope, account.left(now), None if wait == inf else wait or 0.0)
+def _build_level(scope: str, account: Account, now: float) -> Level:
+    wait = account.wait(account.quota.amount, now)
+    return Level(account.quota, scope, account.left(now), None if wait == inf else wait or 0.0)
 
 
 class MemoryState:
@@ -108,36 +105,45 @@ class MemoryState:
         self._free += 1
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        quotas = self._quotas[session]
-        costs = [(quotas.find(charge), charge.cost) for charge in charges]
-        waits = [account.wait(cost, now) if cost else None for account, cost in costs]
-        if all(wait is None for wait in waits):
-            for account, cost in costs:
-                account.take(ticket, cost, now)
-            quotas.taken[ticket] = (now, costs)
-        lefts = [account.left(now) for account, _ in costs]
-        return tuple(Balance(c.quota, left, wait) for c, left, wait in zip(charges, lefts, waits, strict=True))
+        return self.spend_now(session, ticket, charges, now)
+
+    def spend_now(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        quotas, found, refused = self._quotas[session], [], False
+        for charge in charges:
+            account = quotas.accounts.get((charge.quota.name, charge.scope)) or quotas.open(charge)
+            found.append((charge, account))
+            if charge.cost and account.wait(charge.cost, now) is not None:
+                refused = True
+        if refused:
+            waits = [account.wait(charge.cost, now) if charge.cost else None for charge, account in found]
+            return tuple([Balance(c.quota, a.left(now), wait) for (c, a), wait in zip(found, waits, strict=True)])
+        quotas.taken[ticket] = now, found
+        return tuple([Balance(charge.quota, account.take(ticket, charge.cost, now)) for charge, account in found])
 
     async def admit(
         self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        return await self.count(session, scope, key, bare), await self.spend(session, ticket, charges, now)
+        return await self.count(session, scope, key, bare), self.spend_now(session, ticket, charges, now)
 
     async def set_expected_end(self, session: str, ticket: bytes, end: float) -> None:
         _, charged = self._quotas[session].taken.get(ticket, (0.0, ()))
-        for account, _ in charged:
+        for _, account in charged:
             account.set_expected_end(ticket, end)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        at, charged = self._quotas[session].taken.pop(ticket, (now, []))
-        if charged:
-            for (account, taken), cost in zip(charged, costs, strict=True):
-                account.settle(ticket, taken, cost, at, now)
+        self.settle_now(session, ticket, costs, now)
+
+    def settle_now(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        found = self._quotas[session].taken.pop(ticket, None)
+        if found is not None:
+            for (charge, account), cost in zip(found[1], costs, strict=True):
+                if cost != charge.cost:
+                    account.settle(ticket, charge.cost, cost, found[0], now)
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         quotas = self._quotas.get(session)
         accounts = {} if quotas is None else quotas.accounts
-        return [_build_level(quota, scope, account, now) for (_, scope), (quota, account) in accounts.items()]
+        return [_build_level(scope, account, now) for (_, scope), account in accounts.items()]
 
     async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
         return self.fetch_now(session, collection)

@@ -54,7 +54,8 @@ async def admit(
     gate: AdmissionController, call: InferenceCall, request: Request, now: float, room: ConcurrencyLimits | None = None
 ) -> Ticket:
     admission = await gate.reserve(call, request, now)
-    await gate.acquire(admission, call, now, room)
+    if room is not None:
+        await gate.acquire(admission, call, now, room)
     return admission
 
 

@@ -23,6 +23,8 @@ _GATEWAY = (
 )
 _derive_name, _derive_answer = prepare_key(..., "apim"), prepare_key(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
+_Counts = Mapping[str, tuple[int, int]]  # amount and remaining by the end of a header's name
+_NONE: _Counts = {}
 
 
 def echo_request_id(request: Request) -> Headers:
@@ -47,25 +49,17 @@ def answer_headers(plan: Plan, request: Request, profile: DeploymentProfile, *, 
     return (kind, *_serverless_headers(plan, profile, stream), *echo_request_id(request))
 
 
-def _count_defaults(plan: Plan, profile: DeploymentProfile) -> Mapping[str, str]:
+def _count_defaults(plan: Plan, profile: DeploymentProfile) -> _Counts:
     """Return what this call alone leaves of the default quotas; the services always report it."""
     if profile.quota is None:
         return {}
     requests, tokens = profile.quota
-    remaining = tokens - plan.usage.total_tokens
-    return {
-        "x-ratelimit-limit-requests": str(requests),
-        "x-ratelimit-limit-tokens": str(tokens),
-        "x-ratelimit-remaining-requests": str(requests - 1),
-        "x-ratelimit-remaining-tokens": str(remaining),
-    }
+    return {"requests": (requests, requests - 1), "tokens": (tokens, tokens - plan.usage.total_tokens)}
 
 
-def quota_headers(balances: Sequence[Balance], usual: Mapping[str, str] | None = None) -> Headers:
+def quota_headers(balances: Sequence[Balance], usual: _Counts = _NONE) -> Headers:
     """Return the tightest quota of each unit, as Foundry and Azure OpenAI count."""
-    if not balances:
-        return tuple(usual.items()) if usual else ()
-    return _count_quotas([(each.quota.unit, each.quota.amount, each.left) for each in balances], usual or {})
+    return _count_quotas([(each.quota.unit, each.quota.amount, each.left) for each in balances], usual)
 
 
 def throttled_headers(
@@ -88,22 +82,19 @@ def throttled_headers(
     listed = [
         (unit, amount, amount if found else remaining) for unit, amount, remaining in listed if unit not in counted
     ]
-    return _count_quotas([*listed, *found], {})
+    return _count_quotas([*listed, *found])
 
 
-def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: Mapping[str, str]) -> Headers:
+def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: _Counts = _NONE) -> Headers:
     """Return the headers of quotas (unit, amount, remaining); of one unit the tightest wins."""
-    headers = dict(usual)
-    for unit, amount, remaining in sorted(quotas, key=lambda quota: quota[2], reverse=True):
-        headers |= _count_quota(unit, amount, remaining)
-    return tuple(sorted(headers.items()))
-
-
-def _count_quota(unit: str, amount: int, remaining: int) -> Mapping[str, str]:
-    name = _QUOTA_NAMES.get(unit)
-    if name is None:
-        return {}
-    return {f"x-ratelimit-limit-{name}": str(amount), f"x-ratelimit-remaining-{name}": str(remaining)}
+    counts: dict[str, tuple[int, int]] = {}
+    for unit, amount, remaining in quotas:
+        name = _QUOTA_NAMES.get(unit)
+        if name is not None and (name not in counts or remaining <= counts[name][1]):
+            counts[name] = amount, remaining
+    rows = sorted({**usual, **counts}.items())
+    limits = [(f"x-ratelimit-limit-{name}", str(amount)) for name, (amount, _) in rows]
+    return (*limits, *[(f"x-ratelimit-remaining-{name}", str(remaining)) for name, (_, remaining) in rows])
 
 
 def gateway_headers(request: Request) -> Headers:
