@@ -81,7 +81,8 @@ class VendorApp:
     async def serve(self, http: IncomingRequest, target: Target) -> bool:
         """Respond to one request, then settle its quotas and close its call record, also after an error."""
         context = self._receive(target)
-        writer = ResponseWriter(self.vendor, self.emulator.clock, self._closing, http, context, self._recorder.record)
+        clock, on_complete = self.emulator.clock, self._recorder.record
+        writer = ResponseWriter(self.vendor, clock, self._closing, http, context, on_complete=on_complete)
         self._metrics.running += 1
         left = False
         try:

@@ -337,7 +337,7 @@ class Connection(BaseProtocol):
             self._cancel()
 
     def _leave(self) -> None:
-        """Forget the connection: it is closed, and nothing answers any more."""
+        """Remove the closed connection from the server once nothing answers any more."""
         self._server.connections.discard(self)
         for waiter in (self._idle, self._lost):
             if waiter is not None and not waiter.done():

@@ -58,7 +58,7 @@ def format_timing(planned: float, actual: float, name: str = "ttft") -> str:
 class ResponseWriter:
     """Writer of one response on its connection.
 
-    ``record`` is called when the response is complete, just before its last byte is written.
+    ``on_complete`` is called when the response is complete, just before its last byte is written.
     ``planned_ttft``: the response carries its planned and actual times. ``stoppable``: :meth:`stop` may be called.
     """
 
@@ -85,7 +85,8 @@ class ResponseWriter:
         closing: asyncio.Event,
         request: IncomingRequest,
         context: RequestContext,
-        record: Callable[[RequestContext], None],
+        *,
+        on_complete: Callable[[RequestContext], None],
     ) -> None:
         self._vendor = vendor
         self._clock = clock
@@ -93,7 +94,7 @@ class ResponseWriter:
         self._request = request
         self._connection = request.connection
         self._context = context
-        self._record = record
+        self._on_complete = on_complete
         self._schedule: ScheduleWriter | None = None
         self._early: asyncio.Future[Response] | None = None
         self._keep_alive = False
@@ -135,7 +136,7 @@ class ResponseWriter:
         sent.status, sent.size, sent.first, sent.reached, sent.whole = answer.status, len(body), now, due, True
         if chunked:
             body = (chunk(body) if body else b"") + LAST_CHUNK
-        self._record(context)
+        self._on_complete(context)
         connection = self._connection
         if not connection.is_open:
             sent.whole = self._keep_alive = False
@@ -218,7 +219,7 @@ class ResponseWriter:
 
     def _complete(self) -> None:
         self._context.sent.whole = True
-        self._record(self._context)
+        self._on_complete(self._context)
 
     def _encode_last_chunk(self) -> bytes:
         """Return the last chunk; its trailer has planned and actual times if the client asked for them."""
@@ -285,7 +286,7 @@ class ResponseWriter:
         sent = self._context.sent
         sent.events = len(answer.events()) if answer.streamed else 0
         sent.whole = answer.ending is CloseMode.COMPLETE
-        self._record(self._context)
+        self._on_complete(self._context)
 
     async def _wait(self, due: float) -> None:
         """Sleep until ``due`` seconds after admission; with ``inf`` until the process ends.
