@@ -286,12 +286,11 @@ class Connection(BaseProtocol):
         current = self._current
         if self._unread is not None:
             self._discard(data)
-        elif current is not None:
-            if current.is_complete:
-                self._hold(data)
-            else:
-                self._parse(data)
-                self._advance()
+        elif current is not None and not current.is_complete:
+            self._parse(data)
+            self._advance()
+        elif current is not None or self._queue or self._held:  # the requests before are answered first
+            self._hold(data)
         elif not self._is_ending:
             self._read(data)
             self._advance()
@@ -330,6 +329,14 @@ class Connection(BaseProtocol):
             self._is_reading_paused = True
             self.transport.pause_reading()
 
+    def _take_held(self) -> bytes:
+        """Return the held data, and resume reading."""
+        held, self._held = self._held, b""
+        if self._is_reading_paused and self.transport is not None:
+            self._is_reading_paused = False
+            self.transport.resume_reading()
+        return held
+
     def _read(self, data: bytes) -> None:
         """Read a request by its remembered head, or have the data parsed."""
         if self._is_between:
@@ -356,11 +363,11 @@ class Connection(BaseProtocol):
         except Exception as error:
             self._refuse(error)
             return
-        self._is_between = False
+        was_between, self._is_between = self._is_between, False
         if current is not None:
             current.receive()
         elif len(messages) == 1:
-            self._note_request(data, *messages[0])
+            self._note_request(data, *messages[0], is_first=was_between)
             self._is_ending = self._is_ending or upgraded  # what follows is another protocol
             return
         self._half_head = current is None and not messages
@@ -368,8 +375,11 @@ class Connection(BaseProtocol):
             self._queue.append(IncomingRequest(self, RequestHead(message), payload))
         self._is_ending = self._is_ending or upgraded
 
-    def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader) -> None:
-        """Queue the only request in ``data``; remember its head if the data is exactly this request."""
+    def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader, *, is_first: bool) -> None:
+        """Queue the only request in ``data``; remember its head if the data is exactly this request.
+
+        ``is_first``: the request begins with the data, which is the rest of one otherwise.
+        """
         head = RequestHead(message)
         self._half_head = False
         self._queue.append(IncomingRequest(self, head, payload))
@@ -377,7 +387,7 @@ class Connection(BaseProtocol):
             return
         end = data.find(_HEAD_END) + len(_HEAD_END)
         self._is_between = payload.is_eof() and end + head.length == len(data)
-        if self._is_between and end <= _MAX_HEAD:
+        if self._is_between and is_first and end <= _MAX_HEAD:
             heads = self._server.heads
             if len(heads) >= _MAX_HEADS:
                 heads.clear()
@@ -394,12 +404,10 @@ class Connection(BaseProtocol):
             elif self._queue and self.is_open:
                 self._current = self._queue.popleft()
                 self._requests += 1
+                if self._held and not self._current.is_complete:
+                    self._parse(self._take_held())
             elif self._held and not self._is_ending:
-                held, self._held = self._held, b""
-                if self._is_reading_paused and self.transport is not None:
-                    self._is_reading_paused = False
-                    self.transport.resume_reading()
-                self._read(held)
+                self._read(self._take_held())
             else:
                 return
         self._event_loop.call_soon(self._advance)
@@ -544,6 +552,8 @@ class Connection(BaseProtocol):
         self._write_error(status)
         self._is_ending = True
         self._queue.clear()
+        if not self._has_started:
+            self._current = None
         self._cancel()
         self.close()
 
@@ -590,6 +600,10 @@ class Connection(BaseProtocol):
 
     async def finish(self) -> None:
         """Accept no further request and wait until the current response is sent in full."""
+        if self._awaited:
+            held, self._awaited = self._awaited, b""
+            self._parse(held)
+            self._advance()
         self._is_ending = True
         self.flush()
         if self._current is not None:
@@ -612,8 +626,3 @@ class Connection(BaseProtocol):
         """Cancel the task of the current request; after its first step, which the loop has scheduled before."""
         if self._task is not None:
             self._event_loop.call_soon(self._task.cancel)
-
-    @property
-    def task(self) -> asyncio.Task[bool] | None:
-        """Return the task that answers the current request, if it waits for something."""
-        return self._task
