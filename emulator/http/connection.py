@@ -15,6 +15,7 @@ from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLErro
 from aiohttp.streams import StreamReader
 from multidict import MultiMapping
 
+from emulator.core.cache import create_stats
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import NOTHING
 from emulator.core.text import reason_phrase
@@ -27,6 +28,7 @@ _MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
 _MAX_HEADS = 1024  # remembered by one server
 _MAX_HEAD = 4096  # bytes of a head that is remembered
 _MAX_DIGITS = 9  # of Content-Length
+_TALLY = create_stats("heads")
 _HEAD_END = b"\r\n\r\n"
 _UNPLAIN = ("Expect", "Upgrade", "Transfer-Encoding")
 _MAX_IN_TURN = 16  # pipelined requests before other connections are served
@@ -350,6 +352,7 @@ class Connection(BaseProtocol):
                 if not missing:
                     self._current = IncomingRequest(self, head, None, data[end:])
                     self._requests += 1
+                    _TALLY.hits += 1
                     return
                 if 0 < missing <= INLINE_BYTES and not was_awaited:  # clients send head and body in two writes
                     self._awaited = data
@@ -363,6 +366,7 @@ class Connection(BaseProtocol):
         except Exception as error:
             self._refuse(error)
             return
+        _TALLY.misses += len(messages)
         was_between, self._is_between = self._is_between, False
         if current is not None:
             current.receive()
