@@ -61,11 +61,6 @@ class Running:
         return key
 
     @property
-    def taken(self) -> int:
-        """Number of calls that the fast path answered."""
-        return 0 if self.listeners is None else self.listeners.heads.handled
-
-    @property
     def clients(self) -> list[Connection]:
         """Open connections."""
         return [] if self.listeners is None else self.listeners.clients()
@@ -118,6 +113,8 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
         while size := int((await reader.readuntil(b"\r\n")).strip(), 16):
             chunks.append(await reader.readexactly(size))
             await reader.readexactly(2)
+        while await reader.readuntil(b"\r\n") != b"\r\n":
+            pass  # a trailer
         return Answer(head, b"".join(chunks), tuple(chunks))
     if b"content-length" in fields:
         return Answer(head, await reader.readexactly(int(fields[b"content-length"])))

@@ -28,6 +28,7 @@ _MAX_COALESCED_BYTES = 64 * 1024  # a longer response is written at once
 _MAX_HEADS = 1024  # remembered by one server
 _MAX_HEAD = 4096  # bytes of a head that is remembered
 _MAX_DIGITS = 9  # of Content-Length
+_TALLY = create_stats("heads")
 _HEAD_END = b"\r\n\r\n"
 _UNPLAIN = ("Expect", "Upgrade", "Transfer-Encoding")
 _MAX_IN_TURN = 16  # pipelined requests before other connections are served
@@ -40,7 +41,6 @@ _REASONS = (  # by class of aiohttp's error; no bytes of the client: they may ho
     ("BadStatusLine", 400, "its first line is not HTTP"),
     ("BaseException", 400, "its head or the framing of its body is broken"),
 )
-_STATS = create_stats("heads")
 _BUG = b"The emulator itself failed; its log has the traceback.\n"
 
 
@@ -308,12 +308,11 @@ class Connection(BaseProtocol):
         current = self._current
         if self._unread is not None:
             self._discard(data)
-        elif current is not None:
-            if current.is_complete:
-                self._hold(data)
-            else:
-                self._parse(data)
-                self._advance()
+        elif current is not None and not current.is_complete:
+            self._parse(data)
+            self._advance()
+        elif current is not None or self._queue or self._held:  # the requests before are answered first
+            self._hold(data)
         elif not self._is_ending:
             self._read(data)
             self._advance()
@@ -352,6 +351,14 @@ class Connection(BaseProtocol):
             self._is_reading_paused = True
             self.transport.pause_reading()
 
+    def _take_held(self) -> bytes:
+        """Return the held data, and resume reading."""
+        held, self._held = self._held, b""
+        if self._is_reading_paused and self.transport is not None:
+            self._is_reading_paused = False
+            self.transport.resume_reading()
+        return held
+
     def _read(self, data: bytes) -> None:
         """Read a request by its remembered head, or have the data parsed."""
         if self._is_between:
@@ -360,14 +367,12 @@ class Connection(BaseProtocol):
                 data, self._awaited = self._awaited + data, b""
             end = data.find(_HEAD_END) + len(_HEAD_END)
             head = self._server.heads.get(data[:end])
-            if head is None:
-                _STATS.misses += 1
-            else:
-                _STATS.hits += 1
+            if head is not None:
                 missing = head.length + end - len(data)
                 if not missing:
                     self._current = IncomingRequest(self, head, None, data[end:])
                     self._requests += 1
+                    _TALLY.hits += 1
                     return
                 if 0 < missing <= INLINE_BYTES and not was_awaited:  # clients send head and body in two writes
                     self._awaited = data
@@ -381,11 +386,12 @@ class Connection(BaseProtocol):
         except Exception as error:
             self._refuse(error)
             return
-        self._is_between = False
+        _TALLY.misses += len(messages)
+        was_between, self._is_between = self._is_between, False
         if current is not None:
             current.receive()
         elif len(messages) == 1:
-            self._note_request(data, *messages[0])
+            self._note_request(data, *messages[0], is_first=was_between)
             self._is_ending = self._is_ending or upgraded  # what follows is another protocol
             return
         self._half_head = current is None and not messages
@@ -393,8 +399,11 @@ class Connection(BaseProtocol):
             self._queue.append(IncomingRequest(self, RequestHead(message), payload))
         self._is_ending = self._is_ending or upgraded
 
-    def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader) -> None:
-        """Queue the only request in ``data``; remember its head if the data is exactly this request."""
+    def _note_request(self, data: bytes, message: RawRequestMessage, payload: StreamReader, *, is_first: bool) -> None:
+        """Queue the only request in ``data``; remember its head if the data is exactly this request.
+
+        ``is_first``: the request begins with the data, which is the rest of one otherwise.
+        """
         head = RequestHead(message)
         self._half_head = False
         self._queue.append(IncomingRequest(self, head, payload))
@@ -402,7 +411,7 @@ class Connection(BaseProtocol):
             return
         end = data.find(_HEAD_END) + len(_HEAD_END)
         self._is_between = payload.is_eof() and end + head.length == len(data)
-        if self._is_between and end <= _MAX_HEAD:
+        if self._is_between and is_first and end <= _MAX_HEAD:
             heads = self._server.heads
             if len(heads) >= _MAX_HEADS:
                 heads.clear()
@@ -419,12 +428,10 @@ class Connection(BaseProtocol):
             elif self._queue and self.is_open:
                 self._current = self._queue.popleft()
                 self._requests += 1
+                if self._held and not self._current.is_complete:
+                    self._parse(self._take_held())
             elif self._held and not self._is_ending:
-                held, self._held = self._held, b""
-                if self._is_reading_paused and self.transport is not None:
-                    self._is_reading_paused = False
-                    self.transport.resume_reading()
-                self._read(held)
+                self._read(self._take_held())
             else:
                 return
         self._event_loop.call_soon(self._advance)
@@ -573,6 +580,8 @@ class Connection(BaseProtocol):
         self._write_error(status)
         self._is_ending = True
         self._queue.clear()
+        if not self._has_started:
+            self._current = None
         self._cancel()
         self.close()
 
@@ -619,6 +628,10 @@ class Connection(BaseProtocol):
 
     async def finish(self) -> None:
         """Accept no further request and wait until the current response is sent in full."""
+        if self._awaited:
+            held, self._awaited = self._awaited, b""
+            self._parse(held)
+            self._advance()
         self._is_ending = True
         self.flush()
         if self._current is not None:

@@ -64,17 +64,16 @@ class ConnectionServer:
         waiting = [asyncio.ensure_future(client.finish()) for client in self.clients]
         try:
             if waiting:
-                await asyncio.wait(waiting, timeout=seconds)
+                _, late = await asyncio.wait(waiting, timeout=seconds)
+                for client in self.clients:
+                    client.abort()
+                if late:
+                    await asyncio.wait(late, timeout=_CANCEL_TIMEOUT)
         finally:
             for waiter in waiting:
                 waiter.cancel()
             for client in self.clients:
                 client.abort()
-        left = [asyncio.ensure_future(client.wait_closed()) for client in self.clients]
-        if left:
-            await asyncio.wait(left, timeout=_CANCEL_TIMEOUT)
-        for waiter in left:
-            waiter.cancel()
 
 
 _MAX_ACCEPTED = 256  # connections per loop iteration, so that open connections are served too

@@ -3,9 +3,11 @@
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.handler.context import RequestContext
+from tests.handler.toy import make_target
 
 
 def test_a_name_that_no_deployment_has_is_remembered_by_its_beginning() -> None:
     refusal = EmulatedError(ErrorKind.NOT_FOUND, details={"deployment": "d" * 70_000})
-    exchange = RequestContext(Request("POST", "/chat"), 0.0, refusal=refusal)
+    request = Request("POST", "/chat")
+    exchange = RequestContext(request, make_target(request), 0.0, refusal=refusal)
     assert exchange.asked == ("d" * 256, "")

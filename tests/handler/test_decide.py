@@ -24,7 +24,7 @@ from emulator.scenario.models import Scenario
 from emulator.scenario.outcomes import Outcome
 from emulator.storage.memory import MemoryState
 from tests.conftest import Start
-from tests.handler.toy import TOY, ToySettings
+from tests.handler.toy import TOY, ToySettings, make_target
 from tests.http_client import Answer, Running
 from tests.untyped_json import JSON
 
@@ -83,7 +83,7 @@ async def test_a_change_is_made_again_if_another_came_between() -> None:
     service = create_service(TOY, ToySettings(), scenario, clock, VendorMetrics())
     wire = Request(method="PUT", path="/note")
     endpoint, _ = Router(TOY.endpoints).resolve("PUT", "/note")
-    exchange = RequestContext(wire, clock.now(), parsed=endpoint.parse(wire, service))
+    exchange = RequestContext(wire, make_target(wire), clock.now(), parsed=endpoint.parse(wire, service))
     answer = await ResponseDecider(TOY, service, emulator, Suggestions({"toy": TOY}, ["toy"], {})).decide(exchange)
     assert isinstance(answer, Response)
     assert answer.body == b"3"
@@ -114,7 +114,7 @@ async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heav
         is_cpu_heavy=heavy,
     )
     await ResponseDecider(TOY, app.service, app.emulator, Suggestions({}, [], {})).decide(
-        RequestContext(wire, 0.0, parsed=call)
+        RequestContext(wire, make_target(wire), 0.0, parsed=call)
     )
     assert (codec.threads == [threading.current_thread().name]) is not heavy
 
@@ -154,7 +154,8 @@ async def test_what_is_much_to_bend_is_bent_beside_the_event_loop(
     decider = ResponseDecider(TOY, app.service, app.emulator, Suggestions({}, [], {}))
     plan = Plan(b"", 0.0, (), None, (), Usage(1, tokens))
     match = Match(outcome=Outcome.model_construct(faults=tuple(faults)))
-    exchange = RequestContext(Request(method="POST", path="/chat"), 0.0, plan=plan, match=match)
+    request = Request(method="POST", path="/chat")
+    exchange = RequestContext(request, make_target(request), 0.0, plan=plan, match=match)
     Watched.threads.clear()
     await decider.apply_faults(Response(200, b"x" * size, ()), exchange)
     assert (Watched.threads == [threading.current_thread().name] * len(faults)) is not aside

@@ -7,7 +7,8 @@ from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.handler.parse import ParseCache
-from tests.handler.toy import ToyCodec
+from tests.conftest import Start
+from tests.handler.toy import TOY, ToyCodec
 
 
 def request(**fields: Any) -> Request:
@@ -22,47 +23,50 @@ def call(*, repeatable: bool = True) -> InferenceCall:
 
 
 def test_an_equal_request_is_known() -> None:
-    memo = ParseCache(("x-a",))
-    first = request(headers={"x-a": "1", "x-b": "1"})
-    memo.remember(first, b"identity", call())
-    known = memo.find(request(headers={"x-a": "1", "x-b": "2"}))
-    assert known is not None
-    assert known.fingerprint == b"identity"
+    cache, parsed = ParseCache(), call()
+    cache.remember("place", request(headers={"x-b": "1"}), parsed)
+    assert cache.find("place", request(headers={"x-b": "2"})) is parsed
 
 
 def test_another_request_is_not() -> None:
-    memo = ParseCache(("x-a",))
-    first = request(headers={"x-a": "1"}, query={"v": "1"})
-    memo.remember(first, b"identity", call())
+    cache = ParseCache()
+    cache.remember("place", request(), call())
+    assert cache.find("place", request(body=b"[]")) is None
+    assert cache.find("place", request(principal="b")) is None
+    assert cache.find("another", request()) is None
+
+
+async def test_the_place_of_a_request_is_what_its_parser_may_read(start: Start) -> None:
+    app = (await start(vendors=[replace(TOY, relevant_headers=("x-a",))])).built.apps[0]
+    first = request(headers={"x-a": "1", "x-b": "1"}, query={"v": "1"})
     changes: list[dict[str, Any]] = [
         {"method": "PUT"},
         {"path": "/other"},
-        {"body": b"[]"},
-        {"principal": "b"},
         {"headers": {"x-a": "2"}},
         {"query": {"v": "2"}},
         {"query": {}},
+        {"headers": {"x-a": "1", "x-b": "2"}},
     ]
-    assert [memo.find(replace(first, _json=None, **change)) for change in changes] == [None] * len(changes)
+    places = [app._reader.find_target(replace(first, **change)).place for change in changes]
+    assert [place == app._reader.find_target(first).place for place in places] == [False] * 5 + [True]
 
 
 def test_what_cannot_be_repeated_is_not_kept() -> None:
-    memo = ParseCache(())
-    memo.remember(request(), b"", call(repeatable=False))
-    assert memo.find(request()) is None
+    cache = ParseCache()
+    cache.remember("place", request(), call(repeatable=False))
+    assert cache.find("place", request()) is None
 
 
 def test_a_large_body_is_not_kept() -> None:
-    memo = ParseCache(())
+    cache = ParseCache()
     large = request(body=b"x" * 10_000)
-    memo.remember(large, b"", call())
-    assert memo.find(large) is None
+    cache.remember("place", large, call())
+    assert cache.find("place", large) is None
 
 
 def test_the_oldest_is_forgotten() -> None:
-    memo = ParseCache(())
+    cache = ParseCache()
     for number in range(600):
-        wire = request(body=b"%d" % number)
-        memo.remember(wire, b"", call())
-    assert memo.find(request(body=b"0")) is None
-    assert memo.find(request(body=b"599")) is not None
+        cache.remember("place", request(body=b"%d" % number), call())
+    assert cache.find("place", request(body=b"0")) is None
+    assert cache.find("place", request(body=b"599")) is not None

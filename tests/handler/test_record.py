@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.handler.explain import Explainer
-from emulator.http.compact_record import CompactRecord
 from emulator.journal.record import JournalEntry, JournalItem
 from tests.conftest import Start
 from tests.handler.toy import TOY
-from tests.http.test_head_cache import HEAD, chat, warm
+from tests.http.calls import HEAD, chat
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
@@ -41,12 +40,14 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
 
 @pytest.mark.covers("promises/journal", "complete before the last byte")
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
-@pytest.mark.parametrize("road", ["long", "short"])
-async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start, road: str, stream: bool) -> None:
+@pytest.mark.parametrize("remembered", [False, True], ids=["a head that is new", "a head that is known"])
+async def test_an_entry_is_complete_before_the_last_byte_is_written(
+    start: Start, remembered: bool, stream: bool
+) -> None:
     """The client has not received the end of the response when the entry is made."""
     running = await start()
-    head = HEAD + ("Upgrade: h2c\r\n" if road == "long" else "")
-    await warm(running, head)
+    if remembered:
+        await running.send("databricks", HEAD.encode(), chat(stream=stream))
     url, body = urlsplit(running.urls["databricks"]), chat(stream=stream)
     seen: list[tuple[JournalEntry, bool, bytes]] = []
     with socket.create_connection((url.hostname, url.port)) as client:
@@ -63,14 +64,13 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start
         running.built.journal.listeners.append(look)
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(
-            client, f"{head}Host: {url.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+            client, f"{HEAD}Host: {url.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
         )
         end = b"0\r\n\r\n" if stream else b'"total_tokens":'
         received = b""
         while end not in received:
             received += await loop.sock_recv(client, 2**20)
     ((entry, whole, come),) = seen
-    assert isinstance(running.built.journal.list_calls()[-1], CompactRecord) == (road == "short")
     assert (whole, entry.status, entry.finish_reason, entry.client_left) == (True, 200, "stop", False)
     assert end not in come
     assert len(come) < len(received)
@@ -172,7 +172,6 @@ def find_all(running: Running) -> list[Explainer]:
     return [found for found in gc.get_objects() if type(found) is Explainer and id(found) not in serving]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", WORLDS)
 async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> None:
     running = await start(f"rules: [{{name: fixed, reply: {{text: one two}}}}]\n{scenario}", vendors=[TOY])
@@ -183,20 +182,3 @@ async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> No
     trace.drop_payload()
     assert len(find_all(running)) == before
     assert (entry.rule, trace.load().summary) == ("fixed", "'fixed' took it.")
-
-
-@pytest.mark.slow
-async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) -> None:
-    running = await start()
-    before = len(find_all(running))
-    await warm(running, HEAD)
-    await running.send("databricks", HEAD.encode(), chat())
-    slip = running.built.journal.list_calls()[-1]
-    assert isinstance(slip, CompactRecord)
-    whole = slip.load()
-    await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
-    assert len(find_all(running)) > before
-    for call in running.built.journal.list_calls():
-        call.drop_payload()
-    assert len(find_all(running)) == before
-    assert (slip.vendor, slip.path, slip.session, slip.load()) == (whole.vendor, whole.path, whole.session, whole)

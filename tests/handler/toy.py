@@ -9,6 +9,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment, Message, Sampling
 from emulator.core.vendor import Change, Endpoint, InferenceCall, Service, Vendor, VendorSettings, Write, no_profile
+from emulator.handler.context import Target
 from tests.untyped_json import JSON
 
 _TEXT = (("Content-Type", "text/plain"),)
@@ -115,6 +116,27 @@ def _render_error(error: EmulatedError, request: Request, service: ToyService) -
 
 def _render_late_error(error: EmulatedError, request: Request, service: ToyService) -> bytes:
     return f"{error.kind}: {error.message}\n".encode()
+
+
+def make_target(request: Request) -> Target:
+    """Return the target of a request, as if no endpoint had its path."""
+    return Target(
+        method=request.method,
+        path=request.path,
+        query=request.query,
+        headers=request.headers,
+        params=request.params,
+        base_url=request.base_url,
+        session=request.session,
+        key_suffix="",
+        visible=request.headers,
+        encoding="",
+        overrides=False,
+        head_size=0,
+        endpoint=None,
+        missing=None,
+        place=None,
+    )
 
 
 TOY = Vendor(

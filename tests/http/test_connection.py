@@ -10,10 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from aiohttp import web
 
 from emulator.http.certificates import load_authority, make_context
-from emulator.http.connection import Connection
+from emulator.http.connection import Connection, IncomingRequest
 from emulator.http.listeners import ConnectionServer, Listeners, number_ports
 from emulator.http.timeouts import ConnectionPhase, TimeoutMonitor, Timeouts
 from emulator.scenario.load import load_text
@@ -147,7 +146,7 @@ async def test_no_answer_names_the_framework(target: bytes) -> None:
     ],
 )
 async def test_what_escapes(error: Exception, answer: bytes, lines: int, caplog: pytest.LogCaptureFixture) -> None:
-    async def serve(http: web.BaseRequest) -> web.StreamResponse:
+    async def serve(request: IncomingRequest) -> bool:
         raise error
 
     connections = ConnectionServer(serve)

@@ -14,8 +14,9 @@ import pytest
 from emulator.core.clock import FrozenClock
 from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
+from emulator.http.connection import Connection as ServerConnection
 from emulator.http.listeners import Listeners
-from emulator.http.stream_writer import Sent, StreamWriter, write_stream
+from emulator.http.schedule import ScheduleWriter, Sent, frame_events
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.conftest import Start, running
@@ -357,29 +358,43 @@ async def test_headers_can_be_heeded_not() -> None:
     assert answer.status == 200
 
 
+class Line(ServerConnection):
+    """Connection that keeps what is written; ``is_open`` is set."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.open = True
+
+    @property
+    def is_open(self) -> bool:
+        return self.open
+
+    @property
+    def unsent(self) -> int:
+        return 0
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    write_last = write
+
+
 async def test_events_that_are_joined_are_one_chunk_even_where_they_are_due_apart() -> None:
-    written: list[bytes] = []
-
-    class Transport:
-        def is_closing(self) -> bool:
-            return False
-
-        def write(self, data: bytes) -> None:
-            written.append(data)
-
-        def get_write_buffer_size(self) -> int:
-            return 0
-
-    class Request:
-        transport = Transport()
-
-    clock = FrozenClock()
+    clock, line, sent, ended = FrozenClock(), Line(), Sent(), list[bytes]()
     events: list[Event] = [(0.0, b"a", 1, Mark.JOINED), (1.0, b"b", 2, Mark.FINISH), (1.0, b"c", 2, Mark.DONE)]
-    sent = Sent()
-    pump = StreamWriter(clock, clock.now(), iter(events), sent, lambda: None, chunked=True)
-    running = asyncio.ensure_future(write_stream(pump, Request()))  # type: ignore[arg-type]  # all it asks
+    frames = frame_events(events, chunked=True)
+    schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: ended.extend(line.written))
+    running = asyncio.ensure_future(schedule.run())
     await asyncio.sleep(0)
-    assert written == []
+    assert line.written == []
     clock.advance(1.0)
     assert await running
-    assert (b"".join(written), sent.events) == (b"2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", 3)
+    assert (b"".join(line.written), sent.events, ended) == (b"2\r\nab\r\n1\r\nc\r\n", 3, [])
+
+
+async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
+    clock, line, sent, ended = FrozenClock(), Line(), Sent(), list[bool]()
+    line.open = False
+    frames = frame_events([(0.0, b"a", 1, Mark.PLAIN)], chunked=True)
+    schedule = ScheduleWriter(line, clock, clock.now(), frames, sent, lambda: ended.append(True))
+    assert (await schedule.run(), ended, line.written, sent) == (False, [], [], Sent(dues=[], lateness=[]))

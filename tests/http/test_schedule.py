@@ -1,15 +1,17 @@
-"""Timed responses of the fast path: requests meanwhile, disconnects, slow readers and the end."""
+"""Timed responses: their times and bytes, requests meanwhile, disconnects, slow readers and the end."""
 
 import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from urllib.parse import urlsplit
+
+import pytest
 
 from emulator.http.timeouts import ConnectionPhase
 from tests.conftest import Start, running
-from tests.http.test_head_cache import HEAD, chat, warm
+from tests.http.calls import chat, frame_request
+from tests.http.calls import connect as open_connection
 from tests.http.test_writer import frozen, until
 from tests.http_client import Answer, Running, read_answer
 
@@ -27,27 +29,18 @@ class Client:
 
     async def ask(self, body: bytes) -> None:
         """Send a call."""
-        head = f"{HEAD}Host: {urlsplit(self._served.urls['databricks']).netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.writer.write(head.encode() + body)
+        self.writer.write(frame_request(body))
 
     async def begin(self, body: bytes) -> None:
-        """Send a call that the fast path handles."""
-        taken = self._served.taken
+        """Send a call and wait until it is under way."""
         await self.ask(body)
-        await until(lambda: self._served.taken > taken)
+        await until(lambda: in_flight(self._served))
 
 
 @asynccontextmanager
 async def connect(served: Running, room: int | None = None) -> AsyncIterator[Client]:
-    """Connect a client with a cached head; ``room``: bytes of its kernel's receive buffer."""
-    await warm(served)
-    url = urlsplit(served.urls["databricks"])
-    sock = socket.socket()
-    sock.setblocking(False)
-    if room is not None:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
-    await asyncio.get_running_loop().sock_connect(sock, (url.hostname, url.port))
-    reader, writer = await asyncio.open_connection(sock=sock)
+    """Connect a client; ``room``: bytes of its kernel's receive buffer."""
+    reader, writer = await open_connection(served, room=room)
     try:
         yield Client(served, reader, writer)
     finally:
@@ -128,7 +121,7 @@ async def test_a_client_that_sends_without_end_waits_itself(start: Start) -> Non
         await client.begin(chat(stream=True, max_tokens=2))
         client.writer.write(b"x" * 8 * 1024 * 1024)
         (connection,) = served.clients
-        await until(lambda: connection._buffer_paused)
+        await until(lambda: connection._is_reading_paused)
         assert len(connection._held) < 1024 * 1024
 
 
@@ -150,6 +143,7 @@ async def test_a_slow_reader_waits_alone(start: Start) -> None:
     served = await start(SLOW)
     body = chat("Tell all 8.", stream=True, max_tokens=1024, logprobs=True, top_logprobs=5)  # some 300 KiB
     async with connect(served, room=4096) as client:
+        await until(lambda: served.clients)
         (connection,) = served.clients
         assert connection.transport is not None
         connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -190,3 +184,31 @@ async def test_another_scenario_leaves_a_stream_as_it_began(start: Start) -> Non
         await served.ask("front", "/_emulator/scenario", b"version: 1\nclock: instant\n", method="PUT")
         answer = await asyncio.wait_for(read_answer(client.reader), 10)
     assert (answer.status, answer.events()[-1]) == (200, "[DONE]")
+
+
+_INSTANT = "version: 1\nname: pump\nclock: instant\n"
+_TEXT = "The tide turns.\\n" * 300  # more than 1024 tokens
+_CALLS = {
+    "azure": ("/chat/completions?api-version=2024-05-01-preview", "mistral-small-2503"),
+    "databricks": ("/serving-endpoints/chat/completions", "databricks-meta-llama-3-3-70b-instruct"),
+    "mindie": ("/v1/chat/completions", "llama_65b"),
+    "tgi": ("/v1/chat/completions", "tgi"),
+    "openvino": ("/v3/chat/completions", "llama3"),
+}
+
+
+@pytest.mark.parametrize("tokens", [1, 40, 1500], ids=["one token", "some", "more than one write"])
+@pytest.mark.parametrize("vendor", _CALLS)
+async def test_pacing_changes_nothing_but_time(start: Start, vendor: str, tokens: int) -> None:
+    path, model = _CALLS[vendor]
+    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": tokens, "stream": True}
+    headers = {"Authorization": "Bearer k", "api-key": "k"}
+    seen = []
+    for latency in ("", "latency: {itl: 1us}\n"):
+        served = await start(f"{_INSTANT}seed: 4\n{latency}rules: [{{name: r, reply: {{text: '{_TEXT}'}}}}]\n")
+        answer = await served.ask(vendor, path, body, headers=headers)
+        (entry,) = served.built.journal
+        figures = (entry.status, entry.events, entry.bytes_out, entry.sent_tokens, entry.completion_tokens, entry.whole)
+        assert entry.bytes_out == len(answer.body)
+        seen.append((answer.head, answer.chunks, figures))
+    assert seen[0] == seen[1]
