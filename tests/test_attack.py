@@ -12,6 +12,8 @@ from tests.test_fuzz import check, mutate
 from tests.tools.fuzz.requests import list_seeds
 from tests.tools.fuzz.seeds import find_bodies, list_more
 
+pytestmark = pytest.mark.slow
+
 _BODIES = ("POST", "PUT", "PATCH")
 _BARE = {  # routes that look at no body, and those that the corpus of another route bends
     "/{tenant}/oauth2/v2.0/token", "/v1/tokenizer", "/v2/models/{model}/stopInfer",

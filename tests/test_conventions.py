@@ -22,7 +22,6 @@ def name_of(path: Path) -> str:
 
 
 TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
-TEXTS = {name_of(path): path.read_text(encoding="utf-8") for path in FILES}
 
 
 def test_no_function_is_long() -> None:
@@ -95,8 +94,8 @@ def test_faults_name_no_field_of_a_vendor() -> None:
     named = [
         f"{name}:{node.lineno} {node.value}"
         for name, tree in TREES.items()
-        for node in ast.walk(tree)
         if name.startswith("emulator.faults.") and name not in _OF_THE_LANGUAGE
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _VENDOR_FIELDS.fullmatch(node.value)
     ]
     assert not named

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.determinism_probe import REQUESTS, collect
+
+pytestmark = pytest.mark.slow
 
 
 async def test_another_process_answers_with_the_same_bytes() -> None:

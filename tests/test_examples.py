@@ -8,6 +8,8 @@ import pytest
 from emulator.client import EmulatorClient
 from tests.test_pytest_plugin import suite
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")

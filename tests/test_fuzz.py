@@ -16,6 +16,8 @@ from tests.conftest import Start
 from tests.http_client import Answer, Running, read_answer
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 PER_VENDOR = 2000
 _MESSAGES = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "What is the weather in Paris?"}]
 _PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

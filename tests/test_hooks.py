@@ -14,6 +14,8 @@ import yaml
 
 from tests.cli.test_check import BAD, GOOD, ODD
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

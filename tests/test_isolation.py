@@ -8,6 +8,8 @@ import pytest
 
 from emulator import start
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 COUNT = int(os.environ.get("ISOLATED_TESTS", "20"))  # 400 before a release
 WORKERS = 4 if COUNT > 100 else 2

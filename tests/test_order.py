@@ -104,6 +104,7 @@ async def expected(start: Start) -> list[Outcome]:
     return await collect(await start(SCENARIO), QUESTIONS, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connections", [1, 4, 16])
 async def test_outcomes_do_not_depend_on_the_order(start: Start, expected: list[Outcome], connections: int) -> None:
     order = list(QUESTIONS)

@@ -289,6 +289,7 @@ def installed(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     return suite
 
 
+@pytest.mark.slow
 @pytest.mark.covers("promises/plugin", "begun by the first test; off on demand")
 def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
     installed.makepyfile(
@@ -309,6 +310,7 @@ def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
     off.stdout.fnmatch_lines(["*fixture 'emulator' not found"])
 
 
+@pytest.mark.slow
 def test_the_settings_that_the_page_shows_work(suite: pytest.Pytester) -> None:
     blocks = [block.text for block in find_blocks() if block.page == "testing.md" and block.language == "toml"]
     settings = "\n".join(dict.fromkeys(line for block in blocks for line in block.splitlines()))
@@ -326,6 +328,7 @@ def test_the_settings_that_the_page_shows_work(suite: pytest.Pytester) -> None:
     run(suite, source, "--strict-config").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_command_begins_with_the_scenario_of_the_settings(suite: pytest.Pytester) -> None:
     (suite.path / "busy.yaml").write_text(f"rules: {RULES}\n")
     suite.makeini("[pytest]\nemulator_scenario = busy.yaml\nemulator_strict = true\n")

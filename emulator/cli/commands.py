@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser with every verb and flag."""
-    parser = _Parser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
+    parser = _ArgumentParser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
     parser.add_argument("--version", action="version", version=f"emulator {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     _add_serve(verbs.add_parser("serve", help="serve the vendors' APIs", formatter_class=_Help))
@@ -83,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     """Argument parser that prints errors as one line."""
 
     def error(self, message: str) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 from emulator.client import steps
 from emulator.client.base import BaseClient, Target, Via
 from emulator.client.exposure import warn_of_exposure_async
-from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, build_token_header
+from emulator.client.request import DEFAULT_URL, ControlRequest, Reply, Steps, build_token_header
 
 if TYPE_CHECKING:
     import aiohttp
@@ -49,7 +49,7 @@ class AsyncEmulatorClient(BaseClient):
         token: str | None = None,
     ) -> None:
         super().__init__(url, session, via)
-        self._connections = _Connections(self.front, tls, build_token_header(token))
+        self._connections = _AsyncConnections(self.front, tls, build_token_header(token))
 
     url = _awaiting(steps.url)
     env = _awaiting(steps.env)
@@ -97,7 +97,7 @@ class AsyncEmulatorClient(BaseClient):
             return value
 
 
-class _Connections:
+class _AsyncConnections:
     """HTTP connections to one server."""
 
     def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class _Connections:
         self._http: aiohttp.ClientSession | None = None
         self._is_checked = not headers
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: ControlRequest) -> Reply:
         """Send a request and return the response.
 
         Raises:

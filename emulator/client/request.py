@@ -39,7 +39,7 @@ class EmulatorError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ControlRequest:
     """Control-plane request; ``timeout`` in wall-clock seconds."""
 
     method: str
@@ -102,7 +102,7 @@ class Reply:
             return None
 
 
-Steps = Generator[Request, Reply, T]
+Steps = Generator[ControlRequest, Reply, T]
 """Client method as a generator: it yields requests, receives replies and returns the result."""
 
 
@@ -112,7 +112,7 @@ def ask(
     """Send one request; ``wait``: seconds that the server may wait before it responds."""
     given = {name: _format_value(value) for name, value in (query or {}).items()}
     target = f"/_emulator{path}" + (f"?{urlencode(given)}" if given else "")
-    return (yield Request(method, target, b"" if body is None else dump_json(body), TIMEOUT + wait))
+    return (yield ControlRequest(method, target, b"" if body is None else dump_json(body), TIMEOUT + wait))
 
 
 def _format_value(value: JSON) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emulator.client.request import Request, Steps
+from emulator.client.request import ControlRequest, Steps
 from emulator.control.models import Parsed, Place, Problem
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.scenario.errors import Diagnostic
@@ -89,7 +89,7 @@ def _locate(source: Mapping[str, Value]) -> Document:
 
 
 def _parse(text: bytes, file: str) -> Steps[Document]:
-    parsed = (yield Request("POST", "/_emulator/parse", text)).read(Parsed)
+    parsed = (yield ControlRequest("POST", "/_emulator/parse", text)).read(Parsed)
     locations = Locations(_place(parsed.values, file), _place(parsed.keys, file))
     rows = [Diagnostic(**{**dict(row), "file": file}) for row in parsed.errors]
     return Document(parsed.document, locations, rows)

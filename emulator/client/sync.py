@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from emulator.client import steps
 from emulator.client.base import BaseClient, Target, Via
 from emulator.client.exposure import warn_of_exposure
-from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, build_token_header
+from emulator.client.request import DEFAULT_URL, ControlRequest, Reply, Steps, build_token_header
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class _Connections:
         self._idle: list[HTTPConnection] = []
         self._is_checked = not headers
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ControlRequest) -> Reply:
         """Send a request and return the response.
 
         Raises:
@@ -122,7 +122,7 @@ class _Connections:
         except (ConnectionError, HTTPException) as error:
             raise ConnectionError(f"no emulator answers at {self._url}: {error}") from None
 
-    def _try(self, connection: HTTPConnection, request: Request) -> Reply:
+    def _try(self, connection: HTTPConnection, request: ControlRequest) -> Reply:
         connection.timeout = request.timeout
         if connection.sock is not None:
             connection.sock.settimeout(request.timeout)

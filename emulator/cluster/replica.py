@@ -18,7 +18,7 @@ from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as
 from emulator.core.storage import IsolatedReplicaError, Store, StoreLostError
 from emulator.runtime.active import Activation, ActiveScenario
 from emulator.runtime.factory import make_clock
-from emulator.runtime.runtime import LocalController, Runtime
+from emulator.runtime.runtime import Controller, Runtime
 from emulator.runtime.sessions import IDLE
 from emulator.scenario.load import load_bundled
 from emulator.scenario.models import Clock as WantedClock
@@ -35,7 +35,7 @@ Change = tuple[Object, Object | None]
 """Change, and the snapshot of the scenario afterwards; ``None``: the session ends."""
 
 
-class Replica(LocalController):
+class Replica(Controller):
     """Controller of all replicas that share a store; a change returns once every live replica has applied it."""
 
     def __init__(self, runtime: Runtime, bus: ClusterBus, journal: SharedJournal) -> None:

@@ -1,4 +1,4 @@
-"""Journal of a cluster: every replica has the calls of all, in one order."""
+"""Journal of a cluster: every replica has the records of all replicas, in one order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # field
 
 @dataclass(frozen=True, slots=True)
 class KnownScenario:
-    """Active scenario that explains calls of other replicas."""
+    """Active scenario that explains records of other replicas."""
 
     explainer: Explainer
     emulator: Emulator
@@ -72,7 +72,7 @@ def _encode_payload(payload: Payload) -> Object:
         "text": payload.text,
         "tools": payload.tool_calls,
         "raw": None if payload.raw is None else _encode_body(payload.raw),
-        "strikes": [(strike.fault, strike.at) for strike in payload.fault_sites],
+        "strikes": [(site.fault, site.at) for site in payload.fault_sites],
         "writes": list(payload.writes),
         "request_cut": payload.request_cut,
         "response_cut": payload.response_cut,
@@ -129,7 +129,7 @@ def _parse_payload(document: Object, entry: JournalEntry) -> Payload:
         text=None if text is None else as_text(text),
         tool_calls=tuple(_parse_pairs(document["tools"])),
         raw=None if document["raw"] is None else _parse_body(document["raw"]),
-        fault_sites=tuple([_parse_site(as_array(strike)) for strike in as_array(document["strikes"])]),
+        fault_sites=tuple([_parse_site(as_array(site)) for site in as_array(document["strikes"])]),
         writes=tuple(as_array(document["writes"])),  # type: ignore[arg-type]  # they are pairs of numbers
         request_cut=bool(document["request_cut"]),
         response_cut=bool(document["response_cut"]),
@@ -147,8 +147,8 @@ def _parse_evidence(document: Object, fingerprint: bytes, known: KnownScenario) 
         rule = next((rule for rule in known.emulator.rules if rule.name == document["rule"]), None)
         counts = {name: as_integer(count) for name, count in as_object(document["counts"]).items()}
         match = Match(rule, counts=counts)
-    verdicts = tuple([RuleResult(**as_object(result)) for result in as_array(document["verdicts"])])  # type: ignore[arg-type]
-    return MatchEvidence(known.explainer, match, fingerprint, as_integer(document["attempt"]), verdicts)
+    results = tuple([RuleResult(**as_object(result)) for result in as_array(document["verdicts"])])  # type: ignore[arg-type]
+    return MatchEvidence(known.explainer, match, fingerprint, as_integer(document["attempt"]), results)
 
 
 def _encode_body(body: bytes) -> JSON:
@@ -172,8 +172,8 @@ def _parse_pairs(document: JSON) -> Headers:
     return tuple([(as_text(name), as_text(text)) for name, text in map(as_array, as_array(document))])
 
 
-class PendingRecord(Attempts):
-    """Attempts of a call without a sequence number in the shared journal."""
+class PendingAttempts(Attempts):
+    """Attempts of a record without a sequence number in the shared journal."""
 
     def __init__(self, fingerprint: bytes) -> None:
         super().__init__(1, None)
@@ -182,29 +182,29 @@ class PendingRecord(Attempts):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutgoingBatch:
-    """Calls of one session, appended together and retried until the store confirms them.
+    """Records of one session, appended together and retried until the store confirms them.
 
     Fields:
         name: unique in this process, so that a retry is not appended twice.
-        epoch: of the journal when the calls came.
-        most: calls that the journal keeps.
-        before: amendable fields of each call as in ``texts``.
+        epoch: of the journal when the records came.
+        most: records that the journal keeps.
+        before: amendable fields of each record as in ``texts``.
     """
 
     name: str
     session: str
     epoch: int
     most: int
-    calls: Sequence[JournalItem]
+    records: Sequence[JournalItem]
     texts: Sequence[bytes]
     before: Sequence[Object]
 
 
-def encode_call(call: JournalItem, head: Object, seed: int) -> bytes:
-    """Encode a call as a header line and its entry."""
-    entry = call.load()
-    fingerprint = entry.attempts.fingerprint if isinstance(entry.attempts, PendingRecord) else b""
-    attempt = call.attempt if isinstance(call, CallRecord) else -1
+def encode_record(record: JournalItem, head: Object, seed: int) -> bytes:
+    """Encode a record as a header line and its entry."""
+    entry = record.load()
+    fingerprint = entry.attempts.fingerprint if isinstance(entry.attempts, PendingAttempts) else b""
+    attempt = record.attempt if isinstance(record, CallRecord) else -1
     line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": fingerprint.hex()}
     line["number"] = attempt + 1
     line["retry_of"] = derive_key(seed, "answer", fingerprint, attempt - 1).hex() if attempt > 0 else None
@@ -221,16 +221,16 @@ def read_amended(entry: JournalEntry) -> Object:
 
 
 log = logging.getLogger("emulator")
-_BATCH_DELAY = 0.05  # wall-clock seconds until new calls are sent, so that many go together
-_MAX_OWN = 2000  # calls of this process that were sent and not yet read back
-_MAX_WAITING = 10_000  # unsent calls, on demand or while the store is unreachable
-_MAX_EPOCHS = 20_000  # cleared sessions, of which calls may still come
-_MAX_BATCH = 100  # calls
+_BATCH_DELAY = 0.05  # wall-clock seconds until new records are sent, so that many go together
+_MAX_OWN = 2000  # records of this process that were sent and not yet read back
+_MAX_WAITING = 10_000  # unsent records, on demand or while the store is unreachable
+_MAX_EPOCHS = 20_000  # cleared sessions, of which records may still come
+_MAX_BATCH = 100  # records
 
 
 @dataclass(slots=True, eq=False)
-class _RemoteCall:
-    """Call of another replica, parsed on demand."""
+class _RemoteRecord:
+    """Record of another replica, parsed on demand."""
 
     text: str
     id: str
@@ -292,42 +292,44 @@ class SharedJournal(Journal):
         self._has_new = asyncio.Event()
 
     def follow(self, session: str, fingerprint: bytes, name: str) -> tuple[Attempts, str | None]:
-        return PendingRecord(fingerprint), None
+        return PendingAttempts(fingerprint), None
 
-    def add(self, call: JournalItem, most: int = MAX_SESSION_ENTRIES) -> None:
+    def add(self, record: JournalItem, most: int = MAX_SESSION_ENTRIES) -> None:
         for listen in self.listeners:
-            listen(call)
-        self._waiting.append((call, most, self._epoch_of(call.session)))
+            listen(record)
+        self._waiting.append((record, most, self._epoch_of(record.session)))
         if self._bus.outlives:
             self._has_new.set()
         if len(self._waiting) > _MAX_WAITING:
             self._waiting.popleft()
             self._forgotten += 1
 
-    def add_attempt(self, call: PendingItem, most: int = MAX_SESSION_ENTRIES) -> None:
-        call.join(*self.follow(call.session, call.fingerprint, call.id))
-        self.add(call, most)
+    def add_attempt(self, record: PendingItem, most: int = MAX_SESSION_ENTRIES) -> None:
+        record.join(*self.follow(record.session, record.fingerprint, record.id))
+        self.add(record, most)
 
-    def amend(self, call: JournalItem) -> None:
-        """Update a call, also on the other replicas if they have it."""
-        if call.seq:
-            self._amended.append(call.load())
-        super().amend(call)
+    def amend(self, record: JournalItem) -> None:
+        """Update a record, also on the other replicas if they have it."""
+        if record.seq:
+            self._amended.append(record.load())
+        super().amend(record)
 
     def clear(self, session: str | None = None) -> None:
         super().clear(session)
         self._waiting = deque(row for row in self._waiting if session is not None and row[0].session != session)
         self._batches = deque(each for each in self._batches if session is not None and each.session != session)
-        self._own = {seq: call for seq, call in self._own.items() if session is not None and call.session != session}
+        self._own = {
+            seq: record for seq, record in self._own.items() if session is not None and record.session != session
+        }
 
     async def begin_epoch(self, session: str, number: int) -> int | None:
         """Begin a new epoch for a session after a change with this number; an empty name: for all sessions.
 
-        Unsent calls of older epochs are discarded. Returns the highest sequence number of a call that was appended
+        Unsent records of older epochs are discarded. Returns the highest sequence number of a record that was appended
         after the change because this process learned of it late; ``None``: there is none.
         """
         async with self._appending:
-            late = [seq for seq, call in self._own.items() if seq > number and call.session == session]
+            late = [seq for seq, record in self._own.items() if seq > number and record.session == session]
             if session:
                 self._cleared.pop(session, None)
                 self._cleared[session] = number
@@ -339,7 +341,7 @@ class SharedJournal(Journal):
         return max(late, default=None)
 
     async def run(self) -> None:
-        """Send new calls until cancelled."""
+        """Send new records until cancelled."""
         while True:
             await self._has_new.wait()
             await asyncio.sleep(_BATCH_DELAY)
@@ -349,11 +351,11 @@ class SharedJournal(Journal):
                     await self.read_new()
             except StoreLostError:
                 continue
-            except Exception:  # a bug in one call must not end the loop
+            except Exception:  # a bug in one record must not end the loop
                 log.exception("bug in the emulator: calls for the journal of all")
 
     async def send(self) -> None:
-        """Append the new calls to the shared journal.
+        """Append the new records to the shared journal.
 
         Raises:
             StoreLostError: the rest stays queued.
@@ -384,41 +386,41 @@ class SharedJournal(Journal):
             return await self._bus.append(batch.session, batch.texts, batch.most, batch.name)
 
     def _split(self, rows: Iterable[tuple[JournalItem, int, int]]) -> None:
-        """Split calls into one batch per session, limit and epoch."""
+        """Split records into one batch per session, limit and epoch."""
         parts: dict[tuple[str, int, int], list[JournalItem]] = {}
-        for call, most, epoch in rows:
-            parts.setdefault((call.session, most, epoch), []).append(call)
-        for (session, most, epoch), calls in parts.items():
+        for record, most, epoch in rows:
+            parts.setdefault((record.session, most, epoch), []).append(record)
+        for (session, most, epoch), records in parts.items():
             active = self._find_active(session)
             head: Object = {**self._head(session, epoch), "world": active.namespace, "most": most}
-            texts = [encode_call(call, head, active.emulator.seed) for call in calls]
-            before = [read_amended(call.load()) for call in calls]
-            self._batches.append(OutgoingBatch(next(self._names), session, epoch, most, calls, texts, before))
+            texts = [encode_record(record, head, active.emulator.seed) for record in records]
+            before = [read_amended(record.load()) for record in records]
+            self._batches.append(OutgoingBatch(next(self._names), session, epoch, most, records, texts, before))
 
     async def _send_batch(self, batch: OutgoingBatch) -> None:
         first = await self._append(batch)
-        numbers = () if first is None else range(first, first + len(batch.calls))
-        for seq, call, fields in zip(numbers, batch.calls, batch.before, strict=first is not None):
-            self._own[seq] = call
-            entry = call.load()
-            call.seq = entry.seq = seq
+        numbers = () if first is None else range(first, first + len(batch.records))
+        for seq, record, fields in zip(numbers, batch.records, batch.before, strict=first is not None):
+            self._own[seq] = record
+            entry = record.load()
+            record.seq = entry.seq = seq
             if read_amended(entry) != fields:
                 self._amended.append(entry)
         if self._batches and self._batches[0] is batch:  # unless the journal was cleared meanwhile
             self._batches.popleft()
 
     async def read_new(self) -> None:
-        """Read the new calls of all replicas into this journal.
+        """Read the new records of all replicas into this journal.
 
         Raises:
-            StoreLostError: some calls are missing.
+            StoreLostError: some records are missing.
         """
         async with self._reading:
             whole = False
             while not whole:
-                calls = await self._bus.read(self._read_to)
-                whole = len(calls) < MAX_READ
-                for seq, text in calls:
+                records = await self._bus.read(self._read_to)
+                whole = len(records) < MAX_READ
+                for seq, text in records:
                     head, _, body = text.decode().partition("\n")
                     self._take(seq, as_object(parse_json(head)), body)
                     self._read_to = seq
@@ -431,14 +433,14 @@ class SharedJournal(Journal):
         if "amends" in head:
             self._amend(as_integer(head["amends"]), session, as_object(head["fields"]))
             return
-        call = self._place(own, body, session, head)
-        call.seq = seq
-        target = call if isinstance(call, _RemoteCall) else call.load()
+        record = self._place(own, body, session, head)
+        record.seq = seq
+        target = record if isinstance(record, _RemoteRecord) else record.load()
         target.seq = seq
         target.attempts, target.number, target.retry_of = self._join(session, head)
         self._latest = seq - 1
-        self.enter(call, as_integer(head["most"]))
-        super().amend(call)
+        self.enter(record, as_integer(head["most"]))
+        super().amend(record)
 
     def _join(self, session: str, head: Object) -> tuple[Attempts, int, str | None]:
         """Return the attempts of equal requests on all replicas, this one's number and the previous one's id."""
@@ -461,12 +463,12 @@ class SharedJournal(Journal):
         active = self._find_active(session)
         app = active.apps.get(as_text(head["vendor"])) if active.namespace == head["world"] else None
         known = None if app is None else KnownScenario(app.explainer, active.emulator)
-        return _RemoteCall(body, as_text(head["id"]), session, known, len(body))
+        return _RemoteRecord(body, as_text(head["id"]), session, known, len(body))
 
     def _amend(self, seq: int, session: str, fields: Object) -> None:
-        """Update the fields of a call that another replica has amended."""
-        call = next((call for call in reversed(self._sessions.get(session, ())) if call.seq == seq), None)
-        if call is not None and read_amended(entry := call.load()) != fields:
+        """Update the fields of a record that another replica has amended."""
+        record = next((record for record in reversed(self._sessions.get(session, ())) if record.seq == seq), None)
+        if record is not None and read_amended(entry := record.load()) != fields:
             for name, value in fields.items():
                 setattr(entry, name, value)
             super().amend(entry)
@@ -479,7 +481,7 @@ class SharedJournal(Journal):
 
 
 def _generate_times() -> Iterator[int]:
-    """Yield strictly increasing Unix times in microseconds, which order the calls of several processes."""
+    """Yield strictly increasing Unix times in microseconds, which order the records of several processes."""
     latest = 0
     while True:
         latest = max(latest + 1, time.time_ns() // 1000)

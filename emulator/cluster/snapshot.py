@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from emulator.control.credentials import mask_keys, show_text, with_keys
+from emulator.control.token_masks import mask_keys, show_text, with_keys
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
 from emulator.core.redaction.credentials import CredentialDigest, digest_credential

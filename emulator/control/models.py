@@ -161,7 +161,7 @@ class LimitLevel(ResponseModel):
     per: str | None
     scope: str = Field(description="Whose share it is: a principal, or vendor/deployment; empty where all share one.")
     left: int = Field(description="Units that can be had at once.")
-    full_in: float | None = Field(description="Scenario seconds until all of it can be had; null: nobody knows.")
+    full_in: float | None = Field(description="Scenario seconds until all of it can be had; null: unknown.")
 
 
 class Limits(ResponseModel):
@@ -282,7 +282,7 @@ class RequestEntry(ResponseModel):
 
 
 def _describe_filters(schema: JsonDict) -> None:
-    """A filter means the field of its name."""
+    """Copy the descriptions of fields to the filters of the same names."""
     match schema["properties"]:
         case dict(properties):
             for name, field in RequestEntry.model_fields.items():
@@ -340,7 +340,7 @@ class EventsQuery(Filters):
     most: int | None = Field(
         default=None,
         ge=1,
-        description="Calls a second that are told at most: of more the latest; an event `skipped` counts the others.",
+        description="Maximum of calls a second, the latest ones; an event `skipped` counts the others.",
     )
 
 
@@ -387,7 +387,7 @@ class ResponseShown(ResponseModel):
     """What the client was sent."""
 
     headers: dict[str, str] = Field(description="Names in lower case.")
-    body: JSON = Field(description="As that of the request; null for a stream, whose words are in `text`.")
+    body: JSON = Field(description="As that of the request; null for a stream, which has its words in `text`.")
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
     text: str | None = Field(description="What the model said; null: nothing was asked of one.")
     tool_calls: list[ToolCallShown]
@@ -410,7 +410,7 @@ class LimitRow(ResponseModel):
     unit: str
     asked: int
     available: int
-    wait: float | None = Field(description="Seconds until there is enough; null: nobody knows, or never.")
+    wait: float | None = Field(description="Seconds until there is enough; null: unknown, or never.")
 
 
 class RuleVerdict(ResponseModel):

@@ -15,7 +15,7 @@ from emulator.core.json import JSON, Object, dump_text
 _PLACE = "<!--saved-->"
 _SHORT = list(models.RequestEntry.model_fields)
 _REST = set(models.RequestDetail.model_fields) - {*_SHORT}
-TOGETHER = 200  # requests whose details are compressed together; the page unpacks them on demand
+TOGETHER = 200  # requests in a block of compressed details, which the page decompresses on demand
 
 
 @dataclass(slots=True)

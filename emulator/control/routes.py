@@ -67,7 +67,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/scenario",
-        summary="The scenario at work.",
+        summary="The active scenario.",
         action="get_scenario",
         query=models.SessionQuery,
         gives=models.ScenarioState,
@@ -95,7 +95,7 @@ ROUTES = (
     Route(
         method="POST",
         path="/parse",
-        summary="The text of a scenario as JSON, and the line and column of each part; the scenario at work stays.",
+        summary="The text of a scenario as JSON, and the line and column of each part; the active scenario stays.",
         action="parse",
         gives=models.Parsed,
         statuses=(413,),
@@ -154,7 +154,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/requests",
-        summary="The vendor calls that are kept, or those that came since; waits for new ones where it is told to.",
+        summary="The stored vendor calls, or those after a sequence number; waits for new ones if asked to.",
         action="list_requests",
         is_of_journal=True,
         query=models.RequestsQuery,

@@ -41,7 +41,7 @@ class JournalWatcher:
 
     @property
     def over(self) -> bool:
-        """The server is shutting down; waiting ends at once."""
+        """Return whether the server is shutting down, which ends every wait at once."""
         return self._closing.is_set()
 
     async def wait(self, seconds: float) -> bool:

@@ -1,6 +1,6 @@
 """Bounded process-wide caches, the events that clear them, and their hit and miss counters.
 
-- :func:`lru` and :class:`Cache`, :class:`SizedCache`: pure functions of their keys; :func:`clear_all` empties them.
+- :func:`lru` and :class:`Cache` with its subclasses: pure functions of their keys; :func:`clear_all` empties them.
 - :func:`scenario_lru`: results that belong to a scenario; :func:`clear_scenario_caches` drops them when it is replaced.
 - :class:`CacheStats`: counters that the metrics page exports by cache name.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import _lru_cache_wrapper, lru_cache
-from typing import Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
@@ -23,12 +23,15 @@ _scenario_clear_callbacks: list[Callable[[], None]] = []
 _instances: WeakValueDictionary[int, Cache[str, object]] = WeakValueDictionary()
 
 
-def lru(maxsize: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
-    """Decorate a pure function with an LRU cache of ``maxsize`` results that :func:`clear_all` empties."""
+def lru(maxsize: int, stats: str = "") -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
+    """Decorate a pure function with an LRU cache of ``maxsize`` results that :func:`clear_all` empties.
+
+    ``stats``: name under which :func:`read_stats` reports hits and misses; empty: unreported.
+    """
 
     def wrap(function: Callable[..., T]) -> _lru_cache_wrapper[T]:
         cached = lru_cache(maxsize=maxsize)(function)
-        clear_with_all(cached.cache_clear)
+        clear_with_all(_count_hits(stats, cached) if stats else cached.cache_clear)
         return cached
 
     return wrap
@@ -53,6 +56,19 @@ class Cache(dict[K, T], Generic[K, T]):
     def __init__(self) -> None:
         super().__init__()
         _instances[id(self)] = self  # type: ignore[assignment]  # of any key and value type
+
+
+class BoundedCache(Cache[K, T]):
+    """Cache that empties itself when a further entry would exceed the maximum of its class."""
+
+    max_entries: ClassVar[int]
+
+    def keep(self, key: K, value: T) -> T:
+        """Store a value and return it."""
+        if len(self) >= self.max_entries:
+            self.clear()
+        self[key] = value
+        return value
 
 
 class SizedCache(Cache[K, T]):
@@ -117,8 +133,8 @@ class CacheStats:
     def __init__(self) -> None:
         self.hits = self.misses = 0
 
-    def cache_info(self) -> CacheStats:
-        return self
+    def counts(self) -> CacheCounts:
+        return CacheCounts(self.hits, self.misses)
 
 
 class CacheCounts(NamedTuple):
@@ -128,56 +144,33 @@ class CacheCounts(NamedTuple):
     misses: int
 
 
-class _Info(Protocol):
-    @property
-    def hits(self) -> int: ...
-
-    @property
-    def misses(self) -> int: ...
-
-
-class _Counted(Protocol):
-    """:class:`CacheStats`, or a function behind :func:`functools.lru_cache`, which counts by itself."""
-
-    def cache_info(self) -> _Info: ...
-
-
-class _Clearable(_Counted, Protocol):
-    def cache_clear(self) -> None: ...
-
-
-class _Watched:
-    """LRU cache of a function with counters that survive ``cache_clear``, which resets those of ``functools``."""
-
-    def __init__(self, cache: _Clearable) -> None:
-        self._cache = cache
-        self._before = CacheCounts(0, 0)
-
-    def cache_info(self) -> CacheCounts:
-        info, before = self._cache.cache_info(), self._before
-        return CacheCounts(before.hits + info.hits, before.misses + info.misses)
-
-    def clear(self) -> None:
-        self._before = self.cache_info()
-        self._cache.cache_clear()
-
-
-_stats: dict[str, _Counted] = {}
+_stats: dict[str, Callable[[], CacheCounts]] = {}
 
 
 def create_stats(name: str) -> CacheStats:
     """Return new counters that :func:`read_stats` reports under ``name``."""
-    stats = _stats[name] = CacheStats()
+    stats = CacheStats()
+    _stats[name] = stats.counts
     return stats
 
 
-def watch_cache(name: str, cache: _Clearable) -> Callable[[], None]:
-    """Report the counters of an LRU cache under ``name``; return a function that clears the cache and keeps them."""
-    watched = _stats[name] = _Watched(cache)
-    return watched.clear
+def _count_hits(name: str, cached: _lru_cache_wrapper[T]) -> Callable[[], None]:
+    """Report the counters of a function's cache; return a function that clears the cache and keeps the counters."""
+    before = CacheCounts(0, 0)  # clearing the cache resets its own counters
+
+    def count() -> CacheCounts:
+        info = cached.cache_info()
+        return CacheCounts(before.hits + info.hits, before.misses + info.misses)
+
+    def clear() -> None:
+        nonlocal before
+        before = count()
+        cached.cache_clear()
+
+    _stats[name] = count
+    return clear
 
 
 def read_stats() -> Mapping[str, CacheCounts]:
     """Return the counters of all named caches, sorted by name."""
-    found = {name: cache.cache_info() for name, cache in sorted(_stats.items())}
-    return {name: CacheCounts(info.hits, info.misses) for name, info in found.items()}
+    return {name: count() for name, count in sorted(_stats.items())}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import ceil
 
 from emulator.core.json import JSON
 
@@ -71,6 +72,15 @@ class EmulatedError(Exception):
             self.details = {
                 name: shorten(value) if isinstance(value, str) else value for name, value in self.details.items()
             }
+
+    @property
+    def wait(self) -> int | None:
+        """Whole seconds until a retry, rounded up; ``None``: the error has no ``retry_after``."""
+        return None if self.retry_after is None else max(0, ceil(self.retry_after))
+
+    def retry_header(self, name: str = "Retry-After") -> tuple[tuple[str, str], ...]:
+        """Return the header with the seconds until a retry, if the error has them."""
+        return () if self.wait is None else ((name, str(self.wait)),)
 
     def clear_traceback(self) -> None:
         """Drop traceback, context and cause, which refer to the request and would form a reference cycle."""

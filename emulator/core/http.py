@@ -10,7 +10,7 @@ from typing import TypeVar, overload
 
 from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.json import JSON, check_json, parse_json
+from emulator.core.json import JSON, Object, check_json, parse_json
 
 Headers = tuple[tuple[str, str], ...]
 D = TypeVar("D")
@@ -101,6 +101,14 @@ class Request:
         if isinstance(value, ValueError):
             raise copy(value)  # the traceback of a raised error refers to the request: storing it makes a cycle
         return value
+
+    def json_members(self) -> Object:
+        """Return the members of a body that is a JSON object; any other body has none."""
+        try:
+            value = self.json()
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
 
     def _parse(self) -> JSON | ValueError:
         try:

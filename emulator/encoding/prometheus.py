@@ -4,11 +4,48 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 CONTENT_TYPE = "text/plain; charset=utf-8"
+Labels = Mapping[str, str]
 
 
-def format_labels(labels: Mapping[str, str]) -> str:
+def format_values(kind: str, name: str, series: Iterable[tuple[Labels, float]], text: str = "") -> Iterator[str]:
+    """Yield the lines of a counter or gauge; ``text``: of its ``HELP`` line, without which there is none."""
+    yield from _format_head(kind, name, text)
+    for labels, value in series:
+        yield f"{name}{_format_labels(labels)} {_format_number(value)}"
+
+
+def format_histogram(
+    name: str, bounds: Sequence[float], series: Iterable[tuple[Labels, Iterable[float]]], text: str = ""
+) -> Iterator[str]:
+    """Yield the lines of a histogram, from the samples of each series: buckets up to each bound, sum and count."""
+    yield from _format_head("histogram", name, text)
+    for labels, samples in series:
+        counts = [0] * (len(bounds) + 1)
+        total = 0.0
+        for sample in samples:
+            counts[bisect_left(bounds, sample)] += 1
+            total += sample
+        seen = 0
+        for bound, count in zip([*map(_format_number, bounds), "+Inf"], counts, strict=True):
+            seen += count
+            yield f"{name}_bucket{_format_labels({**labels, 'le': bound})} {seen}"
+        yield f"{name}_sum{_format_labels(labels)} {_format_number(total)}"
+        yield f"{name}_count{_format_labels(labels)} {seen}"
+
+
+def encode_page(lines: Iterable[str]) -> bytes:
+    return "".join([f"{line}\n" for line in lines]).encode()
+
+
+def _format_head(kind: str, name: str, text: str) -> Iterator[str]:
+    if text:
+        yield f"# HELP {name} {text}"
+    yield f"# TYPE {name} {kind}"
+
+
+def _format_labels(labels: Labels) -> str:
     """Format ``{a="b"}``; return an empty string without labels."""
-    pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels.items())
+    pairs = ",".join([f'{name}="{_escape(value)}"' for name, value in labels.items()])
     return f"{{{pairs}}}" if pairs else ""
 
 
@@ -16,30 +53,6 @@ def _escape(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-def format_value(name: str, kind: str, value: float, labels: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield the lines of a counter or gauge of one series."""
-    yield f"# TYPE {name} {kind}"
-    yield f"{name}{format_labels(labels or {})} {format_number(value)}"
-
-
-def format_histogram(
-    name: str, bounds: Sequence[float], samples: Iterable[float], labels: Mapping[str, str] | None = None
-) -> Iterator[str]:
-    """Yield the lines of a histogram of one series: buckets up to each bound, sum and count."""
-    counts = [0] * (len(bounds) + 1)
-    total = 0.0
-    for sample in samples:
-        counts[bisect_left(bounds, sample)] += 1
-        total += sample
-    yield f"# TYPE {name} histogram"
-    seen = 0
-    for bound, count in zip([*map(format_number, bounds), "+Inf"], counts, strict=True):
-        seen += count
-        yield f"{name}_bucket{format_labels({**(labels or {}), 'le': bound})} {seen}"
-    yield f"{name}_sum{format_labels(labels or {})} {format_number(total)}"
-    yield f"{name}_count{format_labels(labels or {})} {seen}"
-
-
-def format_number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Format a number without a trailing ``.0``."""
     return str(int(value)) if value == int(value) else repr(value)

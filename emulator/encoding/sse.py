@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from emulator.core.cache import Cache
+from emulator.core.cache import BoundedCache
 from emulator.core.json import JSON, dump_json
 
 DONE = b"data: [DONE]\n\n"
-_MAX_CACHED = 1 << 14  # texts
 _MAX_TEXT = 64  # characters of a cached text
 
 
@@ -15,16 +14,14 @@ def encode_event(value: JSON) -> bytes:
     return b"data: %b\n\n" % dump_json(value)
 
 
-class _QuoteCache(Cache[str, bytes]):
+class _QuoteCache(BoundedCache[str, bytes]):
     """Cache of texts encoded as JSON; cleared when full."""
+
+    max_entries = 1 << 14
 
     def __missing__(self, text: str) -> bytes:
         quoted = dump_json(text)
-        if len(text) <= _MAX_TEXT:
-            if len(self) >= _MAX_CACHED:
-                self.clear()
-            self[text] = quoted
-        return quoted
+        return self.keep(text, quoted) if len(text) <= _MAX_TEXT else quoted
 
 
 encode_string: Callable[[str], bytes] = _QuoteCache().__getitem__

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import count, repeat
 from operator import add
 
-from emulator.core.cache import clear_with_all, lru
+from emulator.core.cache import BoundedCache, Cache, lru
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Batch, BatchedEvents, Event, Mark
 
 MAX_BATCH = 512  # events of a batch: a larger one would delay other connections
-_MAX_OPENINGS = 4096  # cached chunk openings per template
 _MAX_NUMBERS = 16_384  # cached numbers per template
 _MAX_LAYOUTS = 64  # cached batches
 _END = b"\r\n"  # end of a chunk
@@ -99,8 +98,7 @@ class _Layout:
 
 
 _LayoutKey = tuple[int, int, int, bytes | int, bytes | NumberedTails | int]
-_layouts: dict[_LayoutKey, _Layout] = {}
-clear_with_all(_layouts.clear)
+_layouts: Cache[_LayoutKey, _Layout] = Cache()
 
 
 def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | NumberedTails) -> tuple[list[bytes], int]:
@@ -159,18 +157,17 @@ def encode_chunks(events: Iterable[Event]) -> Batch:
     return pieces, size, count
 
 
-class _Openings(dict[int, bytes]):
+class _Openings(BoundedCache[int, bytes]):
     """Cache of chunk openings by the size of the text, for a fixed size of the rest; cleared when full."""
+
+    max_entries = 4096
 
     def __init__(self, fixed: int) -> None:
         super().__init__()
         self._fixed = fixed
 
     def __missing__(self, size: int) -> bytes:
-        if len(self) >= _MAX_OPENINGS:
-            self.clear()
-        opening = self[size] = b"%x\r\n" % (self._fixed + size)
-        return opening
+        return self.keep(size, b"%x\r\n" % (self._fixed + size))
 
 
 _open_after = lru(64)(_Openings)

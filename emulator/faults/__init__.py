@@ -1,4 +1,4 @@
-"""What can go wrong with an answer on its way to the client: one file per fault."""
+"""Faults that change a response on its way to the client, one file each."""
 
 from typing import Annotated
 

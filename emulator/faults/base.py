@@ -1,4 +1,4 @@
-"""What every fault is: a name, some fields, and a pure function from an answer to the answer bent."""
+"""Base of all faults: a name, some fields, and a pure function from response to response."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Fault(Closed):
 
     @property
     def needs_events(self) -> bool:
-        """It does nothing to an answer in one piece."""
+        """Return whether the fault leaves whole responses unchanged."""
         return False
 
     @property
     def leaves_nothing(self) -> bool:
-        """No byte of the answer is sent, so what comes after it does nothing."""
+        """Return whether no byte is sent, so that later faults have no effect."""
         return False
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        """The answer with the fault in it."""
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        """Return the response with the fault."""
         raise NotImplementedError
 
 
@@ -38,18 +38,18 @@ F = TypeVar("F", bound=Fault)
 
 
 def apply_faults(
-    delivery: FaultableResponse,
+    response: FaultableResponse,
     faults: Iterable[F],
-    tell: Callable[[F, FaultableResponse, FaultableResponse], None] | None = None,
+    on_fault: Callable[[F, FaultableResponse, FaultableResponse], None] | None = None,
 ) -> FaultableResponse:
-    """The answer with all faults in it, in order; one that never begins is bent no further.
+    """Apply faults in order, until one delays the response forever.
 
-    ``tell`` is called for each fault, with the response before and after it.
+    ``on_fault`` is called for each fault, with the response before and after it.
     """
     for fault in faults:
-        if delivery.start == inf:
+        if response.start == inf:
             break
-        before, delivery = delivery, fault.apply(delivery)
-        if tell is not None:
-            tell(fault, before, delivery)
-    return delivery
+        before, response = response, fault.apply(response)
+        if on_fault is not None:
+            on_fault(fault, before, response)
+    return response

@@ -1,4 +1,4 @@
-"""The connection is reset."""
+"""Reset of the connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Disconnect(Positioned):
     def leaves_nothing(self) -> bool:
         return not self.has_position
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
         if not self.has_position:
-            return replace(delivery, chunks=(), start=inf, end=0.0, ending=CloseMode.RESET)
-        return delivery.cut(self.find(delivery), CloseMode.RESET)
+            return replace(response, chunks=(), start=inf, end=0.0, ending=CloseMode.RESET)
+        return response.cut(self.find(response), CloseMode.RESET)

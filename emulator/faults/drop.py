@@ -1,4 +1,4 @@
-"""Fields that are missing."""
+"""Removal of fields."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ class Drop(Fault):
     def needs_events(self) -> bool:
         return set(self.field) == {"done"}
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        body = delivery.body
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        body = response.body
         edits: list[Edit] = []
-        for event in delivery.events():
+        for event in response.events():
             if "done" in self.field and Mark.DONE in event.mark:
                 edits.append((event.start, event.end, b""))
             else:
-                removed = remove_members(body[event.start : event.end], partial(self._is_unwanted, delivery.fields))
+                removed = remove_members(body[event.start : event.end], partial(self._is_unwanted, response.fields))
                 edits += move_edits(removed, event.start)
-        return delivery.edit(edits)
+        return response.edit(edits)
 
     def _is_unwanted(self, fields: FieldNames, member: Member) -> bool:
         return any(_matches(fields, name, member.path) for name in self.field)
 
 
 def _matches(fields: FieldNames, name: str, path: KeyPath) -> bool:
-    """A name stands for what it means in the vendor's format, and for a member at the top."""
+    """Return whether a name selects a member: by its meaning in the vendor's format, or by its path from the top."""
     if name in _NAMED:
         return _NAMED[name](fields, path)
     steps: list[str | int] = [parse_integer(step) if step.isdecimal() else step for step in _STEP.findall(name)]

@@ -1,4 +1,4 @@
-"""An event that comes twice."""
+"""Repetition of an event."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Duplicate(Positioned):
     whole_events: ClassVar[bool] = True
     type: Literal["duplicate"]
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        events = list_events_from(delivery, self.find(delivery))
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        events = list_events_from(response, self.find(response))
         size = events[0].end - events[0].start if events else 0
-        if not events or size > delivery.max_added:
-            return delivery
-        before, rest = delivery.divide(events[0].start)
-        event, after = replace(delivery, chunks=rest).divide(size)
+        if not events or size > response.max_added:
+            return response
+        before, rest = response.divide(events[0].start)
+        event, after = replace(response, chunks=rest).divide(size)
         event = (*event[:-1], replace(event[-1], flush=True))
-        return replace(delivery, chunks=(*before, *event, *event, *after), max_added=delivery.max_added - size)
+        return replace(response, chunks=(*before, *event, *event, *after), max_added=response.max_added - size)

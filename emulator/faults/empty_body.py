@@ -1,4 +1,4 @@
-"""A head and nothing more."""
+"""Response without a body."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class EmptyBody(Fault):
 
     type: Literal["empty_body"]
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        return replace(delivery, chunks=(), promised=0)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        return replace(response, chunks=(), promised=0)

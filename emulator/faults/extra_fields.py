@@ -1,4 +1,4 @@
-"""Fields that no one has heard of."""
+"""Addition of unknown fields."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class ExtraFields(Fault):
         default={"unexpected_field": "unexpected"}, min_length=1, description="What to add."
     )
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        body = delivery.body
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        body = response.body
         alone = dump_json(self.fields)[1:-1]
         behind = b"," + alone
         edits: list[Edit] = []
-        for span in delivery.events():
+        for span in response.events():
             for at, is_empty in find_ends(body[span.start : span.end]):
                 place = span.start + at
                 edits.append((place, place, alone if is_empty else behind))
-        return delivery.edit(edits)
+        return response.edit(edits)

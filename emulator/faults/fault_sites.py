@@ -1,4 +1,4 @@
-"""Where in the bytes of an answer its faults struck, found out by comparing it before and after each of them."""
+"""Locate faults in the body by comparing the response before and after each of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.core.faultable import FaultableResponse
 
 @dataclass(frozen=True, slots=True)
 class FaultSite:
-    """One fault's place; ``at``: offset in the body as it was sent."""
+    """Position of a fault; ``at``: offset in the body as sent."""
 
     fault: str
     at: int
@@ -26,10 +26,10 @@ def locate_faults(
     *,
     whole_events: bool,
 ) -> tuple[FaultSite, ...]:
-    """The places of earlier faults moved along, and that of one more, unless it changed nothing.
+    """Return the sites of earlier faults, moved, and the site of one more, if it changed the response.
 
     Args:
-        whole_events: what it changes are whole events, so that it strikes where one begins.
+        whole_events: the fault changes whole events, so its site is where one begins.
     """
     moved = tuple([FaultSite(old.fault, _move(old.at, before, after)) for old in strikes])
     at = min(_find_changes(before, after), default=None)
@@ -42,7 +42,7 @@ def locate_faults(
 
 
 def _move(at: int, before: FaultableResponse, after: FaultableResponse) -> int:
-    """Where a place is found again: in its own piece, if there are as many as before."""
+    """Return an offset after a change; within its own chunk if the number of chunks is the same."""
     if len(before.chunks) != len(after.chunks):
         return _shift(at, before.body, after.body)
     old = new = 0
@@ -54,7 +54,7 @@ def _move(at: int, before: FaultableResponse, after: FaultableResponse) -> int:
 
 
 def _shift(at: int, one: bytes, two: bytes) -> int:
-    """A place in bytes of which some in the midst were replaced."""
+    """Return an offset after a replacement in the middle of the bytes."""
     start = _count_equal(one, two)
     rest = min(len(one), len(two)) - start
     end = len(one) - _count_equal(one[: -rest - 1 : -1], two[: -rest - 1 : -1])
@@ -62,7 +62,7 @@ def _shift(at: int, one: bytes, two: bytes) -> int:
 
 
 def _count_equal(one: bytes, two: bytes) -> int:
-    """How many bytes both begin with."""
+    """Return the length of the common prefix."""
     low, high = 0, min(len(one), len(two))
     if one[:high] == two[:high]:
         return high
@@ -76,7 +76,7 @@ def _count_equal(one: bytes, two: bytes) -> int:
 
 
 def _find_changes(before: FaultableResponse, after: FaultableResponse) -> Iterator[int]:
-    """The first place of each kind of change."""
+    """Yield the first offset of each kind of change."""
     equal = _count_equal(before.body, after.body)
     if (before.status, before.headers, before.start) != (after.status, after.headers, after.start):
         yield 0
@@ -89,14 +89,14 @@ def _find_changes(before: FaultableResponse, after: FaultableResponse) -> Iterat
         yield after.size
 
 
-def _list_writes(delivery: FaultableResponse) -> set[int]:
-    """Where each write ends but the last, which is as long as the body."""
-    ends = accumulate(len(piece.data) for piece in delivery.chunks)
-    return {end for end, piece in zip(ends, delivery.chunks, strict=True) if piece.flush} - {0, delivery.size}
+def _list_writes(response: FaultableResponse) -> set[int]:
+    """Return the ends of all writes but the last, which ends with the body."""
+    ends = accumulate(len(piece.data) for piece in response.chunks)
+    return {end for end, piece in zip(ends, response.chunks, strict=True) if piece.flush} - {0, response.size}
 
 
 def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator[int]:
-    """The first byte that is due at another time."""
+    """Yield the offset of the first byte with another due time, if there is one."""
     one, two = _list_ends(before), _list_ends(after)
     old, new = next(one, None), next(two, None)
     at = 0
@@ -111,10 +111,10 @@ def _find_delay(before: FaultableResponse, after: FaultableResponse) -> Iterator
             new = next(two, None)
 
 
-def _list_ends(delivery: FaultableResponse) -> Iterator[tuple[int, float]]:
-    """Where each piece ends, and when it is due."""
+def _list_ends(response: FaultableResponse) -> Iterator[tuple[int, float]]:
+    """Yield the end and the due time of each chunk."""
     end = 0
-    for piece in delivery.chunks:
+    for piece in response.chunks:
         end += len(piece.data)
         if piece.data:
             yield end, piece.due

@@ -1,4 +1,4 @@
-"""JSON that is not JSON."""
+"""Invalid JSON."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Garbage(Positioned):
 
     type: Literal["garbage"]
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        body, spans = delivery.body, delivery.events()
-        index = find_event(delivery, self.find(delivery))
-        order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` cannot be any worse
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        body, spans = response.body, response.events()
+        index = find_event(response, self.find(response))
+        order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` is not JSON anyway
         for span in (spans[number] for number in order if number >= 0):
             place = find_json(body[span.start : span.end])
             if place is not None:
                 start, end = (span.start + offset for offset in place)
-                return delivery.edit([(_find_middle(body, start, end), end, b"")])
-        return delivery
+                return response.edit([(_find_middle(body, start, end), end, b"")])
+        return response
 
 
 def _find_middle(body: bytes, start: int, end: int) -> int:
-    """Past the opening bracket, and between two characters."""
+    """Return an offset near the middle, after the opening bracket and between two characters."""
     middle = max(start + 1, (start + end) // 2)
     while middle > start + 1 and body[middle] & 0xC0 == 0x80:
         middle -= 1

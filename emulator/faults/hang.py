@@ -1,4 +1,4 @@
-"""No answer, or no more of it."""
+"""Response that never begins or never ends."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Hang(Positioned):
     def leaves_nothing(self) -> bool:
         return not self.has_position
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
         if self.has_position:
-            position = self.find(delivery)
-            if not delivery.reaches(position):
-                return delivery
-            delivery = delivery.cut(position, CloseMode.CLOSE)
+            position = self.find(response)
+            if not response.reaches(position):
+                return response
+            response = response.cut(position, CloseMode.CLOSE)
         else:
-            delivery = replace(delivery, chunks=(), start=inf, end=0.0, ending=CloseMode.CLOSE)
-        return replace(delivery, end=inf if self.for_ is None else delivery.end + self.for_)
+            response = replace(response, chunks=(), start=inf, end=0.0, ending=CloseMode.CLOSE)
+        return replace(response, end=inf if self.for_ is None else response.end + self.for_)

@@ -1,4 +1,4 @@
-"""Where the members and strings of JSON text are, so that a part can change and all else stays to the byte."""
+"""Locate members and strings in JSON text, to edit a part and leave all other bytes unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KeyPath = tuple[str | int, ...]
 
 _SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,:{}\[\]"]+')
 _NUMBERS = re.compile(rb"\[[-+0-9.eE,\s]*\]")  # a vector is one value
-_BRACE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')  # or a string, whose braces are none
+_BRACE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')  # or a whole string, as its braces do not count
 _BLANK = re.compile(rb"\s*")
 _FIELD = re.compile(rb"(?:\A|\n)data: ?(?=[{\[\"])")
 _DONE = b"[DONE]"
@@ -26,7 +26,7 @@ _UNIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of an object: where its key begins, its value begins and it ends."""
+    """Member of an object: the offsets of its key, its value and its end."""
 
     path: KeyPath
     start: int
@@ -36,7 +36,7 @@ class Member:
 
 @dataclass(slots=True)
 class Object:
-    """Where an object lies, and its members in order."""
+    """Object with its offsets and its members in order."""
 
     start: int
     end: int = 0
@@ -45,9 +45,9 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string value: what it says, and where in the text each of its characters ends.
+    """String value, and the offset in the JSON text where each of its characters ends.
 
-    ``ends[0]`` is where the first character begins.
+    ``ends[0]`` is the offset where the first character begins.
     """
 
     value: str
@@ -55,7 +55,7 @@ class Text:
 
 
 def find_json(data: bytes) -> tuple[int, int] | None:
-    """Where the JSON of an event or a body begins and ends."""
+    """Return start and end of the JSON in an event or a body."""
     found = _FIELD.search(data)
     if found is not None:
         start = found.end()
@@ -70,19 +70,19 @@ def find_json(data: bytes) -> tuple[int, int] | None:
 
 
 def scan_objects(data: bytes) -> list[Object]:
-    """Every object in the JSON of an event or a body, outer before inner; none if it is not JSON."""
+    """Return every object in an event or a body, outer before inner; none if it is not JSON."""
     scanner = _scan(data)
     return [] if scanner is None else scanner.objects
 
 
 def find_ends(data: bytes) -> list[tuple[int, bool]]:
-    """Where each object in the JSON of an event or a body closes, and whether nothing is in it."""
+    """Return the offset of each closing brace in an event or a body, and whether the object is empty."""
     place = find_json(data)
     if place is None:
         return []
     try:
         from_json(data[slice(*place)], cache_strings="none")
-    except ValueError:  # nested too deeply for it, or no JSON
+    except ValueError:  # nested too deeply for this parser, or no JSON
         return [(found.end - 1, not found.members) for found in scan_objects(data)]
     ends: list[tuple[int, bool]] = []
     opening = False
@@ -112,7 +112,7 @@ class _Scanner:
         self.strings: list[tuple[KeyPath, int, int]] = []
 
     def read(self, path: KeyPath, at: int) -> int:
-        """Read one value; where it ends."""
+        """Read one value; return its end."""
         at = self._skip(at)
         opening = self._data[at]
         if opening == 0x7B:
@@ -160,13 +160,13 @@ class _Scanner:
 
 
 def find_members(data: bytes) -> Iterator[Member]:
-    """Every member of every object."""
+    """Yield every member of every object."""
     for found in scan_objects(data):
         yield from found.members
 
 
 def remove_members(data: bytes, unwanted: Callable[[Member], bool]) -> list[Edit]:
-    """Leave members out, each with one comma."""
+    """Return the edits that remove members, each with one comma."""
     edits: list[Edit] = []
     for found in scan_objects(data):
         kept = False
@@ -182,7 +182,7 @@ def remove_members(data: bytes, unwanted: Callable[[Member], bool]) -> list[Edit
 
 
 def drop_inner(edits: Sequence[Edit]) -> list[Edit]:
-    """Without edits that lie inside another."""
+    """Return the edits without those that lie inside another."""
     kept: list[Edit] = []
     for edit in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
         if not kept or edit[0] >= kept[-1][1]:
@@ -195,7 +195,7 @@ def move_edits(edits: Sequence[Edit], by: int) -> list[Edit]:
 
 
 def find_texts(data: bytes, names: frozenset[str]) -> list[Text]:
-    """The strings that are members with such names, or in lists there; text that is not JSON is one itself."""
+    """Return the strings in members of these names, also within lists; text that is not JSON is one string."""
     scanner = _scan(data)
     if scanner is None:
         return [_read_string(0, data)]
@@ -207,7 +207,7 @@ def _name(path: KeyPath) -> str:
 
 
 def _read_string(start: int, raw: bytes) -> Text:
-    """A string as it is written at a place; one with invalid escapes is read as it stands."""
+    """Decode a string at an offset; with invalid escapes, it is its own value."""
     value = raw.decode("utf-8", "replace")
     if b"\\" in raw:
         try:

@@ -1,4 +1,4 @@
-"""An error after the answer has begun."""
+"""Error after the response has begun."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class LateError(Positioned):
     )
     message: str | None = Field(default=None, description="The text a client reads; absent: the vendor's.")
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        if not delivery.streamed and delivery.status >= 400:
-            return delivery
-        words = delivery.render_error(EmulatedError(self.kind, message=self.message))
-        if not delivery.streamed:
-            return replace(delivery, chunks=(Chunk(delivery.end, words),))
-        position = self.find(delivery)
-        if not delivery.reaches(position):
-            return delivery
-        cut = delivery.cut(position)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        if not response.streamed and response.status >= 400:
+            return response
+        words = response.render_error(EmulatedError(self.kind, message=self.message))
+        if not response.streamed:
+            return replace(response, chunks=(Chunk(response.end, words),))
+        position = self.find(response)
+        if not response.reaches(position):
+            return response
+        cut = response.cut(position)
         tokens = cut.chunks[-1].tokens if cut.chunks else 0
         return replace(cut, chunks=(*cut.chunks, Chunk(cut.end, words, tokens)))

@@ -1,4 +1,4 @@
-"""The parts of an answer that faults know by name: a stream marks them, an answer in one piece has fields for them."""
+"""Find the named parts of a response: marked events of a stream, or members of a whole body."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from emulator.faults.json_edit import KeyPath, find_members
 
 
 def names_of(path: KeyPath) -> Path:
-    """A path without the indexes of lists."""
+    """Return a path without the indexes of lists."""
     return tuple(step for step in path if isinstance(step, str))
 
 
 def is_usage(fields: FieldNames, path: KeyPath) -> bool:
-    """The member has token counts."""
+    """Return whether the member has token counts."""
     return isinstance(path[-1], str) and _ends_with(names_of(path), fields.usage)
 
 
 def is_finish(fields: FieldNames, path: KeyPath) -> bool:
-    """The member says why the answer ends."""
+    """Return whether the member is the finish reason."""
     return isinstance(path[-1], str) and _ends_with(names_of(path), fields.finish)
 
 
 def is_id(fields: FieldNames, path: KeyPath) -> bool:
-    """The member is the answer's own id, not that of a tool call or an item."""
+    """Return whether the member is the id of the response, not that of a tool call or an item."""
     return path in fields.id
 
 
@@ -33,34 +33,34 @@ def _ends_with(names: Path, wanted: Sequence[Path]) -> bool:
     return any(names[-len(path) :] == path for path in wanted)
 
 
-def find_usage(delivery: FaultableResponse) -> int:
-    """Where the final token counts begin: their event, or in an answer in one piece their member."""
-    if not delivery.streamed:
-        return _find_member(delivery, is_usage, delivery.size)
-    places = _find_marked(delivery, Mark.USAGE)
-    return places[-1] if places else delivery.size
+def find_usage(response: FaultableResponse) -> int:
+    """Return the offset of the final token counts: of their event, or of their member in a whole body."""
+    if not response.streamed:
+        return _find_member(response, is_usage, response.size)
+    places = _find_marked(response, Mark.USAGE)
+    return places[-1] if places else response.size
 
 
-def find_finish(delivery: FaultableResponse) -> int:
-    """Where the answer says why it ends: the event, or in an answer in one piece the member."""
-    if not delivery.streamed:
-        return _find_member(delivery, is_finish, delivery.size)
-    places = _find_marked(delivery, Mark.FINISH)
-    return places[0] if places else find_done(delivery)
+def find_finish(response: FaultableResponse) -> int:
+    """Return the offset of the finish reason: of its event, or of its member in a whole body."""
+    if not response.streamed:
+        return _find_member(response, is_finish, response.size)
+    places = _find_marked(response, Mark.FINISH)
+    return places[0] if places else find_done(response)
 
 
-def find_done(delivery: FaultableResponse) -> int:
-    """Where the event that ends a stream begins; the end of the body if there is none."""
-    places = _find_marked(delivery, Mark.DONE)
-    return places[0] if places else delivery.size
+def find_done(response: FaultableResponse) -> int:
+    """Return the offset of the event that ends a stream, or the end of the body."""
+    places = _find_marked(response, Mark.DONE)
+    return places[0] if places else response.size
 
 
-def _find_marked(delivery: FaultableResponse, mark: Mark) -> list[int]:
-    return [event.start for event in delivery.events() if mark in event.mark]
+def _find_marked(response: FaultableResponse, mark: Mark) -> list[int]:
+    return [event.start for event in response.events() if mark in event.mark]
 
 
-def _find_member(delivery: FaultableResponse, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
-    """Where the first such member begins that is not null."""
-    body, fields = delivery.body, delivery.fields
+def _find_member(response: FaultableResponse, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
+    """Return the offset of the first wanted member that is not null."""
+    body, fields = response.body, response.fields
     found = (m for m in find_members(body) if wanted(fields, m.path) and body[m.value : m.end] != b"null")
     return min((member.start for member in found), default=default)

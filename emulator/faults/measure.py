@@ -1,7 +1,7 @@
-"""From a vendor's answer to a delivery that knows which bytes carry which tokens.
+"""Convert a vendor's response to a faultable one, which maps bytes to tokens.
 
-A stream says so itself, event by event. In an answer in one piece the text of the tokens is found among the strings
-of those members that carry it.
+Events of a stream carry their token counts. In a whole body the text of the tokens is searched in the strings of the
+vendor's text members.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from emulator.core.http import NO_FIELDS, Event, FieldNames, Mark, Response, Str
 from emulator.core.plan import Plan
 from emulator.faults.json_edit import Text, find_texts
 
-_MOST_SPANS = 10_000  # of a choice
+_MAX_SEGMENTS = 10_000  # of a choice
 
 
 def measure(
     answer: Response | StreamingResponse, *, plan: Plan | None = None, fields: FieldNames = NO_FIELDS
 ) -> FaultableResponse:
-    """The answer as data.
+    """Return the response in chunks with their due times and tokens.
 
     Args:
-        plan: what the answer says; absent: it has no tokens.
-        fields: what members of the vendor's answers mean.
+        plan: content of the response; absent: it has no tokens.
+        fields: meaning of members in the vendor's responses.
     """
     tokens = _list_tokens(plan) if plan is not None else ()
     texts = tuple([text for _, text in tokens])
@@ -55,18 +55,18 @@ def measure(
 
 
 def _list_tokens(plan: Plan) -> tuple[tuple[int, str], ...]:
-    """Every token with the number of its span, in the order in which they are due."""
+    """Return every token with the number of its segment, in the order of due times."""
     tokens = [
         (choice.due[at], number, at, span, choice.tokens[at])
         for number, choice in enumerate(plan.choices)
         for span, part in enumerate(choice.segments)
         for at in range(part.start, part.end)
     ]
-    return tuple([(number * _MOST_SPANS + span, token) for _, number, _, span, token in sorted(tokens)])
+    return tuple([(number * _MAX_SEGMENTS + span, token) for _, number, _, span, token in sorted(tokens)])
 
 
 def _count_events(events: Iterable[Event], total: int) -> Iterator[Chunk]:
-    """Events with the tokens that the client has once it has read each; with the last it has all there are."""
+    """Yield a chunk per event, with the number of tokens that a client has read by its end; the last has all."""
     reached = 0
     held: Event | None = None
     for event in events:
@@ -84,7 +84,7 @@ def _piece(event: Event, tokens: int) -> Chunk:
 
 
 def _cut_body(body: bytes, due: float, tokens: Sequence[tuple[int, str]], fields: FieldNames) -> Iterator[Chunk]:
-    """The body cut before the first token and after each."""
+    """Yield the body in chunks that end before the first token and after each."""
     shown = _locate(find_texts(body, fields.text), tokens)
     counts: dict[int, int] = {}
     if shown:
@@ -102,15 +102,15 @@ def _cut_body(body: bytes, due: float, tokens: Sequence[tuple[int, str]], fields
 
 
 def _locate(texts: Sequence[Text], tokens: Sequence[tuple[int, str]]) -> dict[int, tuple[int, int]]:
-    """Where each token that is shown begins and ends in the body."""
+    """Return start and end in the body of each token that is found."""
     spans: dict[int, list[int]] = {}
     for place, (span, _) in enumerate(tokens):
         spans.setdefault(span, []).append(place)
     shown: dict[int, tuple[int, int]] = {}
     cursor: dict[int, int] = {}
     for places in spans.values():
-        said = "".join([tokens[place][1] for place in places])
-        found = _find_said(texts, said, cursor) if said else None
+        wanted = "".join([tokens[place][1] for place in places])
+        found = _find_text(texts, wanted, cursor) if wanted else None
         if found is None:
             continue
         text, reached = found
@@ -124,24 +124,24 @@ def _locate(texts: Sequence[Text], tokens: Sequence[tuple[int, str]]) -> dict[in
     return shown
 
 
-def _find_said(texts: Sequence[Text], said: str, cursor: dict[int, int]) -> tuple[Text, Sequence[int]] | None:
-    """The first string that says it, from where earlier spans end in it, and where each character of it ends there."""
+def _find_text(texts: Sequence[Text], wanted: str, cursor: dict[int, int]) -> tuple[Text, Sequence[int]] | None:
+    """Return the first string that contains ``wanted`` after earlier segments, and the end of each character in it."""
     for text in texts:
-        at = text.value.find(said, cursor.get(id(text), 0))
+        at = text.value.find(wanted, cursor.get(id(text), 0))
         if at >= 0:
-            return text, range(at, at + len(said) + 1)
-    for text in texts:  # a vendor that writes JSON anew leaves blanks out
-        reached = _align(said, text.value)
+            return text, range(at, at + len(wanted) + 1)
+    for text in texts:  # a vendor that re-encodes JSON omits blanks
+        reached = _align(wanted, text.value)
         if reached is not None:
             return text, reached
     return None
 
 
-def _align(said: str, value: str) -> Sequence[int] | None:
-    """Where each character of ``said`` ends in ``value``, which is the same but for blanks."""
+def _align(wanted: str, value: str) -> Sequence[int] | None:
+    """Return the end in ``value`` of each character of ``wanted``; ``None`` if they differ in more than blanks."""
     at = 0
     reached = [0]
-    for char in said:
+    for char in wanted:
         if value[at : at + 1] == char:
             at += 1
         elif not char.isspace():

@@ -1,4 +1,4 @@
-"""Where in an answer a fault strikes."""
+"""Position of a fault in a response."""
 
 from __future__ import annotations
 
@@ -44,81 +44,81 @@ class Positioned(Fault):
 
     @property
     def has_position(self) -> bool:
-        """Any part of a position is given."""
+        """Return whether any field of a position is set."""
         given = (self.after_tokens, self.after_bytes, self.at, self.before, self.inside)
         return any(value is not None for value in given)
 
-    def find(self, delivery: FaultableResponse) -> int:
-        """The position as an offset in the body; one that the answer never comes to is its end."""
-        position = self._find_plain(delivery)
+    def find(self, response: FaultableResponse) -> int:
+        """Return the position as an offset in the body, at most its end."""
+        position = self._find_plain(response)
         if self.inside is None:
             return position
-        moved = _INSIDE[self.inside](delivery, position)
+        moved = _INSIDE[self.inside](response, position)
         return position if moved is None else moved
 
-    def _find_plain(self, delivery: FaultableResponse) -> int:
+    def _find_plain(self, response: FaultableResponse) -> int:
         if self.after_bytes is not None:
-            return min(self.after_bytes, delivery.size)
+            return min(self.after_bytes, response.size)
         if self.at is not None:
-            return int(delivery.size * self.at)
+            return int(response.size * self.at)
         if self.before is not None:
-            return _BEFORE[self.before](delivery)
-        return _find_after_tokens(delivery, self.after_tokens or 0)
+            return _BEFORE[self.before](response)
+        return _find_after_tokens(response, self.after_tokens or 0)
 
 
-def find_event(delivery: FaultableResponse, position: int) -> int:
-    """Which event lies at a position, or begins there; the last if the position is the body's end."""
-    spans = delivery.events()
+def find_event(response: FaultableResponse, position: int) -> int:
+    """Return the index of the event at an offset; the last if the offset is the body's end."""
+    spans = response.events()
     return next((index for index, span in enumerate(spans) if position < span.end), len(spans) - 1)
 
 
-def list_events_from(delivery: FaultableResponse, position: int) -> list[EventRange]:
-    """The events that begin at a position or after it."""
-    return [span for span in delivery.events() if span.start >= position]
+def list_events_from(response: FaultableResponse, position: int) -> list[EventRange]:
+    """Return the events that begin at an offset or after it."""
+    return [span for span in response.events() if span.start >= position]
 
 
-def _find_after_tokens(delivery: FaultableResponse, count: int) -> int:
-    while count and count <= len(delivery.texts) and not delivery.texts[count - 1]:
+def _find_after_tokens(response: FaultableResponse, count: int) -> int:
+    while count and count <= len(response.texts) and not response.texts[count - 1]:
         count -= 1  # a token without a text has no bytes
-    return _find_end(delivery, lambda piece: piece.tokens >= count) if count else 0
+    return _find_end(response, lambda piece: piece.tokens >= count) if count else 0
 
 
-def _find_end(delivery: FaultableResponse, wanted: Callable[[Chunk], bool]) -> int:
-    """Where the first piece of a kind ends; the end of the body if there is none."""
+def _find_end(response: FaultableResponse, wanted: Callable[[Chunk], bool]) -> int:
+    """Return the end of the first wanted chunk, or the end of the body."""
     end = 0
-    for piece in delivery.chunks:
+    for piece in response.chunks:
         end += len(piece.data)
         if wanted(piece):
             return end
     return end
 
 
-def _find_first_token(delivery: FaultableResponse) -> int:
-    end = _find_end(delivery, lambda piece: piece.tokens > 0)
-    if delivery.streamed:
-        return next((span.start for span in delivery.events() if span.start < end <= span.end), end)
+def _find_first_token(response: FaultableResponse) -> int:
+    end = _find_end(response, lambda piece: piece.tokens > 0)
+    if response.streamed:
+        return next((span.start for span in response.events() if span.start < end <= span.end), end)
     start = 0
-    for piece in delivery.chunks:
+    for piece in response.chunks:
         if piece.tokens:
             return start
         start += len(piece.data)
     return end
 
 
-def _find_utf8(delivery: FaultableResponse, position: int) -> int | None:
-    found = _CONTINUATION.search(delivery.body, position)
+def _find_utf8(response: FaultableResponse, position: int) -> int | None:
+    found = _CONTINUATION.search(response.body, position)
     return found.start() if found else None
 
 
-def _find_escape(delivery: FaultableResponse, position: int) -> int | None:
-    for found in _ESCAPE.finditer(delivery.body):
+def _find_escape(response: FaultableResponse, position: int) -> int | None:
+    for found in _ESCAPE.finditer(response.body):
         if position < found.end():
             return max(position, found.start() + 1)
     return None
 
 
-def _find_inside_event(delivery: FaultableResponse, position: int) -> int | None:
-    for span in delivery.events():
+def _find_inside_event(response: FaultableResponse, position: int) -> int | None:
+    for span in response.events():
         inside = max(position, span.start + 1)
         if inside < span.end:
             return inside

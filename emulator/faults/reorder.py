@@ -1,4 +1,4 @@
-"""Events in the wrong order."""
+"""Wrong order of events."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Reorder(Positioned):
     def needs_events(self) -> bool:
         return True
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        events = list_events_from(delivery, self.find(delivery))[:2]
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        events = list_events_from(response, self.find(response))[:2]
         if len(events) < 2:
-            return delivery
-        body = delivery.body
+            return response
+        body = response.body
         one, two = (body[span.start : span.end] for span in events)
-        return delivery.edit([(events[0].start, events[0].end, two), (events[1].start, events[1].end, one)])
+        return response.edit([(events[0].start, events[0].end, two), (events[1].start, events[1].end, one)])

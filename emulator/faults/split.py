@@ -1,4 +1,4 @@
-"""The right bytes in the wrong portions."""
+"""Right bytes in awkward writes."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Split(Fault):
     def needs_events(self) -> bool:
         return self.writes == "event"
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        if delivery.writes == 0 and self.writes in _CUTS:
-            return delivery
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        if response.writes == 0 and self.writes in _CUTS:
+            return response
         if self.writes == "event":
-            pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.chunks)
+            pieces = tuple(replace(piece, flush=piece.last) for piece in response.chunks)
         elif self.writes == "across":
-            middles = [(event.start + event.end) // 2 for event in delivery.events() if event.end - event.start > 1]
-            pieces = tuple(_cut_at(delivery.chunks, middles))
+            middles = [(event.start + event.end) // 2 for event in response.events() if event.end - event.start > 1]
+            pieces = tuple(_cut_at(response.chunks, middles))
         else:
-            pieces = tuple(self._split(delivery.chunks, delivery.writes))
-        made = len(pieces) - len(delivery.chunks)
-        return replace(delivery, chunks=pieces, writes=max(0, delivery.writes - made))
+            pieces = tuple(self._split(response.chunks, response.writes))
+        made = len(pieces) - len(response.chunks)
+        return replace(response, chunks=pieces, writes=max(0, response.writes - made))
 
     def _split(self, pieces: tuple[Chunk, ...], most: int) -> Iterator[Chunk]:
-        """At most so many writes; the last has all that is left of its piece, and later pieces are as they were."""
+        """Yield chunks with at most ``most`` more writes; the rest of the bytes stays in the chunks as they were."""
         tokens = 0
         for piece in pieces:
             start = 0
@@ -66,14 +66,14 @@ class Split(Fault):
             yield replace(piece, data=rest, flush=piece.flush or (most > 0 and self._ends_write(rest)))
 
     def _ends_write(self, data: bytes) -> bool:
-        """Whether a write ends with a piece that ended none before: an answer in one piece is cut at tokens too."""
+        """Return whether a write ends with a chunk that ended none before, as a whole body has a chunk per token."""
         if self.writes == "line":
             return data.endswith(b"\n")
         return self.writes == "byte" or data[-1:] >= b"\xc0"
 
 
 def _cut_at(pieces: Iterable[Chunk], cuts: Sequence[int]) -> Iterator[Chunk]:
-    """The pieces, with a write's end at each of these places in the body and at no other."""
+    """Yield the chunks with writes that end exactly at these offsets in the body."""
     waiting = iter(cuts)
     cut = next(waiting, -1)
     at = tokens = 0

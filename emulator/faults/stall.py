@@ -1,4 +1,4 @@
-"""Silence in the midst of an answer."""
+"""Pause within a response."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Stall(Positioned):
     type: Literal["stall"]
     for_: Duration = Field(alias="for", description="How long.", examples=["30s"])
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        position = self.find(delivery)
-        if not delivery.reaches(position):
-            return delivery
-        before, after = delivery.divide(position)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        position = self.find(response)
+        if not response.reaches(position):
+            return response
+        before, after = response.divide(position)
         if before:
             before = (*before[:-1], replace(before[-1], flush=True))
         late = tuple(replace(piece, due=piece.due + self.for_) for piece in after)
-        return replace(delivery, chunks=(*before, *late), end=delivery.end + self.for_)
+        return replace(response, chunks=(*before, *late), end=response.end + self.for_)

@@ -1,4 +1,4 @@
-"""The right body under the wrong status."""
+"""Right body with a wrong status."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class Status(Fault):
     type: Literal["status"]
     status: Annotated[Whole, Field(ge=200, le=599)] = Field(description="The status.", examples=[502])
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        return replace(delivery, status=self.status)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        return replace(response, status=self.status)

@@ -1,4 +1,4 @@
-"""An answer that ends too early, and says nothing of it."""
+"""Response that ends too early without an error."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class Truncate(Positioned):
 
     type: Literal["truncate"]
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        position = self.find(delivery)
-        return delivery.cut(min(position, find_finish(delivery)) if delivery.streamed else position)
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        position = self.find(response)
+        return response.cut(min(position, find_finish(response)) if response.streamed else position)

@@ -1,4 +1,4 @@
-"""A body that is not what its head says."""
+"""Right body with a wrong content type."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class WrongContentType(Fault):
         default="text/html; charset=utf-8", description="The type to send.", examples=["text/plain"]
     )
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        name = next((key for key, _ in delivery.headers if key.lower() == "content-type"), "Content-Type")
-        kept = [(key, self.value if key == name else value) for key, value in delivery.headers]
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        name = next((key for key, _ in response.headers if key.lower() == "content-type"), "Content-Type")
+        kept = [(key, self.value if key == name else value) for key, value in response.headers]
         if not any(key == name for key, _ in kept):
             kept.append((name, self.value))
-        return replace(delivery, headers=tuple(kept))
+        return replace(response, headers=tuple(kept))

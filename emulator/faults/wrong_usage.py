@@ -1,4 +1,4 @@
-"""Token counts that are wrong."""
+"""Wrong token counts."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class WrongUsage(Fault):
 
     type: Literal["wrong_usage"]
 
-    def apply(self, delivery: FaultableResponse) -> FaultableResponse:
-        body = delivery.body
+    def apply(self, response: FaultableResponse) -> FaultableResponse:
+        body = response.body
         edits: list[Edit] = []
-        names = [name.encode() for name in (*delivery.fields.generated, *delivery.fields.counts)]
-        for event in delivery.events():
+        names = [name.encode() for name in (*response.fields.generated, *response.fields.counts)]
+        for event in response.events():
             data = body[event.start : event.end]
             if not any(name in data for name in names):
                 continue
             for found in scan_objects(data):
-                member = _pick_count(delivery.fields, found, data)
+                member = _pick_count(response.fields, found, data)
                 if member is not None:
                     count = b"%d" % (int(data[member.value : member.end]) + 1)
                     edits.append((event.start + member.value, event.start + member.end, count))
-        return delivery.edit(edits)
+        return response.edit(edits)
 
 
 def _pick_count(fields: FieldNames, found: Object, data: bytes) -> Member | None:
-    """The count of generated tokens, or for answers without any another."""
+    """Return the count of generated tokens, or another count if there is none."""
     names = (*fields.generated, *fields.counts)
     counts = {
         member.path[-1]: member

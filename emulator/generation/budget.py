@@ -18,10 +18,10 @@ class TooLong(Exception):
     """The work takes too long for :func:`quick`; repeat it outside of that context."""
 
 
-_QUICK = 300  # steps of a quick try, some milliseconds
+_MAX_QUICK_STEPS = 300  # steps of a quick try, some milliseconds
 _READING = 25  # units a character of a pattern
 _UNITS = 50  # of a step; the least that is counted
-_DEEPEST = 96  # levels of nesting, of the instance or of references
+_MAX_DEPTH = 96  # levels of nesting, of the instance or of references
 
 
 _hurried: ContextVar[bool] = ContextVar("hurried", default=False)
@@ -66,7 +66,7 @@ class Budget:
     def __init__(self, steps: int = 30_000, size: int = 65_536) -> None:
         self.units = steps * _UNITS
         self.size = size
-        self._floor = max(0, self.units - _QUICK * _UNITS) if _hurried.get() else 0
+        self._floor = max(0, self.units - _MAX_QUICK_STEPS * _UNITS) if _hurried.get() else 0
         self._once: set[str] = set()
 
     def spend(self, units: int = _UNITS) -> None:
@@ -92,5 +92,5 @@ class Budget:
         self.size -= size
 
     def descend(self, depth: int) -> None:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise Unsatisfiable("no instance found within the bound of depth")

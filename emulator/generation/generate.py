@@ -215,8 +215,8 @@ def _write_choice(
     if reply is not None and reply.finish_reason is not None:
         finish = reply.finish_reason
     logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
-    said = Tokens(tokens, ids)
-    return Choice(said, undelayed(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
+    sequence = Tokens(tokens, ids)
+    return Choice(sequence, undelayed(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
 
 
 def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
@@ -228,16 +228,16 @@ def _is_usual(ask: ChatRequest | CompletionRequest) -> bool:
 def _write_prose(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
     """Generate a choice of prose; equal to that of :func:`_write_choice`, without its parts."""
     limit = sampling.max_tokens
-    said = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
-    count = said.count
-    finish: FinishReason = "stop" if said.ended else "length"
-    if sampling.show_eos and said.ended:
+    prose = generate_text(tokenizer, key, language, limit, sampling.ignore_eos)
+    count = prose.count
+    finish: FinishReason = "stop" if prose.ended else "length"
+    if sampling.show_eos and prose.ended:
         if limit is None or count < limit:
-            said.eos = tokenizer.eos
+            prose.eos = tokenizer.eos
             count += 1
         else:
             finish = "length"  # no room was left for the end of the sequence
-    return Choice(said, undelayed(count), finish, _one_text(count), None, None, position)
+    return Choice(prose, undelayed(count), finish, _one_text(count), None, None, position)
 
 
 @lru(4096)

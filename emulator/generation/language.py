@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from struct import Struct
 
-from emulator.core.cache import Cache
+from emulator.core.cache import BoundedCache
 
 _LOOK_AT = 2000  # characters
 ENGLISH = "en_US"
@@ -39,15 +39,14 @@ _SCRIPTS = (
 LOCALES = (*_WORDS, *(locale for locale, _ in _SCRIPTS))
 _LATIN_WORD = re.compile(r"[a-zß-ÿąćęłńśźż']+")
 
-# What a word says of its language is one number, so that a text says the sum of its words. Its fields, of 16 bits each:
-# votes for each locale with words of its own, then Latin letters, then letters of each script.
+# The votes of a word are one number, so that those of a text are the sum of its words. Its fields, of 16 bits each:
+# votes for each locale that has a list of words, then Latin letters, then letters of each script.
 _BITS = 16
 _LATIN = len(_WORDS)
 _UNPACK = Struct(f"<{_LATIN + 1 + len(_SCRIPTS)}H").unpack
 _PACKED = (_LATIN + 1 + len(_SCRIPTS)) * 2  # bytes
 _NO_SCRIPT = (0,) * len(_SCRIPTS)
-_MOST_WORDS = 1 << 13  # that are remembered
-_LONGEST_WORD = 64  # characters
+_MAX_WORD = 64  # characters
 
 
 def _index_words() -> dict[str, tuple[int, ...]]:
@@ -61,16 +60,14 @@ def _index_words() -> dict[str, tuple[int, ...]]:
 _FIELDS_OF = _index_words()
 
 
-class _Tallies(Cache[str, int]):
+class _Tallies(BoundedCache[str, int]):
     """Cache of the languages that each word indicates; empties itself beyond a maximum."""
+
+    max_entries = 1 << 13
 
     def __missing__(self, word: str) -> int:
         tally = _tally(word)
-        if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MOST_WORDS:
-                self.clear()
-            self[word] = tally
-        return tally
+        return self.keep(word, tally) if len(word) <= _MAX_WORD else tally
 
 
 def _tally(word: str) -> int:
@@ -109,12 +106,12 @@ def detect_language(text: str) -> str:
     save English, which wins every tie.
     """
     words = text[:_LOOK_AT].split()
-    said = _UNPACK(sum(map(_tally_of, words)).to_bytes(_PACKED, "little"))
-    if said[_LATIN + 1 :] != _NO_SCRIPT:
-        for (locale, _), found in zip(_SCRIPTS, said[_LATIN + 1 :], strict=True):
-            if found and found * 4 >= said[_LATIN]:
+    votes = _UNPACK(sum(map(_tally_of, words)).to_bytes(_PACKED, "little"))
+    if votes[_LATIN + 1 :] != _NO_SCRIPT:
+        for (locale, _), found in zip(_SCRIPTS, votes[_LATIN + 1 :], strict=True):
+            if found and found * 4 >= votes[_LATIN]:
                 return locale
-    votes = said[:_LATIN]
+    votes = votes[:_LATIN]
     most = max(votes)
     return ENGLISH if votes[0] == most else _choose_locale(votes, most, words)
 

@@ -1,9 +1,8 @@
 """Count prompt tokens: text, chat template, tools and media."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from emulator.core.cache import clear_with_all, watch_cache
+from emulator.core.cache import lru
 from emulator.core.json import dump_text
 from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message, Tool
 from emulator.core.vendor import Tokenizer
@@ -80,9 +79,6 @@ def _count_again(text: str, tokenizer: Tokenizer) -> int:
     return _recall(text, tokenizer)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
 
 
-@lru_cache(maxsize=1024)
+@lru(1024, stats="texts")
 def _recall(text: str, tokenizer: Tokenizer) -> int:
     return tokenizer.count(text)
-
-
-clear_with_all(watch_cache("texts", _recall))

@@ -113,14 +113,14 @@ def _prose(
     prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
 ) -> ContentPart:
     """Generate prose in the language of the prompt."""
-    said = generate_text(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
-    return ContentPart("text", said.tokens, said.ids, ended=said.ended)
+    prose = generate_text(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
+    return ContentPart("text", prose.tokens, prose.ids, ended=prose.ended)
 
 
 def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> ContentPart:
     count = _REASONING_TOKENS.get(effort, _REASONING_TOKENS["medium"])
-    said = generate_text(tokenizer, derive_key(key, "reasoning"), detect_language(prompt), count, True)
-    return ContentPart("reasoning", said.tokens, said.ids)
+    prose = generate_text(tokenizer, derive_key(key, "reasoning"), detect_language(prompt), count, True)
+    return ContentPart("reasoning", prose.tokens, prose.ids)
 
 
 def _call_tools(ask: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[ContentPart]:

@@ -52,9 +52,9 @@ Quoted = tuple[bytes, ...]
 Passage = tuple[Tokens, Ids, str, int, Ends, Quoted]
 """Tokens and their ids; both as a text, how many they are, where each ends in it; tokens as JSON."""
 
-_LONGEST = 1024  # tokens of an answer that ends by itself
+_MAX_NATURAL = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
-_FEWEST_SENTENCES = 32
+_MIN_SENTENCES = 32
 _derive_text = prepare_key(..., "text")
 
 # Lengths, in tokens, below which k/64 of the answers fall: lognormal, median 180, sigma 0.45. A table,
@@ -124,22 +124,22 @@ class GeneratedText:
     @property
     def tokens(self) -> Tokens:
         if self._tokens is None:
-            said = [token for tokens, *_ in self._passages for token in tokens][: self.count]
-            self._tokens = tuple(said) if self.eos is None else (*said, "")
+            tokens = [token for tokens, *_ in self._passages for token in tokens][: self.count]
+            self._tokens = tuple(tokens) if self.eos is None else (*tokens, "")
         return self._tokens
 
     @property
     def quoted(self) -> Sequence[bytes]:
         if self._quoted is None:
-            said = [*chain.from_iterable([passage[5] for passage in self._passages])]
-            del said[self.count :]
-            self._quoted = said if self.eos is None else [*said, b'""']
+            quoted = [*chain.from_iterable([passage[5] for passage in self._passages])]
+            del quoted[self.count :]
+            self._quoted = quoted if self.eos is None else [*quoted, b'""']
         return self._quoted
 
     @property
     def ids(self) -> Ids:
-        said = [id for _, ids, *_ in self._passages for id in ids][: self.count]
-        return tuple(said) if self.eos is None else (*said, self.eos)
+        ids = [id for _, ids, *_ in self._passages for id in ids][: self.count]
+        return tuple(ids) if self.eos is None else (*ids, self.eos)
 
     @property
     def text(self) -> str:
@@ -153,11 +153,11 @@ class GeneratedText:
 def generate_text(
     tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
 ) -> GeneratedText:
-    """An answer.
+    """Generate prose.
 
-    It ends at the sentence end nearest to its natural length that ``limit`` allows; where the natural
-    length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
-    ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
+    It ends at the sentence end within ``limit`` that is nearest to its natural length; where the natural length is
+    above ``limit``, or no sentence ends within it, the text is cut at ``limit``. With ``ignore_eos`` it is always cut,
+    without a ``limit`` at the maximum natural length.
     """
     draw = int.from_bytes(_derive_text(key), "big")  # the upper 22 bits choose the length, the others the sentences
     wanted = _natural_length(draw)
@@ -166,26 +166,26 @@ def generate_text(
     if opening:
         first = _join(tokenizer, opening, bank.separator, first)
     if ignore_eos or (limit is not None and wanted > limit):
-        most = _LONGEST if limit is None else limit
-        said, more = _walk(bank, draw, first, most)
-        return GeneratedText(said, most, False, more)
-    said, more = _walk(bank, draw, first, wanted)
+        most = _MAX_NATURAL if limit is None else limit
+        passages, more = _walk(bank, draw, first, most)
+        return GeneratedText(passages, most, False, more)
+    passages, more = _walk(bank, draw, first, wanted)
     count = wanted + more
-    before = count - said[-1][3]
+    before = count - passages[-1][3]
     if before and (more > wanted - before or (limit is not None and count > limit)):
-        del said[-1]
+        del passages[-1]
         count = before
     if limit is not None and count > limit:
-        return GeneratedText(said, limit, False, count - limit)
-    return GeneratedText(said, count, True)
+        return GeneratedText(passages, limit, False, count - limit)
+    return GeneratedText(passages, count, True)
 
 
 def _walk(bank: SentenceBank, draw: int, first: Passage, least: int) -> tuple[list[Passage], int]:
     """Return sentences of at least ``least`` tokens, and the excess; all sentences are used once before any repeats."""
-    said = [first]
+    passages = [first]
     missing = least - first[3]
     if missing <= 0:
-        return said, -missing
+        return passages, -missing
     flowing, breaking, size = bank.flowing, bank.breaking, len(bank.flowing.texts)
     mask = size - 1
     place, rhythm = draw >> 16 & 0xFFFF, draw >> 32 & 0xFFFFFFFF
@@ -200,10 +200,10 @@ def _walk(bank: SentenceBank, draw: int, first: Passage, least: int) -> tuple[li
                 rhythm = rhythm >> 2 | (rhythm & 3) << 30
                 until_break = 2 + (rhythm & 3)
                 passage = breaking[place]
-            said.append(passage)
+            passages.append(passage)
             missing -= passage[3]
             if missing <= 0:
-                return said, -missing
+                return passages, -missing
     raise AssertionError("there is no end of strides")
 
 
@@ -225,7 +225,7 @@ def load_sentence_bank(tokenizer: Tokenizer, language: str) -> SentenceBank:
     openers = _keep_whole(tokenizer, prose.openers)
     whole = _keep_whole(tokenizer, prose.sentences)
     size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
-    if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
+    if language != _FALLBACK and (not openers or size < _MIN_SENTENCES):
         return load_sentence_bank(tokenizer, _FALLBACK)  # type: ignore[arg-type]
     flowing = [prose.separator + text for text in whole[:size]]
     breaking = ["\n\n" + text for text in whole[:size]]

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from itertools import chain, count, filterfalse
 from types import MappingProxyType
 
-from emulator.core.cache import Cache, SizedCache
+from emulator.core.cache import BoundedCache, SizedCache
 from emulator.generation.language import lean
 from emulator.generation.vocabulary import (
     CJK_IDEOGRAPHS,
@@ -103,7 +103,6 @@ PROFILES: Mapping[str, TokenizerProfile] = MappingProxyType({profile.name: profi
 
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
-_MAX_CACHED_WORDS = 1 << 14
 _MAX_WORD = 32  # characters of a cached word
 _MEMO_BUDGET = 1 << 18  # items all remembered pieces together may hold; some 7 MB
 _ENTRY_COST = 8  # memory of an entry in addition to its items, in items
@@ -140,11 +139,13 @@ _LEANING = 44  # bits before
 _COUNT = (1 << _LEANING) - 1
 
 
-class _Weights(Cache[str, int]):
+class _Weights(BoundedCache[str, int]):
     """Cache of the token count and language leaning of each word; empties itself beyond a maximum.
 
     No token reaches over a blank into the next word, unless the blank follows another.
     """
+
+    max_entries = 1 << 14
 
     def __init__(
         self, count: Callable[[str], int], ids_of: Callable[[str], tuple[int, ...]], digits: int, before: str
@@ -160,11 +161,7 @@ class _Weights(Cache[str, int]):
             return self._weigh_number(word)
         odd = word[-1].isspace() if word else bool(self._before)
         number = (_ODD if odd else self._count(self._before + word)) + (lean(word) << _LEANING)
-        if len(word) <= _MAX_WORD:
-            if len(self) >= _MAX_CACHED_WORDS:
-                self.clear()
-            self[word] = number
-        return number
+        return self.keep(word, number) if len(word) <= _MAX_WORD else number
 
     def _weigh_number(self, word: str) -> int:
         """Return the weight of a number, uncached because few numbers repeat."""

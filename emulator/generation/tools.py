@@ -33,11 +33,11 @@ _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://[^\s\"'<>()]+[^\s\"'<>().,;:!?]")
 
-_LONGEST = 200
-# What is looked at, so that no prompt and no schema makes others wait: some 10 ms in all.
+_MAX_TEXT = 200
+# Limits of the search, so that no prompt or schema delays others: about 10 ms in all.
 _PROMPT = 16_384  # characters
-_MOST_MEMBERS = 250  # of an enumeration
-_MOST_NUMBERS = 500
+_MAX_MEMBERS = 250  # of an enumeration
+_MAX_NUMBERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
     found: dict[str, list[JSON]] = {}
     prompt = prompt[:_PROMPT]
     find = cache(lambda kind: kind.find(prompt))  # once of each kind, however many parameters want it
-    numbers = [float(n[0]) if "." in n[0] else int(n[0]) for n in islice(_NUMBER.finditer(prompt), _MOST_NUMBERS)]
+    numbers = [float(n[0]) if "." in n[0] else int(n[0]) for n in islice(_NUMBER.finditer(prompt), _MAX_NUMBERS)]
     for name, schema in properties_of(parameters).items():
         if not isinstance(schema, dict):
             continue
@@ -91,7 +91,7 @@ def _take_number(schema: Object, numbers: list[int | float]) -> int | float | No
 def _texts_for(name: str, schema: Object, prompt: str, find: Callable[[Kind], list[str]]) -> list[JSON]:
     members = schema.get("enum")
     if isinstance(members, list):
-        texts = [member for member in members[:_MOST_MEMBERS] if isinstance(member, str) and member]
+        texts = [member for member in members[:_MAX_MEMBERS] if isinstance(member, str) and member]
         return [member for member in texts if _occurs(member, prompt)]
     if "string" not in _types(schema):
         return []
@@ -127,7 +127,7 @@ def _all(pattern: re.Pattern[str]) -> Callable[[str], list[str]]:
 def _phrase(prompt: str) -> list[str]:
     """Return the quoted texts of a prompt, or else the whole prompt."""
     quoted = _QUOTED_ARGUMENTS.findall(prompt)
-    return quoted[:1] or [prompt.strip()[:_LONGEST]] * bool(prompt.strip())
+    return quoted[:1] or [prompt.strip()[:_MAX_TEXT]] * bool(prompt.strip())
 
 
 def _kind(words: str, find: Callable[[str], list[str]]) -> Kind:
@@ -163,8 +163,8 @@ _IN_ENGLISH = {
     "übersetz": "translate", "berechne": "calculate", "nachricht": "news message", "aktie": "stock", "preis": "price",
     "buche": "book", "kalender": "calendar",
 }  # fmt: skip
-_MOST_CALLS = 4
-_MOST_TRIALS = 100  # values of the prompt that are tried, each with all of the schema
+_MAX_CALLS = 4
+_MAX_TRIALS = 100  # values of the prompt that are tried, each with all of the schema
 _QUOTED = 200  # characters of a tool's result an answer repeats
 
 
@@ -193,7 +193,7 @@ def _matching(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
     asked = _stems(prompt)
     scored = [(_score(tool, asked), -position, tool) for position, tool in enumerate(tools)]
     found = sorted((entry for entry in scored if entry[0] > 0), key=lambda entry: entry[:2], reverse=True)
-    return tuple(tool for score, _, tool in found if score * 2 > found[0][0])[:_MOST_CALLS]
+    return tuple(tool for score, _, tool in found if score * 2 > found[0][0])[:_MAX_CALLS]
 
 
 def _score(tool: Tool, asked: frozenset[str]) -> int:
@@ -231,7 +231,7 @@ def _repeated(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
     if len(tools) != 1:
         return tools
     times = max((len(values) for values in listed_values(tools[0].parameters, prompt).values()), default=1)
-    return tools * min(max(times, 1), _MOST_CALLS)
+    return tools * min(max(times, 1), _MAX_CALLS)
 
 
 def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
@@ -251,7 +251,7 @@ def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
         return _write_text(tool.parameters, prompt, key)
     arguments = _generated(tool.parameters, key)
     if isinstance(arguments, dict):
-        for name, values in islice(listed_values(tool.parameters, prompt).items(), _MOST_TRIALS):
+        for name, values in islice(listed_values(tool.parameters, prompt).items(), _MAX_TRIALS):
             trial = {**arguments, name: values[min(turn, len(values) - 1)]}
             if is_instance(tool.parameters, trial):
                 arguments = trial
@@ -300,10 +300,10 @@ def answer_opening(ask: ChatRequest, language: str = "en_US") -> str:
     if result is None:
         return ""
     openings = _OPENINGS.get(language[:2], _OPENINGS["en"])
-    said = _render_result(result).rstrip(".。 ")
-    if not said:
+    text = _render_result(result).rstrip(".。 ")
+    if not text:
         return ""
-    return openings[draw_integer(derive_key("opening", result), len(openings))].format(said)
+    return openings[draw_integer(derive_key("opening", result), len(openings))].format(text)
 
 
 def _render_result(result: str) -> str:

@@ -26,8 +26,8 @@ class Vocabulary:
 
     Fields:
         pieces: by rank, without repetition.
-        longest: length of the longest piece by its first three characters. Text whose first three characters are no
-            key starts with a piece of at most two characters.
+        longest: length of the longest piece by its first three characters. Text that begins with no key starts with a
+            piece of at most two characters.
     """
 
     pieces: Sequence[str]

@@ -163,11 +163,7 @@ def _find_name(request: Request) -> str:
     for key in _NAMES:
         if request.params.get(key):
             return request.params[key]
-    try:
-        body = request.json()
-    except ValueError:
-        return ""
-    model = body.get("model") if isinstance(body, dict) else None
+    model = request.json_members().get("model")
     return model if isinstance(model, str) else ""
 
 

@@ -13,7 +13,7 @@ from emulator.core.rng import derive_key
 from emulator.core.units import Closed, Duration, Whole
 from emulator.latency.distributions import Constant, Delay
 
-_LONGEST_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
+_MAX_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 
 
 class Load(Closed):
@@ -84,7 +84,7 @@ def _space(count: int, first: float, gap: float) -> Sequence[float]:
     """Return evenly spaced due times."""
     if gap == 0.0:
         return (first,) * count
-    return _space_cached(count, first, gap) if count <= _LONGEST_CACHED else _step(count, first, gap)
+    return _space_cached(count, first, gap) if count <= _MAX_CACHED else _step(count, first, gap)
 
 
 def _step(count: int, first: float, gap: float) -> tuple[float, ...]:

@@ -61,7 +61,7 @@ class AdmissionController:
         """Make every charge of a call, or none if a quota is insufficient; :meth:`acquire` comes next.
 
         Args:
-            identity: fingerprint of a request whose attempt is counted in the same round trip; ``None``: it is
+            identity: fingerprint of the request, to count its attempt in the same round trip; ``None``: the attempt is
                 counted already.
 
         Raises:

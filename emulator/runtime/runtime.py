@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import Protocol
 
 from emulator.cluster.shared_journal import SharedJournal
 from emulator.core.cache import clear_scenario_caches
@@ -36,60 +35,24 @@ Reporter = Callable[[JSON], Awaitable[JSON]]
 """Answers a question, as JSON, with what this process alone holds."""
 
 
-class Controller(Protocol):
+class Controller:
     """Commands that change the active scenario of the server (the empty session) or of a session.
 
-    A command returns once the change holds in every process that shares the store. All but :meth:`catch_up` may raise
-    :class:`emulator.core.storage.StoreLostError`.
+    These commands affect a single process; a subclass affects every process that shares the store, and then all but
+    :meth:`catch_up` may raise :class:`emulator.core.storage.StoreLostError`.
     """
-
-    @property
-    def is_shared(self) -> bool:
-        """Other processes serve the same clients; :meth:`catch_up` brings their requests to the journal."""
-
-    @property
-    def counts_for_all(self) -> bool:
-        """Quotas and rule counters are those of all processes together."""
-
-    async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
-        """Replace the active scenario.
-
-        Raises:
-            ScenarioError: the scenario does not fit; the one before stays active.
-            ProblemError: 429, as there are too many sessions; 409, as the replicas disagree.
-        """
-
-    async def reset(self, session: str = "") -> None:
-        """Restart the active scenario with empty counters, quotas and journal."""
-
-    async def advance(self, seconds: float, session: str = "") -> None:
-        """Move the clock forward."""
-
-    async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
-        """Replace the clock; the time goes on from where it is."""
-
-    async def end_session(self, session: str) -> bool:
-        """Delete a session; return false if it does not exist."""
-
-    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
-        """Return what the reporter ``what`` of each process answers, by the name of the process."""
-
-    async def catch_up(self) -> None:
-        """Read into the journal the requests that other processes have served until now."""
-
-
-class LocalController:
-    """Controller of a single process."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
     @property
     def is_shared(self) -> bool:
+        """Whether other processes serve the same clients; :meth:`catch_up` brings their requests to the journal."""
         return False
 
     @property
     def counts_for_all(self) -> bool:
+        """Whether quotas and rule counters are those of all processes together."""
         return True
 
     def _validate_capacity(self, session: str, loaded: ParsedScenario | None = None) -> None:
@@ -103,10 +66,17 @@ class LocalController:
             require_capacity(self._runtime.sessions, session, size)
 
     async def put(self, loaded: ParsedScenario, session: str = "", seed: int | None = None) -> None:
+        """Replace the active scenario.
+
+        Raises:
+            ScenarioError: the scenario does not fit; the one before stays active.
+            ProblemError: 429, as there are too many sessions; 409, as the replicas disagree.
+        """
         self._validate_capacity(session, loaded)
         self._runtime.put(loaded, session, seed)
 
     async def reset(self, session: str = "") -> None:
+        """Restart the active scenario with empty counters, quotas and journal."""
         if session:
             self._validate_capacity(session)
             self._runtime.reset_session(session)
@@ -114,22 +84,26 @@ class LocalController:
             self._runtime.reset()
 
     async def advance(self, seconds: float, session: str = "") -> None:
+        """Move the clock forward."""
         self._validate_capacity(session)
         self._runtime.advance(seconds, session)
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
+        """Replace the clock; the time goes on from where it is."""
         self._validate_capacity(session)
         now = self._runtime.for_session(session).emulator.clock.now()
         self._runtime.change_clock(make_clock(wanted, now), session)
 
     async def end_session(self, session: str) -> bool:
+        """Delete a session; return false if it does not exist."""
         return self._runtime.end_session(session)
 
     async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        """Return what the reporter ``what`` of each process answers, by the name of the process."""
         return {"": await self.report(what, about)}
 
     async def catch_up(self) -> None:
-        """Do nothing: the journal of this process has every request."""
+        """Read into the journal the requests that other processes have served until now."""
 
     async def report(self, what: str, about: JSON) -> JSON:
         """Return what the reporter ``what`` of this process answers."""
@@ -187,7 +161,7 @@ class Runtime:
         )
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.set_bound(loaded.scenario.timing.invalid_above)
-        self.controller: Controller = LocalController(self)
+        self.controller = Controller(self)
         self.reporters: dict[str, Reporter] = {"sessions": lambda about: list_sessions(self)}
 
     async def begin(self) -> None:
@@ -412,4 +386,4 @@ def _name_provider(vendors: Vendors, name: str, path: str) -> str:
 
 
 async def _do_nothing() -> None:
-    """Stand in for :attr:`Runtime.follow` while no port is open."""
+    """Do nothing: :attr:`Runtime.follow` while no port is open."""

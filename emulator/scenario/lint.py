@@ -342,7 +342,7 @@ def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
-    """Yield parts whose effect depends on the order of requests, in one message for each file."""
+    """Yield parts that depend on the order of requests, in one message for each file."""
     by_file: dict[str, list[KeyPath]] = {}
     for path in _list_order_dependence(loaded.scenario):
         location = loaded.locations.find(path)

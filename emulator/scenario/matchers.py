@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Final
 
+from emulator.core.cache import lru
 from emulator.core.json import JSON
 from emulator.core.requests import ChatRequest, CompletionRequest, EmbeddingRequest, InferenceRequest
 from emulator.core.text import parse_integer
@@ -306,13 +307,13 @@ def _extract_prompt_tokens(attributes: RequestAttributes) -> JSON | Absent:
     return ABSENT if attributes.request is None else attributes.prompt_tokens
 
 
-@lru_cache(maxsize=_MAX_NAMES)
+@lru(_MAX_NAMES)
 def _extract_header(name: str) -> Extract:
     lower = name.lower()
     return lambda attributes: attributes.headers.get(lower, ABSENT)
 
 
-@lru_cache(maxsize=_MAX_NAMES)
+@lru(_MAX_NAMES)
 def _extract_query(name: str) -> Extract:
     return lambda attributes: attributes.query.get(name, ABSENT)
 
@@ -323,7 +324,7 @@ def split_path(written: str) -> KeyPath:
     return tuple(parse_integer(step[1:-1]) if step[0] == "[" else step for step in steps)
 
 
-@lru_cache(maxsize=_MAX_NAMES)
+@lru(_MAX_NAMES)
 def _extract_body(written: str) -> Extract:
     path = split_path(written)
 

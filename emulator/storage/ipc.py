@@ -145,7 +145,7 @@ def _find_new(journal: deque[tuple[int, str]], after: int) -> Iterable[tuple[int
     return islice(journal, len(journal) - count, None)
 
 
-LONGEST = 2**30  # maximum bytes of one line
+MAX_LINE = 2**30  # maximum bytes of one line
 
 
 @asynccontextmanager
@@ -156,7 +156,7 @@ async def serve_hub(path: Path) -> AsyncIterator[None]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _Guest(board, writer).serve(reader)
 
-    server = await asyncio.start_unix_server(serve, path, limit=LONGEST)
+    server = await asyncio.start_unix_server(serve, path, limit=MAX_LINE)
     try:
         yield
     finally:
@@ -353,7 +353,7 @@ class IpcBus:
 
     async def _connect(self) -> asyncio.StreamWriter:
         try:
-            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=LONGEST)
+            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=MAX_LINE)
         except OSError as error:
             raise StoreLostError(str(error)) from None
         self._reading = asyncio.create_task(self._read(reader))

@@ -12,6 +12,8 @@ from emulator.cli import build_parser, main
 from emulator.cli.completion import render_completion
 from emulator.cli.names import SHELLS, VENDOR_NAMES
 
+pytestmark = pytest.mark.slow
+
 BASH = """
 COMP_WORDS=({words}); COMP_CWORD={position}
 _emulator

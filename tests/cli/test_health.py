@@ -75,6 +75,7 @@ def test_a_probe_by_the_port_file_imports_next_to_nothing(live: Running, tmp_pat
     assert not {"argparse", "json", "ssl", "http", "urllib"} & set(rest.split())
 
 
+@pytest.mark.slow
 def test_a_probe_that_nobody_answers_says_why(tmp_path: Path) -> None:
     file = tmp_path / "ports.json"
     with socket.socket() as free:

@@ -9,6 +9,8 @@ import pytest
 
 from emulator.cli import main
 
+pytestmark = pytest.mark.slow
+
 LINES = ['{"type":"integer"}', '{"type":"string","minLength":2,"maxLength":1}', "no", '{"const":"ü"}', "true"]
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(__file__).parent.parent.parent / "scenarios"
 SCRIPT = """
 import sys

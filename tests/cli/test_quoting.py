@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from emulator.cli.quoting import quote
 from tests.shells import ODD, SHELLS, Ground
 
+pytestmark = pytest.mark.slow
+
 BYTES = st.binary(max_size=20).map(lambda data: data.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
 LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 TEXTS = st.one_of(st.lists(st.sampled_from(ODD), max_size=8).map("".join), LETTERS, BYTES)

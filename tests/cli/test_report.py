@@ -11,6 +11,8 @@ from emulator.cli import main
 from emulator.client import EmulatorClient
 from tests.cli.test_serve import serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.covers("language/commands", "report")
 def test_a_report_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

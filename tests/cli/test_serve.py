@@ -21,6 +21,8 @@ from emulator import __version__
 from emulator.cli import main
 from emulator.cli.names import VENDOR_NAMES
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 120  # seconds until what should have come is given up; however busy the machine is
 GOOD = "version: 1\nrules: [{name: a, when: {vendor: databricks}, error: {kind: timeout}}]\n"
 

@@ -22,6 +22,8 @@ from tests.cli.test_serve import serving
 from tests.handler.shakes import trusting
 from tests.http_client import Running
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def serving_tls(folder: Path, *arguments: str) -> Iterator[tuple[dict[str, str], Path]]:

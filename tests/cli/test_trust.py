@@ -55,6 +55,7 @@ def answer(plain: socket.socket, context: ssl.SSLContext, heads: list[bytes]) ->
         client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("host", "token", "is_known", "is_asked"),
     [

@@ -185,6 +185,7 @@ def test_calls_are_shown_whole(client: EmulatorClient) -> None:
     assert client.requests(rule=None) == []
 
 
+@pytest.mark.slow
 def test_more_calls_are_shown_than_a_page_has(client: EmulatorClient) -> None:
     url = client.url("databricks")
     for number in range(101):

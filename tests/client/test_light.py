@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.report_page import read_details
+
+pytestmark = pytest.mark.slow
 
 SERVER = {"aiohttp", "faker", "multidict", "numpy", "orjson", "prometheus_client", "re2", "yaml"}  # what it needs
 # Finds what is not among the installed packages of an application that has pydantic and pytest alone.

@@ -10,6 +10,8 @@ import pytest
 from emulator.client import EmulatorClient, EmulatorError
 from emulator.client.process import run_command, split_command
 
+pytestmark = pytest.mark.slow
+
 EMULATOR = [sys.executable, "-m", "emulator"]
 SHELL = ["sh", "-c", '"$0" "$@"; exit $?', *EMULATOR]  # as `uvx`, a process between the tests and the server
 

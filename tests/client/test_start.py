@@ -12,6 +12,8 @@ from emulator import start
 from emulator.scenario.parsed import ScenarioError
 from tests.client.app import ask
 
+pytestmark = pytest.mark.slow
+
 _HEAVY = ("aiohttp", "asyncio", "faker", "numpy", "pydantic", "yaml")
 
 

@@ -22,7 +22,10 @@ from tests.handler.shared import PLAIN, TOYS, chat, open_replica, steer
 from tests.storage.servers import find_server, free_port, running
 
 PATIENCE = 60  # seconds, however busy the machine is
-pytestmark = pytest.mark.skipif(find_server("redis") is None, reason="redis-server is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_server("redis") is None, reason="redis-server is not installed"),
+]
 
 
 @contextmanager

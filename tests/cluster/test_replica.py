@@ -23,6 +23,8 @@ from tests.http_client import Running
 from tests.storage.servers import KINDS, find_server, free_port, running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 SAID = "version: 1\nname: said\nrules: [{name: said, reply: {text: put}}]\n"
 LIMITED = "version: 1\nlimits: [{unit: requests, amount: 3, window: 1h, strategy: sliding}]\n"
 SECRET = "dapi-very-secret"

@@ -20,6 +20,8 @@ from tests.storage.servers import KINDS, find_server, free_port, running
 from tests.tools.soak.load import CHATS
 from tests.vendors.databricks.management.api import Workspace, external
 
+pytestmark = pytest.mark.slow
+
 LIMITED = """
 version: 1
 name: shared

@@ -17,6 +17,8 @@ from tests.handler.shared import chat, open_replica, open_replicas, steer
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 MINE = {"x-emulator-session": "mine"}
 RULES = """
 version: 1

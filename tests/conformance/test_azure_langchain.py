@@ -13,6 +13,7 @@ tools = pytest.importorskip("langchain_core.tools")
 CLIENT = "langchain-azure-ai"
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*experimental.*"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # its clients are never closed

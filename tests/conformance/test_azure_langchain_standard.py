@@ -14,7 +14,7 @@ from tests.untyped_json import JSON
 standard = pytest.importorskip("langchain_tests.integration_tests")
 langchain_openai = pytest.importorskip("langchain_openai")
 
-pytestmark = [pytest.mark.filterwarnings("ignore")]  # clients of langchain are never closed
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # clients of langchain are never closed
 
 SCENARIO = """
 rules:

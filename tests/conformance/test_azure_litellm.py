@@ -7,7 +7,7 @@ from tests.http_client import Running
 from tests.untyped_json import JSON
 
 CLIENT = "litellm"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the client warns of itself
 PICTURE = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -15,6 +15,8 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 NODE = shutil.which("node")
 CLIENTS = {"test_openai": "openai (Node)", "test_inference": "@azure-rest/ai-inference (Node)"}
 PACKAGES = ("openai", "@azure-rest/ai-inference", "@azure/core-auth", "@azure/core-sse")

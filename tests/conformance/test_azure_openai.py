@@ -8,6 +8,8 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 openai = pytest.importorskip("openai")
 
 CLIENT = "openai"

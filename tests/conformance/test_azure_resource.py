@@ -8,6 +8,8 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 HELLO: JSON = [{"role": "user", "content": "How many feet are in a mile?"}]
 SECRET = "some-secret"
 

@@ -8,6 +8,8 @@ from pydantic import BaseModel
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 openai = pytest.importorskip("openai")
 
 TOOL: JSON = {

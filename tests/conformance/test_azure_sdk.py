@@ -8,6 +8,8 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 inference = pytest.importorskip("azure.ai.inference")
 azure_aio = pytest.importorskip("azure.ai.inference.aio")
 models = pytest.importorskip("azure.ai.inference.models")

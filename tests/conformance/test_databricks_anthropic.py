@@ -7,6 +7,8 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 anthropic = pytest.importorskip("anthropic")
 
 CLIENT = "anthropic"

@@ -12,7 +12,7 @@ types = pytest.importorskip("google.genai.types")
 errors = pytest.importorskip("google.genai.errors")
 
 CLIENT = "google-genai"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the client warns of itself
 
 FLASH = "databricks-gemini-2-5-flash"
 SIGNING = "databricks-gemini-3-1-pro"

@@ -7,7 +7,7 @@ from tests.untyped_json import JSON
 
 CLIENT = "databricks-langchain"
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the clients warn of themselves
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the clients warn of themselves
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 
 

@@ -8,7 +8,7 @@ from tests.http_client import Running
 from tests.untyped_json import JSON
 
 CLIENT = "litellm"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the client warns of itself
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 USER = [{"role": "user", "content": "What is the weather in Paris?"}]
 TOOL = {

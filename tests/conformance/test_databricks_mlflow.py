@@ -9,7 +9,7 @@ deployments = pytest.importorskip("mlflow.deployments")
 
 CLIENT = "mlflow-skinny"
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the clients warn of themselves
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the clients warn of themselves
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 ASK: JSON = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 5}
 

@@ -8,7 +8,7 @@ from tests.untyped_json import JSON
 client = pytest.importorskip("databricks_openai")
 
 CLIENT = "databricks-openai"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the clients warn of themselves
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the clients warn of themselves
 CHAT, GPT, CLAUDE = "databricks-meta-llama-3-3-70b-instruct", "databricks-gpt-5", "databricks-claude-sonnet-4-5"
 USER = [{"role": "user", "content": "What is the weather in Paris?"}]
 TOOL = {

@@ -9,7 +9,7 @@ langchain = pytest.importorskip("databricks_langchain")
 standard = pytest.importorskip("langchain_tests.integration_tests")
 
 CLIENT = "databricks-langchain"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the clients warn of themselves
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the clients warn of themselves
 
 
 def makes_blocks(request: pytest.FixtureRequest) -> bool:

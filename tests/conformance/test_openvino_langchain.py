@@ -14,7 +14,7 @@ langchain = pytest.importorskip("langchain_openai")
 CLIENT = "langchain-openai"
 
 # its clients are never closed
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from tests.conftest import LiveServer
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 CLIENT = "load clients"
 
 _SCENARIO = "version: 1\nname: live\nvendors: {{openvino: {{profile: '{release}'}}}}\n"

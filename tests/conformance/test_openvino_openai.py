@@ -9,6 +9,8 @@ from tests.conftest import LiveServer
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 openai = pytest.importorskip("openai")
 
 CLIENT = "openai"

@@ -16,7 +16,10 @@ from tests.untyped_json import JSON
 openai = pytest.importorskip("openai")
 
 CLIENT = "openai"
-pytestmark = pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning")  # newer clients drop some routes
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning"),
+]  # newer clients drop some routes
 
 _SCENARIO = """
 version: 1

@@ -8,6 +8,8 @@ from tests.conftest import LiveServer
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 triton = pytest.importorskip("tritonclient.http")
 numpy = pytest.importorskip("numpy")
 

@@ -9,6 +9,8 @@ from openai import OpenAI
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = {"test_openai": "openai", "test_azure": "azure-ai-inference", "test_databricks": "databricks-sdk"}
 LiveWith = Callable[[str], Running]
 

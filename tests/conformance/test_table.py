@@ -7,6 +7,8 @@ import pytest
 
 from tests.conformance.table import COMMAND, FILE, Outcomes, judge, list_rows, read_table
 
+pytestmark = pytest.mark.slow
+
 _BEFORE = """
 | vendor | client | operation | verdict | tried with |
 | --- | --- | --- | --- | --- |

@@ -11,6 +11,8 @@ from tests.conformance.load import Reading, read_as_guidellm, read_as_vllm
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 CLIENT = "load clients"
 
 PROMPT = "How many feet are in a mile?"

@@ -13,6 +13,8 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 CLIENT = "@huggingface/inference"
 
 NODE = shutil.which("node")

@@ -14,7 +14,10 @@ errors = pytest.importorskip("text_generation.errors")
 
 CLIENT = "text-generation"
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the client's own use of pydantic
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]  # the client's own use of pydantic
 
 PROMPT = "Tell me about the harbour"
 SCENARIO = """version: 1

@@ -11,6 +11,8 @@ import pytest
 from emulator.client import EmulatorClient
 from tests.console.conftest import Open, Page
 
+pytestmark = pytest.mark.slow
+
 PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 ROWS = "#list [role=option]:not([hidden])"
 

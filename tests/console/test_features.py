@@ -17,6 +17,8 @@ from emulator.client import EmulatorClient
 from tests.console.conftest import Open
 from tests.console.test_console import PATH, chat, console
 
+pytestmark = pytest.mark.slow
+
 BUSY = """
 version: 1
 name: busy

@@ -16,6 +16,8 @@ from emulator.control.auth import ControlAuth
 from emulator.faults import AnyFault
 from tests.http_client import Running
 
+pytestmark = pytest.mark.slow
+
 PROBE = "fetch('/_emulator/requests?detail=true')"
 SCRIPT = f'<script>{PROBE}</script><img src=x onerror="{PROBE}">'
 SVG = f"<svg xmlns='http://www.w3.org/2000/svg'><script>{PROBE}</script></svg>"

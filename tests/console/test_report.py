@@ -9,6 +9,8 @@ from emulator.control.report_page import Report
 from tests.console.conftest import Open
 from tests.console.test_console import ROWS, chat, wait_for_rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def page_of_a_run(emulator_at_work: EmulatorClient, tmp_path: Path) -> str:

@@ -122,6 +122,7 @@ async def test_json_is_taken_as_any_library_writes_it(toy: Running, ascii_only: 
     assert "Grüße 🙂 \x7f" in (await ask(toy, max=50)).body.decode()
 
 
+@pytest.mark.slow
 async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
     text = "version: 1\nrules:\n" + "- {name: a, what: 1}\n" * 500
     for method, target in (("PUT", "/scenario"), ("POST", "/check")):
@@ -130,6 +131,7 @@ async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
         assert answer.get("detail", "and").splitlines()[-1].startswith("and")
 
 
+@pytest.mark.slow
 async def test_others_are_answered_while_a_long_scenario_is_read(toy: Running) -> None:
     rules = "".join(
         f"- {{name: r{number}, when: {{prompt: p{number}}}, reply: {{text: x}}}}\n" for number in range(3000)

@@ -18,6 +18,8 @@ from emulator.control.serialize import find_raw, show_body
 from tests.shells import ODD, SHELLS, TOKEN, Ground
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 BASE = "http://127.0.0.1:4011"
 SCRIPT = files("emulator.control.console").joinpath("curl.js").read_text(encoding="utf-8")
 _READ = "JSON.parse(require('fs').readFileSync(0, 'utf8'))"

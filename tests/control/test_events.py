@@ -134,6 +134,7 @@ async def test_it_ends_when_the_server_closes(toy: Running) -> None:
             await asyncio.wait_for(viewer.event(), 5)
 
 
+@pytest.mark.slow
 async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
     for number in range(250):
         await ask(toy, str(number))
@@ -141,6 +142,7 @@ async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
         assert [int((await viewer.event())[0]) for _ in range(250)] == [*range(1, 251)]
 
 
+@pytest.mark.slow
 async def test_thousands_of_calls_come_whole_and_in_order_a_part_at_a_time(toy: Running) -> None:
     journal = toy.built.journal
     for number in range(4_500):
@@ -213,6 +215,7 @@ async def test_of_many_at_once_it_is_not_said_which_rule_came_nearest(start: Sta
     assert told[-1] == "'greets' took it."
 
 
+@pytest.mark.slow
 async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Running) -> None:
     calls, viewers = 250, 12
     for number in range(calls):
@@ -237,6 +240,7 @@ async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Runn
     assert not toy.built.journal.reading.locked()
 
 
+@pytest.mark.slow
 async def test_who_reads_nothing_keeps_nobody_from_reading(toy: Running) -> None:
     for number in range(250):
         await ask(toy, f"Hello {number}")

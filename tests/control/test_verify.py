@@ -410,6 +410,7 @@ async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON
     assert marks == [f"{facet} {mark}"]
 
 
+@pytest.mark.slow
 @pytest.mark.covers("promises/verification", "forty lines of ten thousand calls")
 async def test_a_mismatch_stays_short_in_a_full_journal(toy: Running) -> None:
     text = "a\nlong prompt " * 3000

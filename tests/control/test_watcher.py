@@ -59,6 +59,7 @@ async def look(running: Running) -> asyncio.StreamWriter:
     return writer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [pytest.param("", id="fast path"), pytest.param(RULE, id="full path")])
 async def test_once_a_viewer_has_left_a_call_takes_the_steps_it_took_before(start: Start, scenario: str) -> None:
     running = await start(f"journal: {{entries: 20}}\n{scenario}")

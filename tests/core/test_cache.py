@@ -3,7 +3,6 @@
 import gc
 import weakref
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -140,11 +139,10 @@ async def test_a_change_of_scenario_clears_scenario_caches(start: Start) -> None
 def test_stats_are_reported_by_name_and_survive_clearing() -> None:
     stats = cache.create_stats("counted by a test")
 
-    @lru_cache(maxsize=2)
+    @lru(2, stats="a function of a test")
     def double(number: int) -> int:
         return 2 * number
 
-    clear = cache.watch_cache("a function of a test", double)
     try:
         stats.hits += 2
         stats.misses += 1
@@ -152,7 +150,7 @@ def test_stats_are_reported_by_name_and_survive_clearing() -> None:
         reported = cache.read_stats()
         assert (reported["counted by a test"], reported["a function of a test"]) == ((2, 1), (2, 2))
         assert list(reported) == sorted(reported)
-        clear()
+        clear_all()
         assert [double(number) for number in (1, 1)] == [2, 2]
         assert cache.read_stats()["a function of a test"] == (3, 3)
     finally:

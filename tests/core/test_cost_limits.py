@@ -156,6 +156,7 @@ async def test_a_body_is_unpacked(body: bytes, encoding: str, expected: bytes) -
     assert await unpack(body, encoding, 10_000) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1001, 100_000_000])
 async def test_no_more_is_unpacked_than_may_be(size: int) -> None:
     packer = zlib.compressobj(wbits=31)

@@ -11,6 +11,8 @@ from emulator.vendors import VENDORS
 from tests.handler.shared import PLAIN, open_replica
 from tests.storage.servers import find_server, running
 
+pytestmark = pytest.mark.slow
+
 CHECK = Path(__file__).parents[2] / "deploy" / "check"
 
 

@@ -22,6 +22,8 @@ from emulator.vendors import VENDORS
 from tests.deploy.kustomized import BASE, FOLDER, REPLICAS, Built, build
 from tests.tools.docs.blocks import find_blocks
 
+pytestmark = pytest.mark.slow
+
 ROOT = FOLDER.parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 RELEASES = ["1.30", "1.37"]  # the first that knows all that is used, and a late one

@@ -29,6 +29,8 @@ from emulator.vendors import VENDORS
 from emulator.vendors.openvino.release import RELEASES
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 _KEY = b"0123456789abcdef"
 _PROMPT: JSON = {"messages": [{"role": "user", "content": "Tell me about the tides"}]}
 _DATABRICKS = "/serving-endpoints/databricks-{}/invocations"

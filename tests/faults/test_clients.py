@@ -10,6 +10,8 @@ from openai import OpenAI
 
 from tests.http_client import Running
 
+pytestmark = pytest.mark.slow
+
 # Before its third major version the client let errors of its HTTP library through once a stream had begun.
 TORN = (openai.APIConnectionError, getattr(sys.modules.get("httpx"), "TransportError", openai.APIConnectionError))
 SCENARIO = "rules:\n- name: r\n  reply: {chunks: ['Hello ', '你好 ', '😀 ', 'end']}\n"

@@ -10,15 +10,15 @@ from tests.untyped_json import JSON
 WIDE = "你".encode()
 
 
-def strike(delivery: FaultableResponse, *faults: dict[str, JSON]) -> tuple[tuple[str, int], ...]:
-    """Bend a delivery by each fault, and say where each is found in the bytes that are sent."""
+def strike(response: FaultableResponse, *faults: dict[str, JSON]) -> tuple[tuple[str, int], ...]:
+    """Bend a response by each fault, and say where each is found in the bytes that are sent."""
     strikes: tuple[FaultSite, ...] = ()
     for given in faults:
         fault = make_fault(**given)
-        bent = fault.apply(delivery)
-        strikes = locate_faults(strikes, str(given["type"]), delivery, bent, whole_events=fault.whole_events)
-        delivery = bent
-    assert all(one.at <= delivery.size for one in strikes)
+        bent = fault.apply(response)
+        strikes = locate_faults(strikes, str(given["type"]), response, bent, whole_events=fault.whole_events)
+        response = bent
+    assert all(one.at <= response.size for one in strikes)
     return tuple((one.fault, one.at) for one in strikes)
 
 

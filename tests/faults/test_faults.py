@@ -17,12 +17,12 @@ STREAMED = STREAM.body
 BODY = WHOLE.body
 
 
-def writes(delivery: FaultableResponse) -> list[bytes]:
-    return [data for _, data, _ in join_writes(delivery.chunks)]
+def writes(response: FaultableResponse) -> list[bytes]:
+    return [data for _, data, _ in join_writes(response.chunks)]
 
 
-def dues(delivery: FaultableResponse) -> list[float]:
-    return [due for due, _, _ in join_writes(delivery.chunks)]
+def dues(response: FaultableResponse) -> list[float]:
+    return [due for due, _, _ in join_writes(response.chunks)]
 
 
 def event(number: int) -> bytes:
@@ -345,16 +345,16 @@ def test_extra_fields_are_in_every_object() -> None:
         pytest.param("across", lambda data, rest: not data.endswith(b"\n\n") or not rest, id="across events"),
     ],
 )
-@pytest.mark.parametrize("delivery", [STREAM, WHOLE], ids=["in events", "in one piece"])
-def test_split_sends_the_right_bytes_in_awkward_writes(delivery: FaultableResponse, kind: str, ends: object) -> None:
-    bent = make_fault(type="split", writes=kind).apply(delivery)
+@pytest.mark.parametrize("response", [STREAM, WHOLE], ids=["in events", "in one piece"])
+def test_split_sends_the_right_bytes_in_awkward_writes(response: FaultableResponse, kind: str, ends: object) -> None:
+    bent = make_fault(type="split", writes=kind).apply(response)
     parts = writes(bent)
-    assert b"".join(parts) == delivery.body
+    assert b"".join(parts) == response.body
     assert callable(ends)
     assert all(ends(part, number + 1 < len(parts)) for number, part in enumerate(parts))
     if kind == "utf8":
         assert any(part[-1] >= 0xC0 for part in parts)
-    assert bent.end == delivery.end
+    assert bent.end == response.end
 
 
 def test_events_a_vendor_writes_at_once_are_split_apart() -> None:
@@ -397,16 +397,16 @@ def test_fields_are_added_to_what_is_nested_too_deeply_for_the_fast_parser() -> 
 
 @pytest.mark.covers("language/outcomes", "faults")
 def test_faults_compose_in_order() -> None:
-    delivery = STREAM
+    response = STREAM
     for fields in (
         {"type": "drop", "field": "id"},
         {"type": "stall", "for": "1s", "after_tokens": 1},
         {"type": "disconnect", "after_tokens": 2},
         {"type": "status", "status": 201},
     ):
-        delivery = make_fault(**fields).apply(delivery)
-    assert delivery.body == b"".join(event(number).replace(b'"id":"a",', b"") for number in range(3))
-    assert (delivery.status, delivery.end, dues(delivery)) == (201, 3.0, [0.0, 1.0, 3.0])
+        response = make_fault(**fields).apply(response)
+    assert response.body == b"".join(event(number).replace(b'"id":"a",', b"") for number in range(3))
+    assert (response.status, response.end, dues(response)) == (201, 3.0, [0.0, 1.0, 3.0])
 
 
 def test_tokens_are_still_known_when_fields_are_gone() -> None:
@@ -462,13 +462,13 @@ ANY = st.sampled_from(
 
 @given(st.sampled_from([STREAM, WHOLE]), st.lists(ANY, max_size=5))
 def test_any_faults_in_any_order_give_an_answer_that_can_be_played(
-    delivery: FaultableResponse, faults: list[JSON]
+    response: FaultableResponse, faults: list[JSON]
 ) -> None:
     for fields in faults:
-        delivery = make_fault(**fields).apply(delivery)
-    times = dues(delivery)
+        response = make_fault(**fields).apply(response)
+    times = dues(response)
     assert times == sorted(times)
-    assert delivery.end >= (times[-1] if times else 0.0)
-    assert b"".join(writes(delivery)) == delivery.body
-    assert all(writes(delivery))
-    assert delivery.promised >= 0
+    assert response.end >= (times[-1] if times else 0.0)
+    assert b"".join(writes(response)) == response.body
+    assert all(writes(response))
+    assert response.promised >= 0

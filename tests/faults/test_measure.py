@@ -50,20 +50,20 @@ def stream(plan: Plan) -> StreamingResponse:
 
 
 def test_events_know_how_many_tokens_they_bring() -> None:
-    delivery = measure(stream(plan_of(TOKENS)), plan=plan_of(TOKENS))
-    assert [piece.tokens for piece in delivery.chunks] == [0, 1, 2, 3, 4, 6, 7, 8, 8]
-    assert delivery.body == "role;Hel;lo; ;你;好;\n;end.;end".encode()
+    response = measure(stream(plan_of(TOKENS)), plan=plan_of(TOKENS))
+    assert [piece.tokens for piece in response.chunks] == [0, 1, 2, 3, 4, 6, 7, 8, 8]
+    assert response.body == "role;Hel;lo; ;你;好;\n;end.;end".encode()
 
 
 def test_events_that_share_a_write_are_events_all_the_same() -> None:
-    delivery = measure(stream(plan_of(("a", "b"))), plan=plan_of(("a", "b")))
-    assert [(piece.flush, piece.mark) for piece in delivery.chunks] == [
+    response = measure(stream(plan_of(("a", "b"))), plan=plan_of(("a", "b")))
+    assert [(piece.flush, piece.mark) for piece in response.chunks] == [
         (True, Mark.PLAIN),
         (True, Mark.PLAIN),
         (False, Mark.FINISH | Mark.JOINED),
         (True, Mark.DONE),
     ]
-    assert [event.mark for event in delivery.events()][-1] == Mark.DONE
+    assert [event.mark for event in response.events()][-1] == Mark.DONE
 
 
 def pretty(plan: Plan) -> str:
@@ -91,19 +91,19 @@ def plain(plan: Plan) -> str:
 def test_bytes_of_a_body_know_their_token(body: Callable[[Plan], str], carrying: list[bytes]) -> None:
     plan = plan_of(TOKENS, due=2.0)
     word = whole(body)
-    delivery = measure(word(plan), plan=plan, fields=FIELDS)
-    tokens = [0, *(piece.tokens for piece in delivery.chunks)]
-    said = [p.data for p, (old, new) in zip(delivery.chunks, pairwise(tokens), strict=True) if new > old]
+    response = measure(word(plan), plan=plan, fields=FIELDS)
+    tokens = [0, *(piece.tokens for piece in response.chunks)]
+    said = [p.data for p, (old, new) in zip(response.chunks, pairwise(tokens), strict=True) if new > old]
     assert said == carrying
-    assert delivery.body == body(plan).encode()
-    assert (delivery.start, delivery.end) == (2.0, 2.0)
+    assert response.body == body(plan).encode()
+    assert (response.start, response.end) == (2.0, 2.0)
 
 
 def test_a_vendor_may_write_the_json_of_a_call_anew() -> None:
     plan = plan_of(('{"city"', ": ", '"Paris"', "}"))
     word = whole(lambda other: dump_text({"arguments": other.choices[0].text().replace(" ", "")}))
-    delivery = measure(word(plan), plan=plan, fields=FIELDS)
-    assert [(piece.data, piece.tokens) for piece in delivery.chunks][1:4] == [
+    response = measure(word(plan), plan=plan, fields=FIELDS)
+    assert [(piece.data, piece.tokens) for piece in response.chunks][1:4] == [
         (b'{\\"city\\"', 1),
         (b":", 2),
         (b'\\"Paris\\"', 3),
@@ -113,15 +113,15 @@ def test_a_vendor_may_write_the_json_of_a_call_anew() -> None:
 def test_two_choices_that_say_the_same_are_two() -> None:
     plan = plan_of(("a", "b"), ("a", "b"))
     word = whole(pretty)
-    delivery = measure(word(plan), plan=plan, fields=FIELDS)
-    assert [piece.tokens for piece in delivery.chunks][-1] == 4
-    assert max(piece.tokens for piece in delivery.chunks[:-1]) == 4
+    response = measure(word(plan), plan=plan, fields=FIELDS)
+    assert [piece.tokens for piece in response.chunks][-1] == 4
+    assert max(piece.tokens for piece in response.chunks[:-1]) == 4
 
 
 def test_an_answer_without_tokens_has_none() -> None:
-    delivery = measure(Response(200, b'{"data":[1,2]}', close=True))
-    assert [(piece.data, piece.tokens) for piece in delivery.chunks] == [(b'{"data":[1,2]}', 0)]
-    assert delivery.close
+    response = measure(Response(200, b'{"data":[1,2]}', close=True))
+    assert [(piece.data, piece.tokens) for piece in response.chunks] == [(b'{"data":[1,2]}', 0)]
+    assert response.close
     assert measure(Response(204)).chunks == ()
 
 
@@ -133,12 +133,12 @@ def test_counts_rise_to_all_tokens_and_no_byte_is_lost(tokens: tuple[str, ...]) 
     plan = plan_of(tokens)
     answers: tuple[StreamingResponse | Response, ...] = (stream(plan), whole(pretty)(plan))
     for answer in answers:
-        delivery = measure(answer, plan=plan, fields=FIELDS)
-        counts = [piece.tokens for piece in delivery.chunks]
+        response = measure(answer, plan=plan, fields=FIELDS)
+        counts = [piece.tokens for piece in response.chunks]
         assert counts == sorted(counts)
         assert counts[-1] == len(tokens)
         written = answer.body if isinstance(answer, Response) else b"".join(event[1] for event in answer.events)
-        assert delivery.body == written
+        assert response.body == written
 
 
 @given(st.text(), st.booleans())

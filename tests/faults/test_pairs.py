@@ -11,6 +11,8 @@ from tests.faults.deliveries import STREAM, WHOLE, make_fault, starts
 from tests.faults.test_whole_and_streamed import TABLE
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 _PLACES: tuple[dict[str, JSON], ...] = ({}, {"after_tokens": 1}, {"at": 1.0}, {"before": "finish"}, {"inside": "event"})
 _STRIKING = ("disconnect", "truncate", "hang", "late_error", "drip", "duplicate", "garbage", "reorder")
 _FAULTS: list[dict[str, JSON]] = [
@@ -26,14 +28,14 @@ _SHORT: dict[str, JSON] = {"type": "hang", "for": "5s"}
 _LATER: dict[str, JSON] = {"type": "hang", "for": "5s", "after_tokens": 1}
 
 
-def _bend(delivery: FaultableResponse, *faults: dict[str, JSON]) -> FaultableResponse:
-    return apply_faults(delivery, [make_fault(**fields) for fields in faults])
+def _bend(response: FaultableResponse, *faults: dict[str, JSON]) -> FaultableResponse:
+    return apply_faults(response, [make_fault(**fields) for fields in faults])
 
 
-@pytest.mark.parametrize("delivery", [pytest.param(STREAM, id="events"), pytest.param(WHOLE, id="one piece")])
-def test_every_pair_ends(delivery: FaultableResponse) -> None:
+@pytest.mark.parametrize("response", [pytest.param(STREAM, id="events"), pytest.param(WHOLE, id="one piece")])
+def test_every_pair_ends(response: FaultableResponse) -> None:
     for pair in product(_FAULTS, _FAULTS):
-        bent = _bend(delivery, *pair)
+        bent = _bend(response, *pair)
         assert bent.end < inf, pair
         assert all(due < inf for due, *_ in join_writes(bent.chunks)), pair
         if bent.start == inf:

@@ -16,10 +16,10 @@ STREAMED = STREAM.body
 BODY = WHOLE.body
 
 
-def find(delivery: FaultableResponse, **position: JSON) -> int:
+def find(response: FaultableResponse, **position: JSON) -> int:
     fault = make_fault(type="truncate", **position)
     assert isinstance(fault, Positioned)
-    return fault.find(delivery)
+    return fault.find(response)
 
 
 @pytest.mark.covers("language/positions", "after_bytes", case="bytes are bytes of the body")
@@ -107,9 +107,9 @@ def test_two_positions_are_one_too_many() -> None:
 
 
 @given(st.sampled_from([STREAM, WHOLE]), st.integers(0, 800), st.sampled_from(["utf8", "escape", "event"]))
-def test_a_position_inside_never_goes_back(delivery: FaultableResponse, count: int, inside: str) -> None:
-    plain = find(delivery, after_bytes=count)
-    moved = find(delivery, after_bytes=count, inside=inside)
-    assert plain <= moved <= delivery.size
+def test_a_position_inside_never_goes_back(response: FaultableResponse, count: int, inside: str) -> None:
+    plain = find(response, after_bytes=count)
+    moved = find(response, after_bytes=count, inside=inside)
+    assert plain <= moved <= response.size
     if inside == "utf8" and moved > plain:
-        assert delivery.body[moved] & 0xC0 == 0x80
+        assert response.body[moved] & 0xC0 == 0x80

@@ -98,6 +98,7 @@ async def test_a_cut_inside_a_character_is_exact(start: Start, case: Case, strea
     assert bent == plain[: first + 1]
 
 
+@pytest.mark.slow
 @pytest.mark.covers("language/positions", "after_tokens")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
@@ -179,6 +180,7 @@ _TIMED = ("stall", "hang", "drip")  # the clock stands still; when they send wha
 _MAY_FIND_NOTHING = ("drop", "wrong_usage")  # a vendor may have no end mark, and no counts in a stream
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
 async def test_every_fault_does_to_every_vendor_what_the_table_says(start: Start, case: Case, stream: bool) -> None:

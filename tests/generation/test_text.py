@@ -104,6 +104,7 @@ def test_natural_lengths_are_spread_around_their_median() -> None:
     assert 234 <= lengths[3000] <= 254
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en_US", "de_DE", "zh_CN"])
 def test_the_text_is_the_same_in_another_process(language: str) -> None:
     program = (

@@ -253,6 +253,7 @@ def test_an_unknown_profile_is_refused_by_naming_the_known() -> None:
         tokenizer_for("gpt2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -280,6 +281,7 @@ def test_words_are_counted_as_the_text_they_stand_in(parts: list[str], name: str
     assert tokenizer.count(text) == len(tokenizer.encode(text))
 
 
+@pytest.mark.slow
 def test_distinct_words_without_end_are_forgotten_again() -> None:
     tokenizer = tokenizer_for("mpt")
     before = tokenizer.encode(PROMPT)

@@ -64,6 +64,7 @@ async def test_a_stream_says_what_the_whole_answer_says(toy: Running) -> None:
     assert b"".join(chunk[:-1] for chunk in streamed.chunks) == whole.body
 
 
+@pytest.mark.slow
 async def test_a_long_stream_loses_nothing(toy: Running) -> None:
     said = " ".join(f"{number:06}" for number in range(30_000))
     toy_says = f"rules: [{{name: say, reply: {{text: '{said}'}}}}]\n"

@@ -172,6 +172,7 @@ def find_all(running: Running) -> list[Explainer]:
     return [found for found in gc.get_objects() if type(found) is Explainer and id(found) not in serving]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", WORLDS)
 async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> None:
     running = await start(f"rules: [{{name: fixed, reply: {{text: one two}}}}]\n{scenario}", vendors=[TOY])
@@ -184,6 +185,7 @@ async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> No
     assert (entry.rule, trace.load().summary) == ("fixed", "'fixed' took it.")
 
 
+@pytest.mark.slow
 async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) -> None:
     running = await start()
     before = len(find_all(running))

@@ -174,6 +174,7 @@ def test_where_none_can_be_kept_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_an_authority_of_the_users_own_is_taken(tmp_path: Path) -> None:
     for name in ("authority", PRIVATE):
         (tmp_path / name).mkdir()

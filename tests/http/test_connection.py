@@ -192,6 +192,7 @@ async def test_a_slow_client_ends(data: bytes, phase: ConnectionPhase, limit: fl
         writer.close()
 
 
+@pytest.mark.slow
 async def test_one_that_does_not_read_its_answer_ends() -> None:
     many = "rules: [{name: much, reply: {text: '" + "word " * 200_000 + "'}}]\n"
     async with serving(many) as served:
@@ -274,6 +275,7 @@ async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
         writer.close()
 
 
+@pytest.mark.slow
 async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(tmp_path: Path) -> None:
     authority = load_authority(tmp_path)
     built = create_application(load_text(FROZEN), vendors={"toy": TOY})

@@ -11,6 +11,8 @@ from emulator.faults import AnyFault
 from tests.conftest import Start
 from tests.http_client import Running, read_answer
 
+pytestmark = pytest.mark.slow
+
 _INSTANT = "version: 1\nname: framing\nclock: instant\n"
 _FAULTS = (
     "",

@@ -77,6 +77,7 @@ def look(value: JournalEntry | Payload, *but: str) -> dict[str, object]:
 PACED = "version: 1\nclock: instant\nlatency: {ttft: 100ms, itl: 20ms}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "least"),
     [pytest.param("version: 1\nclock: frozen\n", 4, id="at once"), pytest.param(PACED, 4, id="paced")],
@@ -161,6 +162,7 @@ async def test_attempts_are_counted_over_both_roads(start: Start) -> None:
     assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
 
 
+@pytest.mark.slow
 async def test_calls_that_come_again_are_remembered_up_to_a_bound(start: Start) -> None:
     running = await start()
     await warm(running)
@@ -223,6 +225,7 @@ CUTS: list[object] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS)
 async def test_a_request_that_comes_in_pieces(start: Start, cut: Cut) -> None:
     """Each request gets its own response, on either path, on one connection."""

@@ -11,6 +11,8 @@ from tests.tools.attack.chats import BODIES, make_bomb
 from tests.tools.attack.rows import CHATS, chat
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 _KEY = {"Authorization": "Bearer k"}
 
 

@@ -13,6 +13,8 @@ from tests.conftest import Start
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 _CHATS = {
     "azure": ("/chat/completions?api-version=2024-05-01-preview", "mistral-small-2503"),

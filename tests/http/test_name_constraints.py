@@ -16,6 +16,8 @@ from emulator.http.tls import open_tls
 from emulator.settings import Settings
 from tests.handler.shakes import shake, trusting
 
+pytestmark = pytest.mark.slow
+
 ASKED = ["emulator", "*.svc.test", "192.0.2.7"]
 ACCEPTED = [
     "localhost",

@@ -130,6 +130,7 @@ async def test_a_reset_in_one_piece_breaks_the_promise_of_a_length(start: Start)
         assert await connection.rest() == (b"onetw", True)
 
 
+@pytest.mark.slow
 async def test_a_reset_waits_for_a_slow_reader(start: Start) -> None:
     text = "0123456789abcdef" * 20_000
     rule = f"rules:\n- name: r\n  reply: {{text: {text}}}\n  faults: [{{type: disconnect, at: 0.9}}]\n"

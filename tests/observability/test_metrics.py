@@ -201,6 +201,7 @@ def compare(samples: Samples, entries: Sequence[JournalEntry]) -> None:
     assert left == sum(e.client_left and not e.error for e in entries)
 
 
+@pytest.mark.slow
 async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start: Start) -> None:
     running = await start(LIVELY, vendors=[TOY])
 
@@ -227,6 +228,7 @@ async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start:
     assert sum(e.client_left for e in running.built.journal) >= 20
 
 
+@pytest.mark.slow
 async def test_they_equal_the_journal_s_sums_on_the_short_road_too(start: Start) -> None:
     running = await start()
     await warm(running)

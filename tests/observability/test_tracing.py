@@ -12,6 +12,8 @@ import pytest
 
 from emulator.observability.tracing import open_spans, wants_traces
 
+pytestmark = pytest.mark.slow
+
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
 

@@ -7,6 +7,8 @@ import sys
 import weakref
 from dataclasses import dataclass
 
+import pytest
+
 from emulator.handler.call_record import CallRecord
 from emulator.http.compact_record import CompactRecord
 from emulator.observability.vendor_metrics import VendorMetrics
@@ -27,6 +29,7 @@ def count_traces() -> int:
     return sum(isinstance(each, CallRecord | CompactRecord) and each.vendor == "toy" for each in gc.get_objects())
 
 
+@pytest.mark.slow
 async def test_a_reset_leaves_no_call_behind(start: Start) -> None:
     running = await start(vendors=[TOY])
     before = count_traces()
@@ -76,6 +79,7 @@ class _Refused(Ended):
     events: int = 0
 
 
+@pytest.mark.slow
 def test_names_that_clients_make_up_are_not_remembered_for_good() -> None:
     metrics = VendorMetrics()
     metrics.add(_Refused(deployment="real"))

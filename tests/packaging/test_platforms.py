@@ -71,6 +71,7 @@ def find_posix(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_test_can_be_imported_everywhere() -> None:
     """One that cannot ends the whole run."""
     names = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "tests").rglob("*.py"))}

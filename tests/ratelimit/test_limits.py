@@ -27,6 +27,7 @@ everyone = pytest.mark.parametrize(
 two = pytest.mark.parametrize("chat", [pytest.param(c, id=c.vendor) for c in (DATABRICKS, AZURE)])
 
 
+@pytest.mark.slow
 @pytest.mark.covers("language/units", "requests")
 @pytest.mark.covers("language/keys of a limit", "amount", "window", "strategy")
 @everyone

@@ -17,6 +17,8 @@ from tests.http_client import Running
 from tests.redaction.table import ROWS, Row
 from tests.report_page import read_details
 
+pytestmark = pytest.mark.slow
+
 RULES = """
 rules:
   - {name: reads a query, when: {query.key: another-key-12}, reply: {text: a}}

@@ -85,6 +85,7 @@ def make_rules(count: int) -> bytes:
     return b"version: 1\nrules:\n" + "".join(rules).encode()
 
 
+@pytest.mark.slow
 async def test_their_scenarios_are_weighed(toy: Running) -> None:
     text = make_rules(200)
     weight = estimate_size(load_text(text, "scenario"))
@@ -112,6 +113,7 @@ async def test_their_scenarios_keep_the_locations_of_tokens_alone(toy: Running) 
     assert (broken.status, broken.json()["errors"][0]["line"]) == (422, 7)
 
 
+@pytest.mark.slow
 def test_a_scenario_weighs_more_the_more_it_says() -> None:
     least, more, text = (
         estimate_size(load_text(each, "scenario"))

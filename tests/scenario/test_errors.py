@@ -214,6 +214,7 @@ documents = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(data=st.dictionaries(st.sampled_from(TOP), documents))
 def test_whatever_is_wrong_is_a_row_with_a_location(data: Object) -> None:

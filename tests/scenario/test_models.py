@@ -90,6 +90,7 @@ def test_a_scenario_that_loads_satisfies_the_schema() -> None:
     assert [error.message for error in validator().iter_errors(load_text(TOUR).data)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_wrong_for_the_editor_too(text: str) -> None:
     with pytest.raises(ScenarioError) as caught:

@@ -36,6 +36,7 @@ def test_it_finds_what_python_finds(pattern: str, texts: list[str]) -> None:
     assert [found(text) for text in texts] == [re.search(pattern, text) is not None for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", "dDwWsS")
 def test_classes_know_every_script_as_python_does(name: str) -> None:
     alone, inside = compile_regex(f"^\\{name}$", False), compile_regex(f"^[\\{name}]$", False)
@@ -84,6 +85,7 @@ def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
     assert not compile_regex(pattern, False)("a" * 200_000 + "?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -112,6 +114,7 @@ def suppress_regex_error(told: list[str]) -> Iterator[None]:
         told.append(str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outer", [{}, {"ignore_case": True}])
 def test_a_scenario_with_too_much_to_search_is_refused_with_the_line(outer: dict[str, bool]) -> None:
     rules = [

@@ -91,7 +91,7 @@ needs_proc = pytest.mark.skipif(
     not Path("/proc/self/task").exists(), reason="the system tells no children of processes"
 )
 needs_shared_ports = pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), reason="processes cannot share a port")
-pytestmark = needs_shared_ports
+pytestmark = [pytest.mark.slow, needs_shared_ports]
 
 
 def test_control_journal_and_metrics_are_whole_over_workers(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def test_where_much_stays_much_may_come() -> None:
         assert len(looked) == looks
 
 
+@pytest.mark.slow
 def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
     made: list[tuple[str, ...]] = []
     over = threading.Event()

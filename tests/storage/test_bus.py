@@ -13,6 +13,8 @@ from emulator.storage import open_store
 from emulator.storage.ipc import serve_hub
 from tests.storage.servers import KINDS, find_server, running
 
+pytestmark = pytest.mark.slow
+
 PREFIXES = count()
 
 

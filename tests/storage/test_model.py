@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from emulator.core.quota import Charge, Quota
 from emulator.core.storage import State
 from tests.storage.conftest import NewState
 from tests.storage.reference import Ledger, Reference
+
+pytestmark = pytest.mark.slow
 
 EIGHTH = Fraction(1, 8)  # seconds; exact in floating point too
 MARGIN = Fraction(1, 1000)

@@ -20,6 +20,8 @@ from emulator.storage.redis.store import open_redis
 from emulator.storage.resilient import Loss, ResilientStore
 from tests.storage.servers import KINDS, find_server, free_port, running
 
+pytestmark = pytest.mark.slow
+
 MINUTE = Quota(name="minute", unit="requests", amount=60, window=60.0)
 EIGHT = Quota(name="eight", unit="concurrency", amount=8)
 CHARGES = [Charge(MINUTE, "", 1)]

@@ -16,6 +16,8 @@ from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.tools.fuzz.requests import list_seeds
 
+pytestmark = pytest.mark.slow
+
 EVIL = "a\r\nX-Evil: 1"
 HEADERS = {
     "tgi": {"compute_type"},

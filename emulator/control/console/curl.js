@@ -31,7 +31,7 @@ function encodePath(path) {
 const SECRET = /^(authorization|api-key|x-api-key)$/;
 const SCHEME = /^(basic|bearer|digest|token|apikey) /i; // of what else stands there nothing is shown
 const LEFT = /^(host|content-length|accept-encoding|connection|user-agent|accept|x-stainless.*|baggage|traceparent|x-emulator-session)$/;
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/; // of a header; curl reads a file whose name follows an @
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/; // of a header; curl reads the file named after an @
 
 /** A command that makes a call again, but for its credential, which it takes from `$TOKEN`. */
 function curlLine(call, base) {

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, ParamSpec, TypeVar
 
 from emulator.control import models
-from emulator.control.credentials import mask_keys, restore_keys, show_text
 from emulator.control.handlers.requests import RequestHandlers
 from emulator.control.handlers.status import StatusHandlers
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import show_file
+from emulator.control.token_masks import mask_keys, restore_keys, show_text
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import ProblemError
@@ -60,7 +60,7 @@ class Handlers(RequestHandlers, StatusHandlers):
 
     @property
     def _library(self) -> Mapping[str, ParsedScenario]:
-        """Scenarios to switch between: those of the command line, or else the bundled ones."""
+        """Return the scenarios to switch between: those of the command line, or else the bundled ones."""
         return self._runtime.library or load_bundled()
 
     def _select(self, name: str) -> ParsedScenario:

@@ -18,7 +18,7 @@ from emulator.generation.regex.parse import BadPattern
 
 __all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
 
-_STEPS = 6_000  # schemas looked at before giving up, some ten microseconds each
+_MAX_STEPS = 6_000  # maximum of schemas visited, about ten microseconds each
 
 
 def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
@@ -34,7 +34,7 @@ def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
     if mode == "invalid":
         return generate_invalid(schema, key).instance
     with _refusing():
-        return _build(root_node(schema), key, mode, Budget(_STEPS))[1]
+        return _build(root_node(schema), key, mode, Budget(_MAX_STEPS))[1]
 
 
 def generate_invalid(schema: JSON, key: bytes) -> Invalid:
@@ -44,7 +44,7 @@ def generate_invalid(schema: JSON, key: bytes) -> Invalid:
         Unsatisfiable: none was found, such as when every value is an instance.
     """
     with _refusing():
-        budget, root = Budget(_STEPS), root_node(schema)
+        budget, root = Budget(_MAX_STEPS), root_node(schema)
         for attempt, mode in enumerate(_BROKEN):
             builder, instance = _build(root, derive_key(key, attempt), mode, budget)
             try:
@@ -64,12 +64,12 @@ def is_instance(schema: JSON, value: JSON) -> bool:
         Unsatisfiable: the schema is invalid, or validation exceeds the budget.
     """
     with _refusing():
-        return Checker(Budget(4 * _STEPS)).valid(root_node(schema), value)
+        return Checker(Budget(4 * _MAX_STEPS)).valid(root_node(schema), value)
 
 
 def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
-    """Formats are met as far as possible: enumerated values need not be of theirs."""
-    reason = "no instance found that meets all that is asked"  # not the error: it would hold this frame
+    """Build an instance; where none satisfies its formats too, as with enumerated values, ignore formats."""
+    reason = "no instance found that meets all that is asked"  # its text: the error would keep this frame alive
     checker = Checker(budget)
     for assert_formats in (True, False):
         checker.assert_formats = assert_formats

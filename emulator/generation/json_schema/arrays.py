@@ -11,7 +11,7 @@ from emulator.generation.json_schema.resolve import Node
 from emulator.generation.json_schema.shape import Position, Shape, Solver
 from emulator.generation.json_schema.values import singular
 
-_TURNS = 8  # ways to place what an array must contain
+_MAX_TURNS = 8  # maximum of ways to place the items that ``contains`` requires
 
 
 def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
@@ -21,9 +21,9 @@ def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
         Unsatisfiable: none was found.
     """
     low, high = _lengths(shape)
-    reason = "no array has room for all it must contain"  # not the error: it would hold this frame
+    reason = "no array has room for all it must contain"  # its text: the error would keep this frame alive
     for count in _counts(solver, shape, place, low, high):
-        for turn in range(max(1, 2 * min(count, _TURNS)) if shape.contains else 1):
+        for turn in range(max(1, 2 * min(count, _MAX_TURNS)) if shape.contains else 1):
             room = solver.budget.size
             try:
                 return _write_items(solver, shape, place, count, turn)
@@ -81,7 +81,7 @@ def _lengths(shape: Shape) -> tuple[int, int | None]:
 
 
 def _known(shape: Shape) -> int | None:
-    """How many items the schemas speak of; ``None``: all, or as many as are made to match ``contains``."""
+    """Return the number of items that the schemas evaluate; ``None``: no maximum."""
     if any(c.evaluates and c.high is None for c in shape.contains):
         return None
     if any(speaks_of_rest(node.keywords) for node in shape.items):
@@ -95,7 +95,7 @@ def _longest(shape: Shape) -> int:
 
 
 def _counts(solver: Solver, shape: Shape, place: Position, low: int, high: int | None) -> dict[int, None]:
-    """Numbers of items to try: the one wanted, room behind the first items for all it must contain, the fewest."""
+    """Return the item counts to try: the drawn one, the one that ``contains`` needs, the minimum."""
     wanted = _count(solver, shape, place, low, high)
     if not shape.contains:
         return {wanted: None, low: None}
@@ -137,11 +137,11 @@ def item_nodes(shape: Shape, index: int, contained: bool = False) -> tuple[Node,
 
 
 def _placed(shape: Shape, count: int, turn: int) -> dict[int, list[Node]]:
-    """What ``contains`` asks of which item: the last places first, each used again only when all are taken.
+    """Return the schemas of ``contains`` by item index: from the last item back, an index again once all are taken.
 
     Args:
-        turn: another way each time, for what is asked of some places may not agree: all of it moves forward by so
-            many places, and from ``count`` on every ``contains`` begins at the same place.
+        turn: number of the attempt, as schemas of one index may conflict: moves all of them forward by this many
+            items; from ``count`` on every ``contains`` begins at the same item.
     """
     wanted: dict[int, list[Node]] = {}
     free = count - turn % max(count, 1)

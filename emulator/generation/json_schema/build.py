@@ -25,14 +25,14 @@ from emulator.generation.json_schema.validator import Checker
 from emulator.generation.json_schema.values import described, range_for
 
 Option = tuple[Node, ...]
-_MOST_APART = 200  # branches of ``oneOf`` that are kept apart: it takes their number times itself
+_MAX_APART = 200  # branches of ``oneOf`` that are kept apart, at quadratic cost
 
 
 def options(choice: Undecided, key: bytes, strict: bool) -> list[Option]:
     """Return the options of a choice.
 
     Args:
-        strict: keep the options apart: ``oneOf`` also asks that the other branches do not hold. Costly, and
+        strict: keep the options apart: an option of ``oneOf`` also negates the other branches. Costly, and
             seldom needed, as the branches of most schemas exclude one another.
     """
     keyword, node, name = choice
@@ -62,7 +62,7 @@ def _one_of(node: Node, branches: list[JSON], key: bytes, strict: bool) -> list[
         if branch is False:
             continue
         option: Option = (node.below(branch),)
-        if strict and len(branches) <= _MOST_APART:
+        if strict and len(branches) <= _MAX_APART:
             others = branches[:index] + branches[index + 1 :]
             option += (node.below({"not": {"anyOf": others}}),)
         found.append(option)
@@ -85,13 +85,13 @@ def _dependent(name: str, below: Node, key: bytes) -> list[Option]:
     return [present, absent] if derive_key(key, name)[0] % 2 else [absent, present]
 
 
-_FEW = 4  # failures after which branches are kept apart
+_MAX_FAILURES = 4  # failures after which branches are kept apart
 _RETRIES = 3
-_DEEP = 4  # levels after which a value that could be anything is better a plain one
+_DEEP = 4  # levels; from twice as many on, a value of any type is a scalar
 
 
 class Builder:
-    """Builds one instance of ``root``: a :class:`~emulator.generation.json_schema.shape.Solver`."""
+    """Builder of one instance of ``root``: a :class:`~emulator.generation.json_schema.shape.Solver`."""
 
     def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
         self.root = root
@@ -121,9 +121,9 @@ class Builder:
                     return value
                 lax = lax or settled.lax
                 failures += 1
-                if failures >= _FEW and not strict:
+                if failures >= _MAX_FAILURES and not strict:
                     break
-            if not lax and failures < _FEW:
+            if not lax and failures < _MAX_FAILURES:
                 break
         raise Unsatisfiable(self.reason or _refusal(place))
 
@@ -241,7 +241,7 @@ class Builder:
         return write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
 
     def _write_freely(self, kind: str, shape: Shape, place: Position) -> JSON:
-        """In the typical style: at the bounds there are too few values to choose from."""
+        """Write a value in the typical style, for want of values at the bounds."""
         style, self.style = self.style, STYLES["typical"]
         try:
             return self._write(kind, shape, place)

@@ -6,7 +6,7 @@ from faker import Faker
 
 
 class _Fakers(local):
-    """``one``: the thread's own, as between its seed and what it says no other may seed it."""
+    """Faker instance of each thread, as no other thread may seed it between seed and draw."""
 
     def __init__(self) -> None:
         self.one = Faker("en_US")

@@ -53,7 +53,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    """With an offset; a leap second only where it is 23:59:60 in UTC."""
+    """Return whether ``text`` is a time with an offset; a leap second must be 23:59:60 in UTC."""
     match = _TIME.fullmatch(text)
     if match is None:
         return False
@@ -149,7 +149,7 @@ def _is_iri_reference(text: str) -> bool:
 
 
 def _has_sound_parts(text: str) -> bool:
-    """One ``#`` at most, brackets only around an IPv6 host, a port of digits, no colon in a first bare segment."""
+    """Return whether a URI has one ``#`` at most, brackets only around an IPv6 host, and colons only where allowed."""
     rest, _, fragment = text.partition("#")
     if "#" in fragment or "[" in fragment or "]" in fragment:
         return False

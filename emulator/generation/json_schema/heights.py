@@ -9,13 +9,13 @@ from emulator.generation.budget import Budget
 from emulator.generation.json_schema.keywords import listed, named, positional, required_names
 from emulator.generation.json_schema.resolve import Dialect, Node
 
-_NEVER = 1 << 30  # above any position on the way
+_NEVER = 1 << 30  # above any position on the path
 
 
 class Heights:
     """Cache of the heights of nodes.
 
-    A height never promises an instance; only ``inf`` is certain: every instance would be endless.
+    A finite height is an estimate and may belong to no instance; ``inf`` is exact: every instance would be endless.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -44,7 +44,7 @@ class Heights:
         height = self._asked(node)
         del self._way[mark]
         if height < inf or self._lowest >= position:
-            self._known[mark] = height  # an endless one counts only if nothing above it was left open
+            self._known[mark] = height  # ``inf`` is exact only if no node above it was unfinished
         self._lowest = min(outer, self._lowest)
         return height
 
@@ -70,7 +70,7 @@ class Heights:
         return least
 
     def _own(self, node: Node) -> float:
-        """What the schema's own type asks; 0 if it allows a scalar."""
+        """Return the height that the schema's own type requires; 0 if it allows a scalar."""
         schema = node.keywords
         asked = schema.get("type")
         types = set(asked) if isinstance(asked, list) else {asked}

@@ -70,7 +70,7 @@ def _members(checker: Checker, spot: Spot, keyword: str) -> Iterator[Spot]:
 
 
 def _schemas_for(name: str, schema: Object, keyword: str, budget: Budget) -> list[JSON]:
-    """What a keyword about properties asks of one of them."""
+    """Return the schemas that a keyword about properties applies to the property ``name``."""
     if keyword == "properties":
         members = named(schema, keyword)
         return [members[name]] if name in members else []
@@ -94,11 +94,11 @@ def violations(checker: Checker, spot: Spot) -> Iterator[tuple[str, Path]]:
             yield from ((keyword, path) for name in required_names(schema) if name not in present)
         elif spots is None:
             yield keyword, path
-        elif keyword != "prefixItems" or "items" not in schema:  # one of the two speaks for both
+        elif keyword != "prefixItems" or "items" not in schema:  # the rule of ``items`` covers both
             yield from (broken for other in spots for broken in violations(checker, other))
 
 
-_MOST_SPOTS = 200
+_MAX_SPOTS = 200
 _OPTIONS = 3
 
 
@@ -117,7 +117,7 @@ def break_one(builder: Builder, instance: JSON, key: bytes) -> Invalid:
         Unsatisfiable: no such change was found.
     """
     checker, root = builder.checker, builder.root
-    spots = islice(_spots(builder, Spot(root, instance, ())), _MOST_SPOTS)
+    spots = islice(_spots(builder, Spot(root, instance, ())), _MAX_SPOTS)
     rules = [(spot, keyword) for spot in spots for keyword, _ in rules_of(spot.node)]
     rules.sort(key=lambda rule: (rule[1] == "format", derive_key(key, rule[1], *rule[0].path)))
     for spot, keyword in rules:

@@ -28,7 +28,7 @@ def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
         return
     mark = (id(schema), id(node.path[-1]))
     if mark in shape.seen:
-        return  # a reference back to what is already asked asks nothing new
+        return  # a recursive reference adds no constraint
     shape.seen[mark] = schema  # kept alive, so that no other schema gets its id
     if "$ref" in schema:
         absorb(shape, node.resolve(as_text(schema["$ref"])), budget, depth + 1)
@@ -44,7 +44,7 @@ def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
 
 
 def _extent(argument: JSON) -> int:
-    """How many values a keyword lists, also behind a ``not``: the work they make."""
+    """Return the number of values that a keyword lists, also inside ``not``: its cost."""
     if isinstance(argument, dict):
         argument = argument.get("enum", argument)
     return len(argument) if isinstance(argument, list | dict) else 0

@@ -35,7 +35,7 @@ def breaches(node: Node, keyword: str) -> Iterator[Option]:
 
 
 def _rank(keyword: str) -> int:
-    """Plain ways first: a value changed or a property left out rather than another type altogether."""
+    """Return the sort key of a keyword: changed values and omitted properties before other types."""
     ranks = ("const", "enum", "required", "properties", "pattern", "minimum", "maximum")
     last = ("type", "oneOf", "if")
     return ranks.index(keyword) if keyword in ranks else 20 + (last.index(keyword) if keyword in last else -1)
@@ -132,7 +132,7 @@ def _pattern_properties(node: Node, argument: JSON) -> Iterator[Option]:
 
 
 def _additional(node: Node, argument: JSON) -> Iterator[Option]:
-    """One property more of a plain name, or nothing but properties of other names."""
+    """Yield nodes with one more property of a common name, and nodes with undeclared properties only."""
     if argument is True or argument == {}:
         return
     known = list(named(node.keywords, "properties"))
@@ -171,7 +171,7 @@ def _wrong_at(node: Node, index: int, below: JSON) -> Node:
 
 
 def _unevaluated_items(node: Node, argument: JSON) -> Iterator[Option]:
-    """One item more than any list of first items in sight."""
+    """Yield a node with one more item than ``prefixItems`` of the node and its branches have schemas."""
     if argument is not True and argument != {}:
         branches = [branch for keyword in ("allOf", "anyOf", "oneOf") for branch in listed(node.keywords, keyword)]
         nodes = [node, *map(node.below, branches)]

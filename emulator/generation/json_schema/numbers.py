@@ -10,10 +10,10 @@ from emulator.core.json import JSON
 from emulator.core.rng import draw_integer
 from emulator.generation.json_schema.shape import Interval, Style
 
-_FAR = Fraction(2**53 - 1)  # the largest integer every JSON reader keeps
-_WIDE = Fraction(10**9)  # a float still holds every millionth of it
-_LONGEST = 10**4300  # an integer of more digits is no longer read as JSON
-_NEAR = 128
+_MAX_EXACT = Fraction(2**53 - 1)  # the largest integer that every JSON parser keeps
+_MAX_FRACTION = Fraction(10**9)  # a double this large still has six exact decimals
+_MAX_INTEGER = 10**4300  # Python parses no integer of more digits
+_MAX_DISTANCE = 128
 _PRECISIONS = (Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**16), Fraction(1, 10**40))
 
 
@@ -31,8 +31,8 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
     """Generate a number of a type of :data:`shape.TYPES`; return ``None`` if there is none.
 
     Args:
-        wanted: the range a reader would expect, heeded where the interval allows.
-        fits: what else is asked of it.
+        wanted: plausible range, used where the interval allows.
+        fits: returns whether a number meets all other constraints.
     """
     for step in _steps(kind, multiples):
         low, high = _grid(interval, step)
@@ -40,28 +40,28 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
             continue
         for at in _around(_choose(low, high, step, key, style, wanted), low, high):
             number = _plain(at * step)
-            if isinstance(number, int) == (kind == "integer") and abs(number) < _LONGEST and fits(number):
+            if isinstance(number, int) == (kind == "integer") and abs(number) < _MAX_INTEGER and fits(number):
                 return number
     return None
 
 
 def _around(middle: int, low: int | None, high: int | None) -> Iterator[int]:
-    """``middle`` and what is near it, within the bounds."""
-    for distance in range(_NEAR):
+    """Yield ``middle`` and its neighbours within the bounds."""
+    for distance in range(_MAX_DISTANCE):
         for at in {middle + distance: None, middle - distance: None}:
             if (low is None or at >= low) and (high is None or at <= high):
                 yield at
 
 
 def _steps(kind: str, multiples: list[Fraction]) -> list[Fraction]:
-    """Grids to look on, the coarsest first."""
+    """Return the step sizes to try, the coarsest first."""
     if kind == "integer":
         return [common_multiple([*multiples, Fraction(1)])]
     return [common_multiple(multiples)] if multiples else list(_PRECISIONS)
 
 
 def _grid(interval: Interval, step: Fraction) -> tuple[int | None, int | None]:
-    """Least and greatest ``n`` with ``n * step`` within the interval."""
+    """Return the minimum and maximum ``n`` with ``n * step`` within the interval."""
     low = high = None
     if interval.low is not None:
         low = ceil(interval.low / step)
@@ -84,7 +84,7 @@ def _choose(low: int | None, high: int | None, step: Fraction, key: bytes, style
 
 
 def _overlap(low: int | None, high: int | None, first: int, last: int) -> tuple[int, int]:
-    """The part of a wanted range that is allowed; else one as wide at the bound next to it."""
+    """Return the allowed part of the range ``first`` to ``last``; if none is, a range as wide at the nearest bound."""
     width = last - first
     if low is None:
         low = first if high is None else min(first, high - width)
@@ -102,7 +102,7 @@ def _nearest_zero(low: int | None, high: int | None) -> int:
 
 
 def _extreme(low: int | None, high: int | None, step: Fraction, key: bytes, hostile: bool) -> int:
-    far = floor((_FAR if step.denominator == 1 else _WIDE) / step)
+    far = floor((_MAX_EXACT if step.denominator == 1 else _MAX_FRACTION) / step)
     ends = [low if low is not None else (-far if high is None or high > -far else high)]
     ends.append(high if high is not None else (far if low is None or low < far else low))
     if hostile and (low is None or low <= 0) and (high is None or high >= 0):
@@ -113,7 +113,7 @@ def _extreme(low: int | None, high: int | None, step: Fraction, key: bytes, host
 def _plain(number: Fraction) -> int | float:
     if number.denominator == 1:
         return int(number)
-    if abs(number) > _FAR:
-        return round(number)  # no double so large has a fraction
+    if abs(number) > _MAX_EXACT:
+        return round(number)  # a double this large has no fraction
     value = float(number)
     return int(value) if value.is_integer() else value

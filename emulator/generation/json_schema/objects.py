@@ -15,7 +15,7 @@ from emulator.generation.regex.match import matches
 
 _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 
-_MOST = 150  # optional properties of one object, roughly
+_MEAN_OPTIONAL = 150  # mean of optional properties in one object
 
 
 def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
@@ -72,9 +72,9 @@ def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | 
 
 
 def narrow_members(shape: Shape, budget: Budget) -> None:
-    """Give up on an object if a required property would have to be two things at once.
+    """Exclude objects if the schemas of a required property conflict.
 
-    Seen early, it spares all ways to decide what is still open.
+    An early test spares the search through every remaining choice.
     """
     if "object" not in shape.types:
         return
@@ -89,7 +89,7 @@ def narrow_members(shape: Shape, budget: Budget) -> None:
 
 
 def _closed(shape: Shape, names: list[str], budget: Budget) -> list[str]:
-    """With every property the presence of others asks for."""
+    """Return the names with every property that they require through ``dependentRequired``."""
     if not shape.dependent:
         return names
     found = dict.fromkeys(names)
@@ -115,7 +115,7 @@ def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[st
         share = float(derive_key(place.key, "all")[0] % 2)
     elif not solver.style.hostile:
         share = min(share, 8 / max(1, len(names)))
-    share = min(share, _MOST / max(1, len(names)))
+    share = min(share, _MEAN_OPTIONAL / max(1, len(names)))
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
             more = [n for n in _closed(shape, [name], solver.budget) if n not in chosen]
@@ -156,7 +156,7 @@ def _fill(solver: Solver, shape: Shape, place: Position, built: Object, low: int
 
 
 def _lonely(solver: Solver, shape: Shape, place: Position, built: Object) -> bool:
-    """An empty map of something: one entry tells a reader more."""
+    """Return whether the object is an empty map, which one entry makes more realistic."""
     if built or not solver.style.hints or solver.frugal(place) or shape.member_count.high == 0:
         return False
     return any(
@@ -179,7 +179,7 @@ def _possible_names(solver: Solver, shape: Shape, place: Position) -> Iterator[s
 
 
 def _drawn_names(solver: Solver, shape: Shape, place: Position, pattern: str) -> Iterator[str]:
-    """Different names of a pattern that are allowed."""
+    """Yield different allowed names that match a pattern."""
     asked = Node({"type": "string", "pattern": pattern} if pattern else {"type": "string"}, solver.root.path)
     found: list[str] = []
     for attempt in range(4 + shape.member_count.low):

@@ -36,7 +36,7 @@ _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 def dialect_of(schema: Schema, default: Dialect = Dialect.DRAFT_2020) -> Dialect:
-    """The draft ``$schema`` names; ``default`` if it names none we know."""
+    """Return the draft that ``$schema`` names, or ``default``."""
     name = schema.get("$schema") if isinstance(schema, dict) else None
     return _DIALECTS.get(name.rstrip("#"), default) if isinstance(name, str) else default
 
@@ -44,29 +44,29 @@ def dialect_of(schema: Schema, default: Dialect = Dialect.DRAFT_2020) -> Dialect
 class Resource:
     """Schema resource with its own base URI, in which ``#…`` references are resolved."""
 
-    __slots__ = ("anchors", "base", "dialect", "dynamic", "library", "recursive", "root")
+    __slots__ = ("anchors", "base", "dialect", "dynamic", "index", "recursive", "root")
 
-    def __init__(self, root: Schema, base: str, dialect: Dialect, library: Library) -> None:
+    def __init__(self, root: Schema, base: str, dialect: Dialect, index: ResourceIndex) -> None:
         self.root = root
         self.base = base
         self.dialect = dialect
-        self.library = library
+        self.index = index
         self.anchors: dict[str, Schema] = {}
         self.dynamic: dict[str, Schema] = {}
         self.recursive = isinstance(root, dict) and root.get("$recursiveAnchor") is True
 
 
-class Library:
-    """All resources of one document, found by walking it when first asked for.
+class ResourceIndex:
+    """All resources of one document, found by walking the document on demand.
 
     Raises:
-        NotASchema: the document is none.
+        NotASchema: the document is no schema.
     """
 
     def __init__(self, root: JSON) -> None:
         self._resources: dict[str, Resource] = {}
         self._by_root: dict[int, Resource] = {}
-        self._sound: set[int] = set()  # ids of the schemas looked at
+        self._sound: set[int] = set()  # ids of the schemas inspected
         self._walked = False
         self._root = self.inspect(root)
         dialect = dialect_of(self._root)
@@ -74,10 +74,10 @@ class Library:
         self._enter(self.first)
 
     def inspect(self, found: JSON) -> Schema:
-        """A part of the document as the schema it must be, and all below it.
+        """Return a part of the document after all schemas in it are checked.
 
         Raises:
-            NotASchema: it is none, or a keyword has a value of the wrong kind.
+            NotASchema: the part is no schema, or a keyword has a value of the wrong kind.
         """
         if not isinstance(found, dict | bool):
             raise NotASchema("it must be an object or a boolean")
@@ -94,7 +94,7 @@ class Library:
         self._by_root[id(resource.root)] = resource
 
     def owned(self, root: Schema, parent: Resource, address: str) -> Resource:
-        """The resource that begins at ``root`` inside ``parent``."""
+        """Return the resource that begins at ``root`` inside ``parent``."""
         resource = self._by_root.get(id(root))
         if resource is None:
             base = _join(parent.base, address)
@@ -128,7 +128,7 @@ class Library:
 
 
 def own_address(schema: Schema, dialect: Dialect) -> str | None:
-    """The ``$id`` (``id`` in draft 4) without a fragment, if the schema has one that counts."""
+    """Return the ``$id`` (``id`` in draft 4) without its fragment; ``None``: the schema has none in force."""
     if isinstance(schema, bool) or (dialect <= Dialect.DRAFT_7 and "$ref" in schema):
         return None
     value = schema.get("id" if dialect is Dialect.DRAFT_4 else "$id")
@@ -147,7 +147,7 @@ def _split(address: str) -> tuple[str, str]:
 
 
 def _join(base: str, address: str) -> str:
-    """What an address stands for where ``base`` is in force."""
+    """Return an address resolved against ``base``."""
     try:
         return urljoin(base, address)
     except ValueError:
@@ -180,11 +180,11 @@ class Node(NamedTuple):
 
     @property
     def keywords(self) -> Object:
-        """What the schema asks by keyword; a boolean asks nothing so."""
+        """Return the keywords of the schema; none for a boolean."""
         return self.schema if isinstance(self.schema, dict) else {}
 
     def below(self, schema: JSON) -> Node:
-        """A schema inside this one."""
+        """Return the node of a schema inside this one."""
         if isinstance(schema, bool):
             return Node(schema, self.path)
         found = as_object(schema)
@@ -192,20 +192,20 @@ class Node(NamedTuple):
             resource = self.path[-1]
             address = own_address(found, resource.dialect)
             if address is not None and found is not resource.root:
-                return Node(found, _extend(self.path, resource.library.owned(found, resource, address)))
+                return Node(found, _extend(self.path, resource.index.owned(found, resource, address)))
         return Node(found, self.path)
 
     def resolve(self, reference: str) -> Node:
-        """What ``$ref`` points to.
+        """Return the target of a ``$ref``.
 
         Raises:
-            Unsatisfiable: it points outside the document, or nowhere.
-            NotASchema: what it points to is none.
+            Unsatisfiable: the target is outside the document, or missing.
+            NotASchema: the target is no schema.
         """
         here = self.path[-1]
         base, fragment = _split(reference)
         if base:
-            found = here.library.find(_split(_join(here.base, base))[0])
+            found = here.index.find(_split(_join(here.base, base))[0])
             if found is None:
                 raise Unsatisfiable(f"$ref {reference!r} points outside the schema, and nothing is fetched")
             here = found
@@ -215,7 +215,7 @@ class Node(NamedTuple):
         return _follow(target, reference, unquote(fragment))
 
     def resolve_dynamic(self, reference: str) -> Node:
-        """What ``$dynamicRef`` points to: the outermost schema with the same dynamic anchor."""
+        """Return the target of a ``$dynamicRef``: the outermost schema with the same dynamic anchor."""
         target = self.resolve(reference)
         name = _split(reference)[1]
         if target.path[-1].dynamic.get(name) is not target.schema:
@@ -226,7 +226,7 @@ class Node(NamedTuple):
         return target
 
     def resolve_recursive(self, reference: str) -> Node:
-        """What ``$recursiveRef`` points to: the outermost root in a row of roots that allow it."""
+        """Return the target of a ``$recursiveRef``: the outermost root with ``$recursiveAnchor``."""
         target = self.resolve(reference)
         if not target.path[-1].recursive:
             return target
@@ -237,7 +237,7 @@ class Node(NamedTuple):
 
 
 def _extend(path: tuple[Resource, ...], resource: Resource) -> tuple[Resource, ...]:
-    """The path with ``resource`` innermost; only the first visit of each matters to dynamic references."""
+    """Return the path with ``resource`` innermost, shortened: dynamic references use only the first visit of each."""
     if path[-1] is resource:
         return path
     if path.count(resource) > 1:
@@ -249,7 +249,7 @@ def _extend(path: tuple[Resource, ...], resource: Resource) -> tuple[Resource, .
 def _follow(target: Node, reference: str, fragment: str) -> Node:
     if not fragment.startswith("/"):
         resource = target.path[-1]
-        resource.library.walk()
+        resource.index.walk()
         if fragment not in resource.anchors:
             raise Unsatisfiable(f"$ref {reference!r} points to nothing in the schema")
         return Node(resource.anchors[fragment], target.path)
@@ -263,15 +263,15 @@ def _follow(target: Node, reference: str, fragment: str) -> Node:
         else:
             raise Unsatisfiable(f"$ref {reference!r} points to nothing in the schema")
         if isinstance(found, dict):
-            target = target.below(found)  # which may have an address of its own
-    return Node(target.path[-1].library.inspect(found), target.path)
+            target = target.below(found)  # in the resource of its own ``$id``
+    return Node(target.path[-1].index.inspect(found), target.path)
 
 
 def root_node(schema: JSON) -> Node:
     """Return the whole document as a node.
 
     Raises:
-        NotASchema: it is none.
+        NotASchema: the document is no schema.
     """
-    library = Library(schema)
-    return Node(library.first.root, (library.first,))
+    index = ResourceIndex(schema)
+    return Node(index.first.root, (index.first,))

@@ -63,7 +63,7 @@ class Count(NamedTuple):
 
 
 class Contains(NamedTuple):
-    """Between ``low`` and ``high`` items are instances of ``node``; ``evaluates``: they count as spoken of."""
+    """Constraint that ``low`` to ``high`` items are instances of ``node``; ``evaluates``: these count as evaluated."""
 
     node: Node
     low: int
@@ -72,7 +72,7 @@ class Contains(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """A keyword that can be met in several ways; ``name``: the property it depends on, if it does."""
+    """Keyword that several options satisfy; ``name``: the property that ``dependentSchemas`` depends on."""
 
     keyword: str
     node: Node
@@ -85,17 +85,17 @@ ANY_COUNT = Count()
 
 @dataclass(slots=True)
 class Shape:
-    """What is asked of one value.
+    """All constraints on one value.
 
     Fields:
-        unique, twins: no two items are alike; the first two are.
-        members: node of a schema that speaks of properties, as it stands (names it adds depend on its own lists).
-        items: likewise for items.
-        choices: what is still to be decided; the rest is settled.
-        exclusions: schemas of one keyword of which the value must be no instance.
-        notes: every schema that was merged.
-        lax: a branch was chosen without a look at its siblings.
-        delicate: what is built must be checked, for it is not right by construction.
+        unique, twins: no two items are equal; the first two are.
+        members: unmerged schemas with keywords about properties, as ``additionalProperties`` depends on its siblings.
+        items: unmerged schemas with keywords about items.
+        choices: keywords that are undecided.
+        exclusions: schemas of one keyword that the value must not satisfy.
+        notes: every merged schema.
+        lax: a branch of ``oneOf`` was chosen without the negation of its siblings.
+        delicate: the value must be validated, as it may fail the schemas.
     """
 
     types: frozenset[str] = frozenset(TYPES)
@@ -125,7 +125,7 @@ class Shape:
     lax: bool = False
 
     def copy(self) -> Shape:
-        """A shape that can be narrowed further without touching this one."""
+        """Return a copy that can be narrowed independently."""
         twin = copy(self)
         for name in _LISTS:
             setattr(twin, name, list(getattr(self, name)))
@@ -133,7 +133,7 @@ class Shape:
         return twin
 
     def larger(self, count: int) -> Shape:
-        """The same with at least so many members or items: the smaller ones were ruled out."""
+        """Return a copy with at least ``count`` members or items."""
         twin = copy(self)
         if not self.member_count.at_least(count).empty:
             twin.member_count = self.member_count.at_least(count)
@@ -143,11 +143,11 @@ class Shape:
 
     @property
     def empty(self) -> bool:
-        """No value can be of this shape, as far as is easily seen."""
+        """Return whether the shape evidently allows no value."""
         return not self.types or self.values == []
 
     def settle(self) -> None:
-        """Drop types that the other bounds leave no value of."""
+        """Drop types that have no value within the other bounds."""
         gone = set()
         if self.interval.empty:
             gone |= {"integer", "fraction"}
@@ -174,7 +174,7 @@ _LISTS = (
 
 
 def type_of(value: JSON) -> str:
-    """Which of :data:`TYPES` a value is."""
+    """Return the one of :data:`TYPES` that a value has."""
     if isinstance(value, float):
         return "integer" if value.is_integer() else "fraction"
     return _PLAIN_TYPES[type(value)]
@@ -190,16 +190,16 @@ Mode = Literal["typical", "minimal", "boundary", "adversarial", "invalid"]
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What one mode prefers where the schema leaves it open.
+    """Preferences of one mode among the values that a schema allows.
 
     Fields:
         optional: share of optional properties that are present.
-        deepest: levels below which only what is required is present.
-        members: values after which only what is required is present.
-        items: most items beyond the fewest.
+        deepest: levels below which only required parts are present.
+        members: values after which only required parts are present.
+        items: maximum of items in addition to the required ones.
         hints: ``examples`` and ``default`` of the schema are used.
-        extreme: numbers, lengths and counts at one of their bounds.
-        hostile: texts that trip careless readers.
+        extreme: numbers, lengths and counts are at one of their bounds.
+        hostile: texts are hard to parse naively.
     """
 
     optional: float = 0.0
@@ -220,13 +220,13 @@ STYLES: dict[str, Style] = {
 
 
 class Position(NamedTuple):
-    """Where in the instance a value goes.
+    """Position of a value in the instance.
 
     Fields:
-        key: for its draws.
-        depth: levels above it.
-        name: of the property it is, or is in.
-        spare: only what is required: what is optional was tried before, and in vain.
+        key: key of the draws for the value.
+        depth: number of levels above the value.
+        name: property that is or contains the value.
+        spare: only required parts are present, because attempts with optional ones failed.
     """
 
     key: bytes
@@ -239,7 +239,7 @@ class Position(NamedTuple):
 
 
 class Solver(Protocol):
-    """Makes the values below an array or an object, which are asked for one by one."""
+    """Builder of the values in an array or an object; a protocol, as the builder's module imports both writers."""
 
     root: Node
     style: Style
@@ -247,12 +247,12 @@ class Solver(Protocol):
     checker: Checker
 
     def frugal(self, place: Position) -> bool:
-        """Only what is required from here on."""
+        """Return whether only required parts are present from this position on."""
 
     def solve(self, nodes: tuple[Node, ...], place: Position) -> JSON:
-        """A value that is an instance of every node.
+        """Return a value that is an instance of every node.
 
         Raises:
-            Unsatisfiable: there is none.
-            Exhausted: none was found within the bound.
+            Unsatisfiable: no value is.
+            Exhausted: no value was found within the budget.
         """

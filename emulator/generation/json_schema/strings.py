@@ -51,23 +51,23 @@ def _filled(text: str, budget: Budget) -> str:
 
 
 def random_of(key: bytes) -> Random:
-    """A generator for one text; only its ``random()`` is the same in every Python version."""
+    """Return a generator for one text; only its ``random()`` is the same in every Python version."""
     return Random(int.from_bytes(key[:8], "big"))
 
 
 def _unwanted(shape: Shape) -> list[str]:
-    """Patterns the string must not match."""
+    """Return the patterns that the string must not match."""
     return [as_text(node.keywords["pattern"]) for node in shape.exclusions if "pattern" in node.keywords]
 
 
 def _ruled_out(shape: Shape) -> dict[str, None]:
-    """Texts the string must not be, in order."""
+    """Return the excluded texts, in order."""
     values = [value for node in shape.exclusions for value in listed_values(node.keywords)]
     return dict.fromkeys(value for value in values if isinstance(value, str))
 
 
 def literal(text: str) -> str:
-    """The pattern of just this text."""
+    """Return the pattern that matches exactly this text."""
     return "".join(f"\\u{{{ord(char):x}}}" for char in text)
 
 
@@ -110,7 +110,7 @@ def _of_formats(shape: Shape, key: bytes) -> Iterator[str]:
 
 
 def _lengthened(name: str, text: str, low: int) -> str:
-    """A longer path of an address, or a longer name in front of it."""
+    """Extend the path of a URI, or the local part of an email address, to a minimum length."""
     missing = low - len(text)
     if missing <= 0:
         return text
@@ -134,7 +134,7 @@ def _of_patterns(shape: Shape, key: bytes, budget: Budget) -> Iterator[str]:
 
 
 def _fit(text: str, shape: Shape) -> str:
-    """Lengthened or cut to the bounds, between words where possible."""
+    """Return the text padded or truncated to the bounds, between words where possible."""
     low, high = shape.length
     if len(text) < low:
         text = _pad(text, low) if text else "x" * low

@@ -23,8 +23,7 @@ class NotASchema(ValueError):
 def subschemas(schema: Object) -> Iterator[Schema]:
     """Yield the schemas directly below one schema.
 
-    A keyword may have what any draft allows it, whichever the schema is of. Keywords that only describe are not
-    looked at.
+    A keyword may have any value that some draft allows. Keywords that only describe are skipped.
 
     Raises:
         NotASchema: a keyword has a value of the wrong kind.
@@ -60,7 +59,7 @@ def _named(argument: JSON) -> Iterable[JSON]:
 
 
 def _dependencies(argument: JSON) -> Iterable[JSON]:
-    """Some name a schema, others what must be there as well."""
+    """Yield the schemas in ``dependencies``, which also holds lists of required names."""
     return (needed for needed in _named(argument) if not _is_text_or_texts(needed))
 
 

@@ -22,10 +22,10 @@ _PLAIN: tuple[float, float] = (1, 100)
 
 
 def seeded(key: bytes) -> Faker:
-    """The Faker, at a place of its own for each key.
+    """Return the thread's Faker, seeded by ``key``.
 
     Raises:
-        TooLong: it has to be loaded first.
+        TooLong: the library is not loaded yet.
     """
     load("emulator.generation.json_schema.faker_values")
     from emulator.generation.json_schema.faker_values import FAKERS
@@ -37,12 +37,12 @@ def seeded(key: bytes) -> Faker:
 
 @lru(4096)
 def words_of(name: str) -> tuple[str, ...]:
-    """``billingCity`` and ``billing_city`` are both ``("billing", "city")``."""
+    """Return the words of a name: ``("billing", "city")`` of both ``billingCity`` and ``billing_city``."""
     return tuple(word.lower() for word in _WORDS.findall(name))
 
 
 def draw_date(key: bytes) -> str:
-    """A day of 2024 to 2026."""
+    """Draw a day of 2024 to 2026."""
     year, month, day = 2024 + draw_integer(key, 3, "y"), 1 + draw_integer(key, 12, "m"), 1 + draw_integer(key, 28, "d")
     return f"{year}-{month:02}-{day:02}"
 
@@ -68,7 +68,7 @@ def _fake(name: str, **options: int | str) -> Callable[[bytes], str]:
 
 
 def plain_word(key: bytes) -> str:
-    """One lower-case word."""
+    """Return a lower-case word."""
     return str(seeded(key).word())
 
 
@@ -163,7 +163,7 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
 
 
 def text_for(name: str, key: bytes) -> str:
-    """A string for a property of this name; a few words if the name says nothing."""
+    """Return a string for a property of this name; a few words if the name is unknown."""
     words = words_of(name)
     for known in ("".join(words), "".join(words[-2:]), *reversed(words)):
         writer = _TEXTS.get(known) or _TEXTS.get(singular(known))
@@ -173,26 +173,26 @@ def text_for(name: str, key: bytes) -> str:
 
 
 def described(description: JSON) -> list[str]:
-    """What a description gives as an example: "The city, e.g. Oslo"."""
+    """Return the example in a description: ``Oslo`` of "The city, e.g. Oslo"."""
     match = _EXAMPLE.search(description[:500]) if isinstance(description, str) else None
     return [match[1] or match[2].strip()] if match else []
 
 
 def singular(word: str) -> str:
-    """``cities`` is ``city``, and ``tags`` is ``tag``."""
+    """Return the singular of an English noun: ``city`` of ``cities``, ``tag`` of ``tags``."""
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def range_for(name: str) -> tuple[float, float]:
-    """Numbers a reader expects of a property of this name."""
+    """Return the plausible range of a number property of this name."""
     words = words_of(name)
     return next((_NUMBERS[word] for word in ("".join(words[-2:]), *reversed(words)) if word in _NUMBERS), _PLAIN)
 
 
 def format_text(name: str, key: bytes) -> str | None:
-    """A string of a named format; ``None`` if the format is not one made here."""
+    """Return a string of a named format; ``None``: the format is not supported."""
     writer = _FORMATS.get(name)
     return None if writer is None else writer(key)
 
@@ -226,4 +226,4 @@ FORMAT_PATTERNS: Mapping[str, str] = {
     "uri-reference": r"^[A-Za-z0-9._~/-]*(\?[A-Za-z0-9=&]*)?(#[A-Za-z0-9]*)?$",
     "json-pointer": "^(/[^/~]*)*$", "duration": "^P([0-9]+W|[0-9]+D(T[0-9]+H)?)$",
 }  # fmt: skip
-"""A part of each format that is a pattern, to be met together with others."""
+"""Pattern of a subset of each format, for strings that must satisfy other patterns as well."""

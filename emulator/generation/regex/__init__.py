@@ -1,1 +1,1 @@
-"""Regular expressions as ECMA 262 writes them: read, matched, and texts found for them."""
+"""Parse and match regular expressions of ECMA 262, and generate texts for them."""

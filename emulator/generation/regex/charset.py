@@ -13,7 +13,7 @@ from emulator.core.cache import SizedCache, lru
 Ranges = tuple[tuple[int, int], ...]
 
 LAST = sys.maxunicode
-_ROOM = 50_000  # ranges of sets that are known; some 10 MB
+_MAX_CACHED = 50_000  # ranges of all cached sets, about 10 MB
 ANY: Ranges = ((0, 0xD7FF), (0xE000, LAST))  # lone surrogates are not text
 DIGITS: Ranges = ((0x30, 0x39),)
 WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
@@ -110,12 +110,12 @@ def _find_readable(ranges: Ranges) -> tuple[Ranges, ...]:
     return parts or ((ranges,) if ranges else ())
 
 
-_READ = SizedCache(_find_readable, lambda ranges, parts: 5 + len(ranges), _ROOM)
+_READ = SizedCache(_find_readable, lambda ranges, parts: 5 + len(ranges), _MAX_CACHED)
 
 
 @lru(256)
 def unicode_property(name: str) -> Ranges | None:
-    """``\\p{name}``: a general category, or one of the common scripts; ``None`` if it is neither."""
+    """Return the characters of ``\\p{name}``, a general category or a common script; ``None``: unknown."""
     name = name.removeprefix("General_Category=").removeprefix("gc=")
     script = name.removeprefix("Script=").removeprefix("sc=").removeprefix("Script_Extensions=").removeprefix("scx=")
     if script in _SCRIPTS:

@@ -10,11 +10,11 @@ from emulator.core.cache import SizedCache
 from emulator.generation.budget import Budget, Exhausted
 from emulator.generation.regex import charset
 from emulator.generation.regex.parse import (
+    Alternation,
     Anchor,
     Backreference,
     BadPattern,
     Chars,
-    Choice,
     Group,
     Look,
     Part,
@@ -24,10 +24,10 @@ from emulator.generation.regex.parse import (
     parse_pattern,
 )
 
-_LARGEST = 20_000  # instructions of one pattern
-_REMEMBERED = 4_000  # steps of one machine
-_ROOM = 200_000  # for instructions and what steps led to, of all machines that are kept; some 40 MB
-_STEP = 5  # memory of a step in addition to the state it led to, in instructions
+_MAX_INSTRUCTIONS = 20_000  # instructions of one pattern
+_MAX_CACHED_STEPS = 4_000  # cached steps of one machine
+_MAX_CACHED = 200_000  # instructions and cached states of all cached machines, about 40 MB
+_STEP_SIZE = 5  # size of a cached step without its state, in instructions
 _END = -1  # in place of the next character
 
 
@@ -88,7 +88,7 @@ class Machine:
         self._memo: dict[tuple[State, int, int], tuple[State, int]] = {}
 
     def _emit(self, instruction: Instruction) -> int:
-        if len(self.code) >= _LARGEST:
+        if len(self.code) >= _MAX_INSTRUCTIONS:
             raise Exhausted("a pattern is too large")
         self.code.append(instruction)
         return len(self.code) - 1
@@ -99,8 +99,8 @@ class Machine:
         elif isinstance(part, Sequence | Group):
             for below in children(part):
                 self._compile(below)
-        elif isinstance(part, Choice):
-            self._compile_choice(part)
+        elif isinstance(part, Alternation):
+            self._compile_alternation(part)
         elif isinstance(part, Repeat):
             self._compile_repeat(part)
         elif isinstance(part, Anchor):
@@ -110,7 +110,7 @@ class Machine:
         else:
             raise BadPattern("back references and what must come before are beyond a machine")
 
-    def _compile_choice(self, part: Choice) -> None:
+    def _compile_alternation(self, part: Alternation) -> None:
         fork = self._emit(Fork(()))
         starts, leaps = [], []
         for option in part.options:
@@ -138,19 +138,19 @@ class Machine:
             self.code[fork] = Fork((fork + 1, len(self.code)))
 
     def step(self, state: State, before: int, char: int, budget: Budget) -> State:
-        """The state after ``char``, which came after ``before`` (``_END`` at the first); ``FREE`` is for ever."""
+        """Return the state after ``char``, which follows ``before`` (``_END`` at the first); ``FREE`` is final."""
         if state is FREE or not state:
             return state
         mark = (state, before, char)
         known = self._memo.get(mark)
         if known is not None:
-            budget.spend(known[1])  # as much as the first time: what is remembered must not change the outcome
+            budget.spend(known[1])  # the cost of the first time, so that a cache hit never changes the outcome
             return known[0]
         left = budget.units
         found = self._step(state, before, char, budget)
-        if len(self._memo) < _REMEMBERED:
+        if len(self._memo) < _MAX_CACHED_STEPS:
             self._memo[mark] = found, left - budget.units
-            _MACHINES.charge(_STEP + len(found))
+            _MACHINES.charge(_STEP_SIZE + len(found))
         return found
 
     def _step(self, state: State, before: int, char: int, budget: Budget) -> State:
@@ -170,14 +170,14 @@ class Machine:
         return frozenset(after)
 
     def accepts(self, state: State, before: int, budget: Budget) -> bool:
-        """Whether the text may end here."""
+        """Return whether the text may end here."""
         if state is FREE:
             return True
         ends = [duties for place, duties in self.close(state, before, _END, budget) if place == self.end]
         return any([_fulfilled(duties, before, budget) for duties in ends])
 
     def close(self, state: State, before: int, after: int, budget: Budget) -> set[Thread]:
-        """All threads that can be reached without reading."""
+        """Return all threads that can be reached without consuming a character."""
         seen: set[Thread] = set()
         pending = list(state)
         while pending:
@@ -233,7 +233,7 @@ def _make(pattern: str) -> Machine:
     return Machine(parse_pattern(pattern), anywhere=True)
 
 
-_MACHINES = SizedCache(_make, lambda pattern, machine: len(machine.code), _ROOM)
+_MACHINES = SizedCache(_make, lambda pattern, machine: len(machine.code), _MAX_CACHED)
 
 
 def machine_of(pattern: str) -> Machine:
@@ -258,9 +258,9 @@ def reads(pattern: str, text: str, budget: Budget) -> bool:
     return machine.accepts(state, before, budget)
 
 
-_MANY = 50_000  # ways to share out one text that are too many to try
-_ROOM_MATCHING = 500_000  # characters of Python's words for patterns, a class being some tens; some 10 MB
-_SHORT = 64  # characters tried against a pattern of polynomial cost
+_MAX_WAYS = 50_000  # from so many ways to match a text on, the cost counts as exponential
+_MAX_COMPILED = 500_000  # characters of all cached patterns in the syntax of :mod:`re`, about 10 MB
+_MAX_POLYNOMIAL = 64  # maximum length of a text that :mod:`re` matches at polynomial cost
 
 
 def matches(pattern: str, text: str, budget: Budget) -> bool:
@@ -272,7 +272,7 @@ def matches(pattern: str, text: str, budget: Budget) -> bool:
     """
     budget.spend_once(pattern)
     compiled, risk = compile_pattern(pattern)
-    if risk == 1 or (risk == 2 and len(text) < _SHORT):
+    if risk == 1 or (risk == 2 and len(text) < _MAX_POLYNOMIAL):
         return compiled.search(text) is not None
     return reads(pattern, text, budget)
 
@@ -294,11 +294,11 @@ def _weigh(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
     return len(compiled[0].pattern)
 
 
-_COMPILED = SizedCache(_compile, _weigh, _ROOM_MATCHING)
+_COMPILED = SizedCache(_compile, _weigh, _MAX_COMPILED)
 
 
 def _risk(part: Part) -> int:
-    if _ambiguous(part) or _ways(part) >= _MANY:
+    if _ambiguous(part) or _ways(part) >= _MAX_WAYS:
         return 3
     return 2 if _count(part) > 2 else 1
 
@@ -311,22 +311,22 @@ def _ambiguous(part: Part) -> bool:
 
 
 def _ways(part: Part) -> int:
-    """In how many ways, at most, its bounded parts can share out a text: what a search that goes back may try."""
-    if isinstance(part, Choice):
+    """Return the maximum number of ways in which bounded parts can divide a text, as a backtracking search would."""
+    if isinstance(part, Alternation):
         ways = list(map(_ways, part.options))
-        return min(_MANY, max(ways, default=1) if _disjoint(part) else sum(ways))
+        return min(_MAX_WAYS, max(ways, default=1) if _disjoint(part) else sum(ways))
     inner = 1
     for below in children(part):
-        inner = min(_MANY, inner * _ways(below))
+        inner = min(_MAX_WAYS, inner * _ways(below))
     if not isinstance(part, Repeat) or part.high is None:
         return inner
     times = min(part.high, 20) if inner > 1 else 0
-    return int(min(_MANY, (part.high - part.low + 1) * inner**times))
+    return int(min(_MAX_WAYS, (part.high - part.low + 1) * inner**times))
 
 
-def _disjoint(choice: Choice) -> bool:
+def _disjoint(part: Alternation) -> bool:
     """Return whether no two options can begin with the same character."""
-    firsts = [_first(option) for option in choice.options]
+    firsts = [_first(option) for option in part.options]
     total = sum(map(charset.size, firsts))
     return all(firsts) and charset.size(charset.union(r for ranges in firsts for r in ranges)) == total
 
@@ -335,13 +335,13 @@ def _plain(part: Part) -> bool:
     """Return whether a part matches texts of one length only, with options that differ in their first character."""
     if isinstance(part, Repeat):
         return part.low == part.high and _plain(part.part)
-    if isinstance(part, Choice) and not _disjoint(part):
+    if isinstance(part, Alternation) and not _disjoint(part):
         return False
     return all(map(_plain, children(part)))
 
 
 def _first(part: Part) -> charset.Ranges:
-    """The characters a text of this part begins with; none if that is not plain."""
+    """Return the first characters of a part's texts; none if they are not evident."""
     if isinstance(part, Chars):
         return part.ranges
     if isinstance(part, Sequence) and part.parts:
@@ -360,7 +360,7 @@ def _render(part: Part) -> str:
         return _render_chars(part.ranges)
     if isinstance(part, Sequence):
         return "".join(map(_render, part.parts))
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         return "(?:" + "|".join(map(_render, part.options)) + ")"
     if isinstance(part, Group):
         return f"(?P<g{part.number}>{_render(part.part)})"

@@ -10,7 +10,7 @@ from emulator.generation.regex.charset import Ranges
 
 
 class BadPattern(ValueError):
-    """Not a regular expression, or one with parts not understood."""
+    """The pattern is not a regular expression, or has unsupported parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternation:
     options: tuple[Part, ...]
 
 
@@ -39,7 +39,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A numbered group, from 1."""
+    """Group with its number, from 1."""
 
     part: Part
     number: int
@@ -52,29 +52,29 @@ class Backreference:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """``^``, ``$``, ``b`` (word boundary) or ``B`` (none)."""
+    """Anchor ``^``, ``$``, ``b`` (word boundary) or ``B`` (no word boundary)."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What must, or must not, follow or come before."""
+    """Look-ahead or look-behind, perhaps negative."""
 
     part: Part
     ahead: bool
     negative: bool
 
 
-Part = Chars | Sequence | Choice | Repeat | Group | Backreference | Anchor | Look
+Part = Chars | Sequence | Alternation | Repeat | Group | Backreference | Anchor | Look
 NOTHING = Sequence(())
 
 
 def children(part: Part) -> tuple[Part, ...]:
-    """The parts directly below."""
+    """Return the parts directly below."""
     if isinstance(part, Sequence):
         return part.parts
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         return part.options
     return (part.part,) if isinstance(part, Repeat | Group | Look) else ()
 
@@ -91,10 +91,10 @@ _POSIX = {
 }
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}  # ahead, negative
 _DIGITS = "0123456789"
-_MOST_REPEATS = 100_000
-_MOST_DIGITS = 100  # of a repeat's bounds
-_DEEPEST = 60
-_ROOM = 200_000  # characters of patterns that are known; some 30 MB
+_MAX_REPEATS = 100_000
+_MAX_DIGITS = 100  # of a repeat's bounds
+_MAX_DEPTH = 60
+_MAX_CACHED = 200_000  # characters of all cached patterns, about 30 MB
 
 
 def _read(pattern: str) -> Part:
@@ -105,11 +105,11 @@ def _read(pattern: str) -> Part:
     return part
 
 
-_TREES = SizedCache(_read, lambda pattern, tree: 20 + len(pattern), _ROOM)
+_TREES = SizedCache(_read, lambda pattern, tree: 20 + len(pattern), _MAX_CACHED)
 
 
 def parse_pattern(pattern: str) -> Part:
-    """Read one pattern, or raise :class:`BadPattern`."""
+    """Parse one pattern; raises :class:`BadPattern`."""
     return _TREES[pattern]
 
 
@@ -144,12 +144,12 @@ class _Parser:
         return found
 
     def choice(self, depth: int) -> Part:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise self.fail("nested too deeply")
         options = [self.sequence(depth)]
         while self.accept("|"):
             options.append(self.sequence(depth))
-        return options[0] if len(options) == 1 else Choice(tuple(options))
+        return options[0] if len(options) == 1 else Alternation(tuple(options))
 
     def sequence(self, depth: int) -> Part:
         parts: list[Part] = []
@@ -184,17 +184,17 @@ class _Parser:
         return bounds
 
     def counted(self) -> tuple[int, int | None] | None:
-        """``{2}``, ``{2,}`` or ``{2,3}``; any other brace stands for itself."""
+        """Parse ``{2}``, ``{2,}`` or ``{2,3}``; ``None``: the brace is a literal."""
         end = self.text.find("}", self.at)
         if not self.text.startswith("{", self.at) or end < 0:
             return None
         low, comma, high = self.text[self.at + 1 : end].replace(" ", "").partition(",")
         if not (low or high) or not all(c in _DIGITS for c in low + high):
             return None
-        if len(low + high) > _MOST_DIGITS:
+        if len(low + high) > _MAX_DIGITS:
             raise self.fail("repeat out of range")
         bounds = int(low or 0), (int(high) if high else None) if comma else int(low)
-        if bounds[0] > _MOST_REPEATS or (bounds[1] is not None and bounds[1] < bounds[0]):
+        if bounds[0] > _MAX_REPEATS or (bounds[1] is not None and bounds[1] < bounds[0]):
             raise self.fail("repeat out of range")
         self.at = end + 1
         return bounds
@@ -236,7 +236,7 @@ class _Parser:
         return None
 
     def group_number(self) -> int:
-        """0: not captured; -1: only flags, already passed."""
+        """Parse the start of a group; return its number, 0 if it does not capture, -1 if it was only flags."""
         if self.accept("?:") or self.accept("?>"):
             return 0
         if self.accept("?P<") or self.accept("?<"):
@@ -271,7 +271,7 @@ class _Parser:
         return Chars(self.class_escape(char))
 
     def class_escape(self, char: str) -> Ranges:
-        """What ``\\char`` stands for, alone or inside brackets."""
+        """Parse the rest of an escape such as ``\\d``, alone or inside brackets."""
         if char.lower() in _CLASSES:
             ranges = _CLASSES[char.lower()]
             return charset.complement(ranges) if char.isupper() else ranges
@@ -320,7 +320,7 @@ class _Parser:
         first = True
         while first or not self.accept("]"):
             if first and self.accept("]"):
-                break  # ECMA: [] is the empty set, and [^] everything
+                break  # ECMA: [] is the empty set, [^] the set of all characters
             first = False
             found.extend(self.class_member())
         ranges = charset.intersect(charset.union(found), charset.ANY)

@@ -6,15 +6,15 @@ from random import Random
 
 from emulator.generation.budget import Budget
 from emulator.generation.regex import charset
-from emulator.generation.regex.parse import Backreference, Chars, Choice, Group, Part, Repeat, Sequence
+from emulator.generation.regex.parse import Alternation, Backreference, Chars, Group, Part, Repeat, Sequence
 
-_PLAIN = 12  # characters a reader expects of a repeat of readable characters
+_PLAIN = 12  # plausible maximum of repeated characters
 
 
 class PatternSampler:
     """Generator of one text for a pattern.
 
-    What an anchor or a look-around asks is not heeded here: the text is checked afterwards.
+    Ignores anchors and look-arounds; the caller checks the text.
 
     Args:
         stretch: 0 takes the fewest repeats, 1 a plausible number; more goes up to that many more.
@@ -35,7 +35,7 @@ class PatternSampler:
             return self._char(part.ranges)
         if isinstance(part, Sequence):
             return "".join([self.text(p) for p in part.parts])
-        if isinstance(part, Choice):
+        if isinstance(part, Alternation):
             return self.text(part.options[self.below(len(part.options))])
         if isinstance(part, Group):
             self._groups[part.number] = found = self.text(part.part)
@@ -60,7 +60,7 @@ class PatternSampler:
         return part.low + (self.below(room + 1) if room > 0 else 0)
 
     def _word(self, ranges: charset.Ranges, count: int) -> str:
-        """Repeated characters keep to one kind (letters, digits) as names and numbers do."""
+        """Draw repeated characters of one kind (letters, digits), as in names and numbers."""
         if not ranges:
             return ""
         kind = charset.readable(ranges)[0]
@@ -80,7 +80,7 @@ def shortest(part: Part) -> int:
         return 1
     if isinstance(part, Sequence):
         return sum(map(shortest, part.parts))
-    if isinstance(part, Choice):
+    if isinstance(part, Alternation):
         return min(map(shortest, part.options))
     if isinstance(part, Repeat):
         return part.low * shortest(part.part)

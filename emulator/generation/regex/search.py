@@ -11,7 +11,7 @@ from emulator.generation.regex import charset
 from emulator.generation.regex.match import Ahead, Machine, Read, State, machine_of
 
 _END = -1
-Class = tuple[charset.Ranges, int]  # characters no machine tells apart, and how many
+Class = tuple[charset.Ranges, int]  # characters that no machine distinguishes, and their number
 Point = tuple[tuple[State, ...], int]  # the state of every machine, and the last character
 Layer = dict[Point, tuple[Point, str]]  # all points of one length, each with the one before and the character between
 
@@ -22,7 +22,7 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
               budget: Budget) -> str | None:  # fmt: skip
     """Return a shortest text of at least ``low`` characters, or ``None`` if no text exists.
 
-    Layer by layer, each the states that can be reached with one character more.
+    The search is breadth-first: each layer holds the states after one more character.
     """
     machines = [machine_of(pattern) for pattern in (*wanted, *unwanted)]
     classes = [(part := charset.readable(ranges)[0], charset.size(part)) for ranges in _alphabet(machines)]
@@ -30,7 +30,7 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
     search = _Search(machines, len(wanted), random, budget)
     text = search.run(plain, low, high)
     if text is None and len(plain) < len(classes):
-        text = search.run(classes, low, high)  # what no reader expects only if it must be
+        text = search.run(classes, low, high)  # unusual characters only if no other text exists
     return text
 
 
@@ -71,7 +71,7 @@ class _Search:
                     for machine, state in zip(self.machines, states, strict=True)
                 )
                 if not all(after[: self.wanted]):
-                    continue  # a pattern that must be found no longer can be
+                    continue  # a wanted pattern can no longer match
                 reached = (after, _kind(code))
                 if reached not in following and reached not in known:
                     following[reached] = (point, char)
@@ -86,12 +86,12 @@ class _Search:
 
 
 def _kind(code: int) -> int:
-    """One stands for all word characters, one for all others: no anchor tells more."""
+    """Return one code point for all word characters and one for all others, as anchors distinguish no more."""
     return 0x61 if charset.contains(charset.WORD, code) else 0x20
 
 
 def _draw_chars(classes: list[Class], random: Random) -> Iterator[str]:
-    """One character of each class, in drawn order."""
+    """Yield a character of each class, in drawn order."""
     first = int(random.random() * len(classes))
     for part, size in classes[first:] + classes[:first]:
         yield charset.pick(part, int(random.random() * size))
@@ -106,7 +106,7 @@ def _spell(layers: list[Layer], point: Point) -> str:
 
 
 def _alphabet(machines: list[Machine]) -> list[charset.Ranges]:
-    """Classes of characters no machine tells apart, the readable ones first."""
+    """Return the classes of characters that no machine distinguishes, the readable ones first."""
     classes: list[charset.Ranges] = [charset.WORD, charset.complement(charset.WORD)]
     for ranges in sorted(_sets(machines)):
         outside = charset.complement(ranges)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_text
-from emulator.core.requests import Message, Tool, ToolCall
+from emulator.core.requests import ChatRequest, Message, Sampling, Tool, ToolCall
 
 ToolChoice = Literal["none", "auto", "required"]
 
@@ -92,7 +92,34 @@ def validate_sampling(body: Mapping[str, JSON]) -> None:
             raise error_parameter(f"{name} is not supported with this model.", name)
 
 
-def parse_messages_body(body: Mapping[str, JSON]) -> tuple[Message, ...]:
+def parse_chat_request(body: Mapping[str, JSON], *, parallel: bool) -> ChatRequest:
+    """Parse all but the sampling of validated fields; ``parallel``: several tools may be called at once.
+
+    Raises:
+        EmulatedError: the first invalid tool, message or option.
+    """
+    tools = _parse_tools(body)
+    choice, name = _parse_tool_choice(body, tools)
+    schema = _parse_schema(body)
+    return ChatRequest(
+        messages=_parse_messages(body),
+        tools=tools,
+        tool_choice=choice,
+        tool_name=name,
+        parallel=parallel,
+        format="text" if schema is None else "json_schema",
+        schema=schema,
+        reasoning=_parse_effort(body),
+    )
+
+
+def parse_sampling(body: Mapping[str, JSON], limit: int | None) -> Sampling:
+    knobs = tuple([(name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None])
+    greedy = body.get("temperature") == 0 or body.get("top_k") == 1
+    return Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=_parse_stops(body))
+
+
+def _parse_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
     """Return the conversation of ``system`` and ``messages``."""
     system = _parse_text(body.get("system"), "system")
     messages = [Message(role="system", text=system)] if system else []
@@ -182,7 +209,7 @@ def _parse_text(content: JSON, where: str) -> str:
     return "".join(str(block.get("text", "")) for block in blocks if block["type"] == "text")
 
 
-def parse_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
+def _parse_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
     """Return the client's tools; tools that the service runs itself are ignored."""
     tools: list[Tool] = []
     for number, tool in enumerate(_list(body.get("tools"))):
@@ -197,7 +224,7 @@ def parse_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
     return tuple(tools)
 
 
-def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
+def _parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
     """Return ``tool_choice`` and the name of the tool if it names one."""
     given = body.get("tool_choice")
     if not isinstance(given, dict):
@@ -217,12 +244,12 @@ def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[
     return choice, str(name)
 
 
-def parse_stops(body: Mapping[str, JSON]) -> tuple[str, ...]:
+def _parse_stops(body: Mapping[str, JSON]) -> tuple[str, ...]:
     """Return the stop sequences that are not empty."""
     return tuple(text for text in _list(body.get("stop_sequences")) if isinstance(text, str) and text)
 
 
-def parse_effort(body: Mapping[str, JSON]) -> str | None:
+def _parse_effort(body: Mapping[str, JSON]) -> str | None:
     """Return the reasoning effort; ``None`` if thinking is disabled."""
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") == "disabled":
@@ -243,7 +270,7 @@ def parse_effort(body: Mapping[str, JSON]) -> str | None:
     return str(config.get("effort") or "medium") if isinstance(config, dict) else "medium"
 
 
-def parse_schema(body: Mapping[str, JSON]) -> JSON:
+def _parse_schema(body: Mapping[str, JSON]) -> JSON:
     """Return the JSON Schema of the answer; ``None`` if there is none."""
     config = body.get("output_config")
     given = config.get("format") if isinstance(config, dict) else body.get("output_format")

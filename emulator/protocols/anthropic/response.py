@@ -5,10 +5,11 @@ Source: docs.anthropic.com, "Messages" and "Streaming Messages".
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.http import Event
+from emulator.core.http import Event, Headers, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json, parse_json
 from emulator.core.plan import Choice, Plan, SegmentKind, Usage
 from emulator.core.rng import draw_alphanumeric
@@ -34,6 +35,29 @@ _DELTAS: dict[SegmentKind, tuple[str, str]] = {
     "refusal": ("text_delta", "text"),
     "tool_call": ("input_json_delta", "partial_json"),
 }
+
+
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class MessagesCodec(ABC):
+    """Codec of messages; a vendor adds its headers."""
+
+    model: str
+
+    @abstractmethod
+    def build_headers(self, plan: Plan, request: Request, *, stream: bool = False) -> Headers:
+        """Return the headers of a response."""
+
+    def count_cached(self, plan: Plan, request: Request) -> Plan:
+        """Return the plan with the prompt tokens that were read from or written to a cache."""
+        return plan
+
+    def render(self, plan: Plan, request: Request) -> Response:
+        body = build_message(self.count_cached(plan, request), self.model)
+        return Response(200, dump_json(body), self.build_headers(plan, request))
+
+    def stream(self, plan: Plan, request: Request) -> StreamingResponse:
+        events = stream_message(self.count_cached(plan, request), self.model)
+        return StreamingResponse(events, self.build_headers(plan, request, stream=True))
 
 
 def build_message(plan: Plan, model: str) -> Object:

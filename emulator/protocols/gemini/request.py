@@ -205,7 +205,7 @@ _KNOBS: tuple[tuple[str, JSON], ...] = (
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class GeminiToolChoice:
     """Function calling mode and the names of allowed functions; empty: all."""
 
     kind: ToolChoice
@@ -320,12 +320,12 @@ def _parse_tool(declared: Mapping[str, JSON], where: str) -> Tool:
     return Tool(name=name, description=str(declared.get("description") or ""), parameters=parameters)
 
 
-def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice:
+def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> GeminiToolChoice:
     """Parse ``toolConfig.functionCallingConfig``."""
     config = body.get("toolConfig")
     calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
     if not isinstance(calling, dict):
-        return Choice("auto" if tools else "none")
+        return GeminiToolChoice("auto" if tools else "none")
     mode = calling.get("mode", "AUTO")
     names = tuple(as_text(name) for name in as_array(calling.get("allowedFunctionNames") or []))
     if names and mode not in ("ANY", "VALIDATED"):
@@ -336,7 +336,7 @@ def parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> Choice
     if mode == "ANY" and not tools:
         raise error_parameter("Function calling config is set without function_declarations.")
     kinds: Mapping[JSON, ToolChoice] = {"ANY": "required", "NONE": "none"}
-    return Choice(kinds.get(mode, "auto" if tools else "none"), names)
+    return GeminiToolChoice(kinds.get(mode, "auto" if tools else "none"), names)
 
 
 def get_config(body: Mapping[str, JSON]) -> Object:

@@ -89,8 +89,8 @@ def _stream_choice(choice: Choice, number: int, style: GeminiOptions, due: float
     """Yield the candidate of each response; ``due``: the end of a choice without tokens."""
     ended = last_due(choice, due)
     for end, part, encoded in _list_parts(choice, number, style, whole=False):
-        said = dump_json(part) if encoded is None else encoded
-        data = b'{"content":{"parts":[%b],"role":"model"},"index":%d}' % (said, number)
+        encoded_part = dump_json(part) if encoded is None else encoded
+        data = b'{"content":{"parts":[%b],"role":"model"},"index":%d}' % (encoded_part, number)
         yield (choice.due[end - 1] if end else ended), data, end, PLAIN
     closing: Object = {"text": ""}
     if style.signatures and not choice.tool_calls:
@@ -178,10 +178,10 @@ def _build_tail(plan: Plan, style: GeminiOptions) -> Object:
 
 def _build_usage(usage: Usage) -> Object:
     """Return ``usageMetadata``; Google leaves out counts that are zero."""
-    said = usage.completion_tokens - usage.reasoning_tokens
+    answered = usage.completion_tokens - usage.reasoning_tokens
     shape: Object = {"promptTokenCount": usage.prompt_tokens}
-    if said:
-        shape["candidatesTokenCount"] = said
+    if answered:
+        shape["candidatesTokenCount"] = answered
     shape["totalTokenCount"] = usage.total_tokens
     if usage.cached_tokens:
         shape["cachedContentTokenCount"] = usage.cached_tokens

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TypeVar
 
-from emulator.core.cache import Cache
+from emulator.core.cache import BoundedCache
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import Request
 from emulator.core.json import Object
@@ -72,28 +72,23 @@ def has_each_key_once(text: bytes, count: int) -> bool:
     return keys == count and (keys == text.count(b":") or _SPACED.search(text) is None)
 
 
-class Samplings(Cache[int | None, Sampling]):
+class Samplings(BoundedCache[int | None, Sampling]):
     """Cache of the default sampling by token limit; cleared when full."""
+
+    max_entries = _MAX_CACHED
 
     def __init__(self, default: Sampling) -> None:
         super().__init__()
         self._usual = default
 
     def __missing__(self, limit: int | None) -> Sampling:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        sampling = self[limit] = replace(self._usual, max_tokens=limit)
-        return sampling
+        return self.keep(limit, replace(self._usual, max_tokens=limit))
 
 
 SAMPLINGS = Samplings(Sampling())
 
 
-class FastParserCache(Cache[K, V]):
-    """Bounded cache of parsed values; cleared when full."""
+class FastParserCache(BoundedCache[K, V]):
+    """Cache of parsers; cleared when full."""
 
-    def keep(self, key: K, value: V) -> V:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        self[key] = value
-        return value
+    max_entries = _MAX_CACHED

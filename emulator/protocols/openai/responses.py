@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
@@ -28,6 +28,25 @@ OWN_FIELDS = frozenset(
     {"id", "object", "created_at", "status", "error", "incomplete_details", "model", "output", "usage"}
 )
 """Fields of a response that do not repeat its request."""
+
+OTHER_ITEMS = (
+    "reasoning", "item_reference", "computer_call", "computer_call_output", "file_search_call", "web_search_call",
+    "image_generation_call", "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call",
+    "shell_call_output", "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request",
+    "mcp_approval_response", "mcp_call", "compaction",
+)  # fmt: skip
+"""Kinds of items of ``input`` that are no message and no call of the client's tools.
+
+Source: openai-python, ``types/responses/response_input_item_param.py``.
+"""
+# Fields of a request in the order of a response object, with their defaults.
+_ECHOED: Object = {
+    "background": False, "instructions": None, "max_output_tokens": None, "max_tool_calls": None,
+    "parallel_tool_calls": True, "previous_response_id": None, "prompt_cache_key": None,
+    "prompt_cache_retention": None, "reasoning": None, "safety_identifier": None, "service_tier": "default",
+    "store": True, "temperature": 1.0, "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [],
+    "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "user": None, "metadata": {},
+}  # fmt: skip
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,27 +117,50 @@ def find_status(plan: Plan) -> Status:
     return "incomplete" if cut else "completed"
 
 
-def build_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:
-    """Return the response object with the given status."""
-    reason: JSON = None
+def build_echo(given: Mapping[str, JSON], own: Object, without: Collection[str]) -> Object:
+    """Return the fields that repeat a request: the vendor's own value, else the given one, else the default."""
+    values = {**_ECHOED, **{name: value for name, value in given.items() if value is not None}, **own}
+    return {name: values[name] for name in _ECHOED if name not in without}
+
+
+def build_response(plan: Plan, options: ResponseOptions, *, usage: bool = True) -> Object:
+    """Return the response object at its end."""
     found = options.findings
+    reason: JSON = None
+    status = find_status(plan)
     if status == "incomplete":
         filtered = any(choice.finish_reason == "content_filter" for choice in plan.choices)
         found = options.filtered if filtered and options.filtered else found
         reason = {"reason": "content_filter" if filtered else "max_output_tokens"}
+    return {
+        **build_pending(plan, options, status),
+        "incomplete_details": reason,
+        "output": build_output(plan, options),
+        **found,
+        "usage": build_usage(plan.usage, options) if usage else None,
+    }
+
+
+def build_pending(plan: Plan, options: ResponseOptions, status: Status) -> Object:
+    """Return the response object before its end."""
     return {
         "id": options.draw_id(plan.key),
         "object": "response",
         "created_at": int(plan.created),
         "status": status,
         "error": None,
-        "incomplete_details": reason,
+        "incomplete_details": None,
         "model": options.model,
-        "output": output,
+        "output": [],
         **options.echo,
-        **(found if status in ("completed", "incomplete") else dict.fromkeys(found)),
-        "usage": build_usage(plan.usage, options) if usage else None,
+        **dict.fromkeys(options.findings),
+        "usage": None,
     }
+
+
+def find_top_logprobs(given: int | None, include: Collection[JSON]) -> int | None:
+    """Return ``top_logprobs``; 0 if ``include`` alone requests log-probabilities."""
+    return 0 if given is None and "message.output_text.logprobs" in include else given
 
 
 def build_usage(usage: Usage, options: ResponseOptions) -> Object:
@@ -238,7 +280,7 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
     writer = _EventEncoder(plan, options)
     choice = writer.choice
     first, last = first_due(choice), last_due(choice)
-    opening = build_response(plan, options, status="in_progress", output=[], usage=False)
+    opening = build_pending(plan, options, "in_progress")
     if options.queued:
         queued: Object = {"response": {**opening, "status": "queued"}}
         yield writer.event(0.0, 0, "response.created", queued)
@@ -248,10 +290,9 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
     yield writer.event(first, 0, "response.in_progress", {"response": opening})
     for item in list_items(choice):
         yield from _stream_item(writer, item)
-    status, usage = find_status(plan), options.stream_usage
-    whole = build_response(plan, options, status=status, output=build_output(plan, options), usage=usage)
-    mark = _FINISH_WITH_USAGE if usage else FINISH
-    yield writer.event(last, len(choice.tokens), f"response.{status}", {"response": whole}, mark)
+    whole = build_response(plan, options, usage=options.stream_usage)
+    mark = _FINISH_WITH_USAGE if options.stream_usage else FINISH
+    yield writer.event(last, len(choice.tokens), f"response.{find_status(plan)}", {"response": whole}, mark)
     if options.done:
         yield last, DONE, 0, Mark.DONE
 

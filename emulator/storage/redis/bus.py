@@ -11,8 +11,8 @@ from urllib.parse import quote
 from emulator.core.bus import MAX_READ, REPLY_TIMEOUT, ClusterSnapshot, PendingChange
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.storage import StoreLostError
+from emulator.storage.redis.client import LEASE, BlockingConnection, Connections, ask, read_text
 from emulator.storage.redis.pipeline import Pipeline, digest_of
-from emulator.storage.redis.server import LEASE, BlockingConnection, Connections, ask, read_text
 
 _SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear": ()}
 """Scripts, with the scripts that precede each."""

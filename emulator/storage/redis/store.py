@@ -10,21 +10,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
 from typing import Literal, TypedDict
 from urllib.parse import SplitResult, parse_qs, quote
 
+from emulator.core.cache import lru
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
 from emulator.core.storage import DocumentsError, Health, IsolatedReplicaError, StoreLostError
 from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.redis.bus import RedisBus
+from emulator.storage.redis.client import LEASE, Connections, Server, ask, read_text, write_bounds
 from emulator.storage.redis.pipeline import Pipeline, digest_of
-from emulator.storage.redis.server import LEASE, Connections, Server, ask, read_text, write_bounds
 
 _RENEWED = 600.0  # real seconds between renewals of an expiry of one day
-_MOST_RENEWALS = 20_000
+_MAX_RENEWALS = 20_000
 
 
 class _Share(TypedDict):
@@ -53,7 +53,7 @@ class Written:
     charged: str
 
 
-@lru_cache(maxsize=4096)
+@lru(4096)
 def write_share(quota: Quota, scope: str) -> Written:
     share: _Share = {
         "key": f"{quote(quota.name, safe='')}:{quote(scope, safe='')}",
@@ -80,7 +80,7 @@ class Renewals:
         until, due = self._until, False
         for share in shares:
             if until.get((base, share.full), 0.0) <= now:
-                if len(until) >= _MOST_RENEWALS:
+                if len(until) >= _MAX_RENEWALS:
                     until.clear()
                 until[base, share.full] = now + _RENEWED
                 due = True
@@ -132,7 +132,7 @@ def read_prefix(url: SplitResult) -> str:
     return prefix
 
 
-MOST_SKEW = 1.0  # seconds; maximum difference between the clocks of two machines
+MAX_SKEW = 1.0  # seconds; maximum difference between the clocks of two machines
 _A_DAY = 86_400_000  # ms; expiry of a namespace without activity
 _COMMAND_TIMEOUT = 1.0  # real seconds
 _MAX_REPLY_CONNECTIONS = 200  # of one process, each open only during a wait for replies
@@ -277,7 +277,7 @@ class RedisStore:
         """Measure how far this machine's clock is ahead of the server's.
 
         Raises:
-            IsolatedReplicaError: it differs by more than ``MOST_SKEW``.
+            IsolatedReplicaError: it differs by more than ``MAX_SKEW``.
         """
         asked = time.time()
         answer = await self.line.ask("TIME")  # on the pipeline, where no blocking command delays it
@@ -285,9 +285,9 @@ class RedisStore:
         seconds, micros = answer if isinstance(answer, list) else ("0", "0")
         skew = asked + doubt - int(seconds) - int(micros) / 1e6
         self.health.skew = skew
-        if abs(skew) - doubt > MOST_SKEW:
+        if abs(skew) - doubt > MAX_SKEW:
             raise IsolatedReplicaError(
-                f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed"
+                f"its clock and this machine's are {skew:+.1f} s apart, {MAX_SKEW:g} s are allowed"
             )
         self.bus.skew = skew
 

@@ -19,7 +19,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import admit, parse_extras
+from emulator.vendors.azure.request import parse_extras, parse_request
 from emulator.vendors.azure.sampling import find_beyond_range, limit_tokens, parse_sampling, validate_penalties
 
 DEFAULT_TOKENS = 256
@@ -30,12 +30,12 @@ _FINISH_WITH_USAGE = FINISH | USAGE
 
 def parse_completions(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request with one or several prompts; the longest one limits the tokens of every answer."""
-    query = admit(request, service, "completions")
-    settings, deployment, profile = query.settings, query.deployment, query.profile
-    wire = validate(StrictCompletionBody if settings.strict_types else CompletionBody, query.body)
+    parsed = parse_request(request, service, "completions")
+    settings, deployment, profile = parsed.settings, parsed.deployment, parsed.profile
+    wire = validate(StrictCompletionBody if settings.strict_types else CompletionBody, parsed.body)
     if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
-    extra_fields = parse_extras(query, _KNOWN, _NATIVE)
+    extra_fields = parse_extras(parsed, _KNOWN, _NATIVE)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, extra_fields)
     validate_penalties(wire, profile)
     prompts = parse_inputs(wire.prompt)

@@ -32,7 +32,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.models import model_name
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
 from emulator.vendors.azure.url_kind import classify_url
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ DUMPS: Mapping[str, Callable[[Rows], list[bytes]]] = {
 
 def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request of texts or token ids; ``input_type`` changes the vectors but not the token counts."""
-    query = admit(request, service, "embeddings")
-    deployment = query.deployment
-    wire = validate(StrictEmbeddingBody if query.settings.strict_types else EmbeddingBody, query.body)
-    _check_user(parse_extras(query, _KNOWN, _NATIVE).get("user"), query.profile)
+    parsed = parse_request(request, service, "embeddings")
+    deployment = parsed.deployment
+    wire = validate(StrictEmbeddingBody if parsed.settings.strict_types else EmbeddingBody, parsed.body)
+    _check_user(parse_extras(parsed, _KNOWN, _NATIVE).get("user"), parsed.profile)
     inputs = parse_inputs(wire.input)
-    validate_vectors(wire, len(inputs), query)
+    validate_vectors(wire, len(inputs), parsed)
     validate_tokens(inputs, "input", service, deployment)
     prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=inputs), deployment)
     if deployment.context is not None and max(prompt_tokens) > deployment.context:
@@ -69,7 +69,7 @@ def parse_embeddings(request: Request, service: AzureService) -> InferenceCall:
     return InferenceCall(
         deployment=deployment,
         request=build_embedding_request(wire, inputs),
-        codec=EmbeddingsCodec(query.profile, wire.encoding, _count_characters(inputs)),
+        codec=EmbeddingsCodec(parsed.profile, wire.encoding, _count_characters(inputs)),
         repeatable=True,
         prompt_tokens=prompt_tokens,
     )
@@ -79,16 +79,16 @@ def parse_image_embeddings(request: Request, service: AzureService) -> Inference
     """Parse a request of images: each counts :data:`PICTURE_TOKENS` plus the tokens of its text."""
     if classify_url(request).settings(service.settings).profile in ("managed", "aoai"):
         raise refusals.no_such_path(request.path)
-    query = admit(request, service, "embeddings")
-    deployment = query.deployment
-    if not query.profile.supports("images"):
+    parsed = parse_request(request, service, "embeddings")
+    deployment = parsed.deployment
+    if not parsed.profile.supports("images"):
         raise refusals.wrong_route("image_embeddings", deployment.task, deployment.name)
-    wire = validate(StrictImageEmbeddingRequest if query.settings.strict_types else ImageEmbeddingRequest, query.body)
-    parse_extras(query, _KNOWN, _NATIVE)
-    validate_vectors(wire, len(wire.input), query)
+    wire = validate(StrictImageEmbeddingRequest if parsed.settings.strict_types else ImageEmbeddingRequest, parsed.body)
+    parse_extras(parsed, _KNOWN, _NATIVE)
+    validate_vectors(wire, len(wire.input), parsed)
     for position, picture in enumerate(wire.input):
         if not picture.image.startswith(("http://", "https://")):
-            validate_data({"image": picture.image}, ("input", position), query.profile)
+            validate_data({"image": picture.image}, ("input", position), parsed.profile)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingRequest(inputs=texts), deployment)
     return InferenceCall(
@@ -96,7 +96,7 @@ def parse_image_embeddings(request: Request, service: AzureService) -> Inference
         request=build_embedding_request(
             wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])
         ),
-        codec=EmbeddingsCodec(query.profile, wire.encoding, _count_characters(texts), images=len(texts)),
+        codec=EmbeddingsCodec(parsed.profile, wire.encoding, _count_characters(texts), images=len(texts)),
         repeatable=True,
         prompt_tokens=tuple([PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)]),
     )
@@ -107,22 +107,22 @@ def build_embedding_request(wire: EmbeddingOptions, inputs: tuple[str | tuple[in
     return EmbeddingRequest(inputs=inputs, dimensions=wire.dimensions, instruction=purpose)
 
 
-def validate_vectors(wire: EmbeddingOptions, count: int, query: ParsedRequest) -> None:
+def validate_vectors(wire: EmbeddingOptions, count: int, parsed: ParsedRequest) -> None:
     """Raise for too many inputs, or a size or encoding that the model lacks.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    deployment, traits = query.deployment, query.profile.traits
-    most = traits.get("max_inputs", MAX_OPENAI_INPUTS if query.profile.openai else MAX_INPUTS)
+    deployment, traits = parsed.deployment, parsed.profile.traits
+    most = traits.get("max_inputs", MAX_OPENAI_INPUTS if parsed.profile.openai else MAX_INPUTS)
     if count > as_number(most):
         raise (
-            _error_count(count, as_number(most)) if query.profile.openai else refusals.not_supported(("input",), count)
+            _error_count(count, as_number(most)) if parsed.profile.openai else refusals.not_supported(("input",), count)
         )
     dimensions, encoding = wire.dimensions, wire.encoding
-    if not _has_size(query, dimensions):
-        if query.profile.openai:
-            raise _error_size(query, dimensions)
+    if not _has_size(parsed, dimensions):
+        if parsed.profile.openai:
+            raise _error_size(parsed, dimensions)
         raise refusals.not_supported(("dimensions",), dimensions)
     packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8  # signs fill whole bytes
     encodings = traits.get("encodings")
@@ -135,12 +135,12 @@ def _error_count(count: int, most: float) -> EmulatedError:
     return refusals.contradicts(f"Invalid 'input': array too long. {text}", "input", "array_above_max_length")
 
 
-def _error_size(query: ParsedRequest, dimensions: int | None) -> EmulatedError:
+def _error_size(parsed: ParsedRequest, dimensions: int | None) -> EmulatedError:
     """Return the error for an unsupported size. Source: openai/openai-python issue threads."""
     text = (
-        f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {query.deployment.dimensions}."
+        f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {parsed.deployment.dimensions}."
     )
-    if not query.profile.supports("dimensions"):
+    if not parsed.profile.supports("dimensions"):
         text = "This model does not support specifying dimensions."
     return refusals.contradicts(text, None)
 
@@ -150,9 +150,9 @@ def _check_user(user: JSON, profile: DeploymentProfile) -> None:
         raise refusals.breaks_schema([{"type": "string_type", "loc": ("user",), "msg": "", "input": user}])
 
 
-def _has_size(query: ParsedRequest, dimensions: int | None) -> bool:
-    most = query.deployment.dimensions
-    return dimensions in (None, most) or (query.profile.supports("dimensions") and (dimensions or 0) < most)
+def _has_size(parsed: ParsedRequest, dimensions: int | None) -> bool:
+    most = parsed.deployment.dimensions
+    return dimensions in (None, most) or (parsed.profile.supports("dimensions") and (dimensions or 0) < most)
 
 
 def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:

@@ -28,7 +28,7 @@ from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
 
 _MAX_SIDE = 4096  # pixels of a side
 _DIMENSIONS = 1  # of the vectors that the plan carries and no response shows
@@ -97,21 +97,21 @@ class DraftImageRequest(ImageRequest):
 
 def parse_images(request: Request, service: AzureService) -> InferenceCall:
     """Parse a request; the plan has one vector per image."""
-    query = admit(request, service, "images")
-    openai = query.settings.profile == "aoai"
-    wire = validate(OpenAIImageRequest if openai else DraftImageRequest, query.body)
+    parsed = parse_request(request, service, "images")
+    openai = parsed.settings.profile == "aoai"
+    wire = validate(OpenAIImageRequest if openai else DraftImageRequest, parsed.body)
     known = type(wire).model_fields
-    if parse_extras(query, known, ()) and openai:
-        raise refusals.unrecognized([name for name in query.fields if name not in known])
-    _validate_fields(wire, query)
+    if parse_extras(parsed, known, ()) and openai:
+        raise refusals.unrecognized([name for name in parsed.fields if name not in known])
+    _validate_fields(wire, parsed)
     count = wire.n or 1
-    prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=(wire.prompt,)), query.deployment)
+    prompt_tokens = service.count_prompt(EmbeddingRequest(inputs=(wire.prompt,)), parsed.deployment)
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         is_cpu_heavy=True,
         request=EmbeddingRequest(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
         codec=ImageCodec(
-            profile=query.profile,
+            profile=parsed.profile,
             wire=wire,
             size=wire.size or (1024, 1024),
             count=count,
@@ -122,9 +122,9 @@ def parse_images(request: Request, service: AzureService) -> InferenceCall:
     )
 
 
-def _validate_fields(wire: ImageRequest, query: ParsedRequest) -> None:
+def _validate_fields(wire: ImageRequest, parsed: ParsedRequest) -> None:
     if isinstance(wire, OpenAIImageRequest):
-        is_dalle = query.profile.model.startswith("dall-e")
+        is_dalle = parsed.profile.model.startswith("dall-e")
         given = next((name for name in _GPT_FIELDS if is_dalle and getattr(wire, name) is not None), None)
         if given is not None:
             raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
@@ -135,7 +135,7 @@ def _validate_fields(wire: ImageRequest, query: ParsedRequest) -> None:
             raise refusals.contradicts("Streaming is only supported with n=1.", "n", "invalid_value")
         if wire.response_format is not None and not is_dalle:
             raise refusals.contradicts("Unknown parameter: 'response_format'.", "response_format", "unknown_parameter")
-        if is_dalle and (wire.n or 1) > 1 and query.profile.model.startswith("dall-e-3"):
+        if is_dalle and (wire.n or 1) > 1 and parsed.profile.model.startswith("dall-e-3"):
             text = "Invalid value for 'n': you must provide n=1 for this model."
             raise refusals.contradicts(text, "n", "invalid_value")
 

@@ -100,7 +100,7 @@ def validate_place(
     return surface, settings
 
 
-def admit(
+def parse_request(
     request: Request,
     service: AzureService,
     task: Task,
@@ -236,7 +236,7 @@ def validate_ready(deployment: Deployment) -> Deployment:
     return deployment
 
 
-def parse_extras(query: ParsedRequest, known: Collection[str], native: Collection[str]) -> Object:
+def parse_extras(parsed: ParsedRequest, known: Collection[str], native: Collection[str]) -> Object:
     """Return the parameters outside the API that pass to the model, as ``extra-parameters`` decides.
 
     Args:
@@ -247,20 +247,20 @@ def parse_extras(query: ParsedRequest, known: Collection[str], native: Collectio
         EmulatedError: 400 for an unknown header value or a parameter that is not allowed; then the model's own
             error.
     """
-    settings, openai = query.settings, query.profile.openai
-    action = _read_option(query.request.headers.get("extra-parameters"), settings)
-    extras = {name: value for name, value in query.fields.items() if name not in known}
+    settings, openai = parsed.settings, parsed.profile.openai
+    action = _read_option(parsed.request.headers.get("extra-parameters"), settings)
+    extras = {name: value for name, value in parsed.fields.items() if name not in known}
     if not extras:
         return {}
     if action == "drop":
         return {name: value for name, value in extras.items() if name in native} if openai else {}
-    if action == "error" and not _is_raw(query.request, settings):
+    if action == "error" and not _is_raw(parsed.request, settings):
         refused = [name for name in extras if not (openai and name in native)]
         if refused:
             raise refusals.extra_not_allowed(refused, by_default=settings.extra_parameters_default == "error")
     if openai and (unknown := [name for name in extras if name not in native]):
         raise refusals.unrecognized(unknown)
-    policy = query.profile.traits.get("extras", "accept")
+    policy = parsed.profile.traits.get("extras", "accept")
     if policy in ("refuse", "refuse_bare"):
         raise refusals.extra_forbidden(extras, bare=policy == "refuse_bare")
     return extras

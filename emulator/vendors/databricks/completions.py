@@ -81,73 +81,73 @@ def parse_completions(request: Request, service: DatabricksService) -> Inference
     return parse_completion_request(find_by_model(request, service))
 
 
-def parse_completion_request(query: ParsedRequest) -> InferenceCall:
+def parse_completion_request(parsed: ParsedRequest) -> InferenceCall:
     """Validate and parse a completions request.
 
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    if query.deployment.task != "completions":
+    if parsed.deployment.task != "completions":
         # unverified
-        raise error_parameter(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
-    query.check(STRICT_FIELDS if query.settings.strict_unknown_fields == "on" else FIELDS)
-    prompts = _parse_prompts(query)
-    validate_sampling(query)
-    truncate = _parse_behavior(query)
-    max_tokens = query.get_integer("max_tokens")
+        raise error_parameter(f"Bad request: endpoint {parsed.deployment.name} does not support the completions task")
+    parsed.check(STRICT_FIELDS if parsed.settings.strict_unknown_fields == "on" else FIELDS)
+    prompts = _parse_prompts(parsed)
+    validate_sampling(parsed)
+    truncate = _parse_behavior(parsed)
+    max_tokens = parsed.get_integer("max_tokens")
     if not truncate:
-        validate_output_limit(query, "max_tokens", max_tokens)
-    raw = bool(query.get("use_raw_prompt", False))
-    prompts, counts = _truncate(query, prompts, raw, truncate)
-    limit = limit_output(query, max_tokens, max(counts))
+        validate_output_limit(parsed, "max_tokens", max_tokens)
+    raw = bool(parsed.get("use_raw_prompt", False))
+    prompts, counts = _truncate(parsed, prompts, raw, truncate)
+    limit = limit_output(parsed, max_tokens, max(counts))
     return InferenceCall(
-        deployment=query.deployment,
-        request=CompletionRequest(prompts=prompts, raw=raw, sampling=parse_sampling(query, limit)),
+        deployment=parsed.deployment,
+        request=CompletionRequest(prompts=prompts, raw=raw, sampling=parse_sampling(parsed, limit)),
         codec=CompletionsCodec(
-            query.settings,
-            query.profile.style,
-            query.served,
-            echo=_list_prompts(query) if query.get("echo") else (),
-            suffix=query.get_text("suffix"),
+            parsed.settings,
+            parsed.profile.style,
+            parsed.served,
+            echo=_list_prompts(parsed) if parsed.get("echo") else (),
+            suffix=parsed.get_text("suffix"),
         ),
-        stream=query.wants_stream(),
+        stream=parsed.wants_stream(),
         prompt_tokens=counts,
-        repeatable=query.repeatable,
-        served=query.served,
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 
-def _parse_prompts(query: ParsedRequest) -> tuple[str, ...]:
-    if query.get("prompt") in (None, []):
+def _parse_prompts(parsed: ParsedRequest) -> tuple[str, ...]:
+    if parsed.get("prompt") in (None, []):
         raise error_parameter("Missing required Completions parameter: 'prompt'", "prompt")
-    prompts = _list_prompts(query)
-    settings = query.settings
-    limit = settings.max_streamed_prompts if query.wants_stream() else settings.max_prompts
+    prompts = _list_prompts(parsed)
+    settings = parsed.settings
+    limit = settings.max_streamed_prompts if parsed.wants_stream() else settings.max_prompts
     if len(prompts) > limit:
-        streamed = " streamed" if query.wants_stream() else ""
+        streamed = " streamed" if parsed.wants_stream() else ""
         raise error_parameter(
             f"Bad request: at most {limit}{streamed} prompts are supported, but got {len(prompts)}", "prompt"
         )
     return prompts
 
 
-def _list_prompts(query: ParsedRequest) -> tuple[str, ...]:
+def _list_prompts(parsed: ParsedRequest) -> tuple[str, ...]:
     """Return ``prompt`` as a tuple of texts; the decoder accepts a ``null`` in the list."""
-    prompts = query.list_texts("prompt")
+    prompts = parsed.list_texts("prompt")
     if prompts is None:
         raise error_parameter("Bad request: prompt must be a string or a list of strings", "prompt")
     return prompts
 
 
-def _parse_behavior(query: ParsedRequest) -> bool:
+def _parse_behavior(parsed: ParsedRequest) -> bool:
     """Return whether prompts are truncated to the context; only pay-per-token endpoints accept ``error_behavior``."""
-    behavior = query.get("error_behavior")
+    behavior = parsed.get("error_behavior")
     if behavior is None:
         return False
     if behavior not in ("truncate", "error"):
         text = f'Bad request: error_behavior must be "truncate" or "error", but got "{behavior}"'
         raise error_parameter(text, "error_behavior")
-    if query.deployment.mode != "pay_per_token":
+    if parsed.deployment.mode != "pay_per_token":
         raise error_parameter(
             "Bad request: error_behavior is only supported for pay-per-token endpoints", "error_behavior"
         )
@@ -155,21 +155,21 @@ def _parse_behavior(query: ParsedRequest) -> bool:
 
 
 def _truncate(
-    query: ParsedRequest, prompts: tuple[str, ...], raw: bool, truncate: bool
+    parsed: ParsedRequest, prompts: tuple[str, ...], raw: bool, truncate: bool
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the prompts and their tokens, truncated to the context if ``truncate``.
 
     The place of the cut is unverified: the beginning stays, with one token left for the answer.
     """
-    counts = count(query, CompletionRequest(prompts=prompts, raw=raw))
-    context = query.deployment.context
+    counts = count(parsed, CompletionRequest(prompts=prompts, raw=raw))
+    context = parsed.deployment.context
     if context is None:
         return prompts, counts
     if not truncate:
-        _validate_length(query, max(counts), context)
+        _validate_length(parsed, max(counts), context)
         return prompts, counts
-    overhead = count(query, CompletionRequest(prompts=("",), raw=raw))[0]
-    tokenizer = query.service.tokenizer(query.deployment)
+    overhead = count(parsed, CompletionRequest(prompts=("",), raw=raw))[0]
+    tokenizer = parsed.service.tokenizer(parsed.deployment)
     capacity = max(0, context - 1 - overhead)
     cut = tuple(
         prompt if number < context else tokenizer.decode(tokenizer.encode(prompt)[:capacity])
@@ -178,10 +178,10 @@ def _truncate(
     return cut, tuple(min(number, context - 1) for number in counts)
 
 
-def _validate_length(query: ParsedRequest, longest: int, context: int) -> None:
+def _validate_length(parsed: ParsedRequest, longest: int, context: int) -> None:
     if longest > context:
-        raise error_length(query, longest, "prompt")
-    max_tokens = query.get_integer("max_tokens") or 0
+        raise error_length(parsed, longest, "prompt")
+    max_tokens = parsed.get_integer("max_tokens") or 0
     if longest + max_tokens > context:
         text = (
             "Bad request: rpc error: code = InvalidArgument desc = prompt token count"

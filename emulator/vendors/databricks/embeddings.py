@@ -33,77 +33,77 @@ def parse_embeddings(request: Request, service: DatabricksService) -> InferenceC
     return parse_embedding_request(find_by_model(request, service))
 
 
-def parse_embedding_request(query: ParsedRequest) -> InferenceCall:
+def parse_embedding_request(parsed: ParsedRequest) -> InferenceCall:
     """Validate and parse an embeddings request.
 
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    if query.deployment.task != "embeddings":
+    if parsed.deployment.task != "embeddings":
         # unverified
-        raise error_parameter(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
-    query.check(EXTENDED_FIELDS if query.settings.embeddings_extras else FIELDS)
-    inputs = _parse_inputs(query)
-    encoding = query.get("encoding_format", "float")
+        raise error_parameter(f"Bad request: endpoint {parsed.deployment.name} does not support the embeddings task")
+    parsed.check(EXTENDED_FIELDS if parsed.settings.embeddings_extras else FIELDS)
+    inputs = _parse_inputs(parsed)
+    encoding = parsed.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
         raise error_parameter(
             f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE
         )
-    dimensions = _parse_dimensions(query)
+    dimensions = _parse_dimensions(parsed)
     embedding_request = EmbeddingRequest(
-        inputs=inputs, dimensions=dimensions, instruction=query.get_text("instruction")
+        inputs=inputs, dimensions=dimensions, instruction=parsed.get_text("instruction")
     )
-    embedding_request, counts = _truncate(query, embedding_request)
+    embedding_request, counts = _truncate(parsed, embedding_request)
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=embedding_request,
-        codec=EmbeddingsCodec(query.settings, query.profile.style.model, query.served, base64=encoding == "base64"),
+        codec=EmbeddingsCodec(parsed.settings, parsed.profile.style.model, parsed.served, base64=encoding == "base64"),
         prompt_tokens=counts,
-        repeatable=query.repeatable,
-        served=query.served,
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 
-def _parse_inputs(query: ParsedRequest) -> tuple[str, ...]:
-    if query.get("input") is None:
+def _parse_inputs(parsed: ParsedRequest) -> tuple[str, ...]:
+    if parsed.get("input") is None:
         raise error_parameter("Missing required embeddings parameter: 'input'", "input", _CODE)
-    inputs = query.list_texts("input")
+    inputs = parsed.list_texts("input")
     if inputs is None:
         raise error_parameter("input must be a string or a list of strings", "input", _CODE)
     if not inputs or not all(inputs):
         raise error_parameter("input must not be empty", "input", _CODE)
-    limit = query.settings.max_inputs
+    limit = parsed.settings.max_inputs
     if len(inputs) > limit:
-        text = f"Input embeddings size is too large, exceeding {limit} limit for {query.deployment.name}"
+        text = f"Input embeddings size is too large, exceeding {limit} limit for {parsed.deployment.name}"
         raise error_parameter(text, "input", _CODE)
     return inputs
 
 
-def _parse_dimensions(query: ParsedRequest) -> int | None:
+def _parse_dimensions(parsed: ParsedRequest) -> int | None:
     """Return ``dimensions``; ``None`` for models that cannot shorten their vectors, which ignore it."""
-    validate_positive(query, "dimensions")
-    requested = query.get_integer("dimensions")
-    if requested is None or not query.traits.get("resizable"):
+    validate_positive(parsed, "dimensions")
+    requested = parsed.get_integer("dimensions")
+    if requested is None or not parsed.traits.get("resizable"):
         return None
-    limit = query.deployment.dimensions
+    limit = parsed.deployment.dimensions
     if requested > limit:
         raise error_parameter(f"dimensions must not exceed {limit}, but got {requested}", "dimensions", _CODE)
     return requested
 
 
-def _truncate(query: ParsedRequest, embedding_request: EmbeddingRequest) -> tuple[EmbeddingRequest, tuple[int, ...]]:
+def _truncate(parsed: ParsedRequest, embedding_request: EmbeddingRequest) -> tuple[EmbeddingRequest, tuple[int, ...]]:
     """Truncate inputs to the model's context and recount them; that the service truncates is unverified."""
-    counts = count(query, embedding_request)
-    context = query.deployment.context
+    counts = count(parsed, embedding_request)
+    context = parsed.deployment.context
     longest = max(counts)
     if context is None or longest <= context:
         return embedding_request, counts
-    if query.settings.embeddings_overflow == "refuse":
+    if parsed.settings.embeddings_overflow == "refuse":
         text = f"Input is too long: {longest} tokens exceed the maximum of {context} tokens"
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "input", details={"error_code": _CODE})
-    tokenizer = query.service.tokenizer(query.deployment)
+    tokenizer = parsed.service.tokenizer(parsed.deployment)
     capacity = max(
-        0, context - count(query, EmbeddingRequest(inputs=("",), instruction=embedding_request.instruction))[0]
+        0, context - count(parsed, EmbeddingRequest(inputs=("",), instruction=embedding_request.instruction))[0]
     )
     cut = tuple(
         text if number <= context else tokenizer.decode(tokenizer.encode(str(text))[:capacity])

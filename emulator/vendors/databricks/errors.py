@@ -7,7 +7,6 @@ limits and regions", databricks-sdk error mapping. Texts without a source are ma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -33,7 +32,7 @@ _CAPACITY = (
     " - we apologize for the inconvenience."
 )
 # Status, ``error_code`` and text of each kind; ``_format_text`` makes the texts with variable parts.
-WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
+ERRORS: Mapping[ErrorKind, tuple[int, str | int, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "BAD_REQUEST", "Bad request: invalid JSON"),
     ErrorKind.INVALID_PARAMETER: (400, "BAD_REQUEST", "Bad request: invalid request"),
     ErrorKind.UNAUTHENTICATED: (401, 401, NO_CREDENTIAL),
@@ -99,7 +98,7 @@ def render_late_error(error: EmulatedError, request: Request, service: Databrick
     native = frame_native(envelope.status, envelope.message, request)
     if native is not None:
         return native
-    if _is_responses(request):
+    if "input" in request.json_members():
         return _render_failed(error, envelope, request, service)
     body = envelope.body
     given = error.body is not None or (isinstance(body, dict) and "error" in body)
@@ -110,11 +109,6 @@ def render_late_error(error: EmulatedError, request: Request, service: Databrick
 
 def _encode_body(body: JSON) -> bytes:
     return body.encode() if isinstance(body, str) else dump_json(body)
-
-
-def _is_responses(request: Request) -> bool:
-    body = request.json()
-    return isinstance(body, dict) and "input" in body
 
 
 def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request, service: DatabricksService) -> bytes:
@@ -141,7 +135,7 @@ def _render_failed(error: EmulatedError, envelope: ErrorFields, request: Request
 
 def build_fields(error: EmulatedError, request: Request, service: DatabricksService) -> ErrorFields:
     """Return the formatted error with the scenario's body, or one with Databricks' own text."""
-    status, code, _ = WIRE[error.kind]
+    status, code, _ = ERRORS[error.kind]
     status = error.status or status
     body = error.body
     if body is None:
@@ -169,7 +163,7 @@ def _find_retry_after(error: EmulatedError, settings: DatabricksSettings) -> int
         return None
     if settings.retry_after is not True:
         return settings.retry_after
-    return 1 if error.retry_after is None else max(0, ceil(error.retry_after))
+    return 1 if error.wait is None else error.wait
 
 
 def _build_body(error: EmulatedError, request: Request, service: DatabricksService, status: int, code: JSON) -> Object:
@@ -201,7 +195,7 @@ def _format_text(error: EmulatedError, request: Request, settings: DatabricksSet
     """Return code and text for an error without a message."""
     kind = error.kind
     name = endpoint_name(request)
-    text = WIRE[kind][2]
+    text = ERRORS[kind][2]
     if kind is ErrorKind.RATE_LIMITED:
         return code, _format_limit(error, request, settings)
     if kind is ErrorKind.NOT_FOUND:
@@ -281,9 +275,5 @@ def endpoint_name(request: Request) -> str:
     """Return the endpoint's name from the path or ``model``; empty if neither has one."""
     if "name" in request.params:
         return request.params["name"]
-    try:
-        body = request.json()
-    except (ValueError, RecursionError):
-        return ""
-    model = body.get("model") if isinstance(body, dict) else None
+    model = request.json_members().get("model")
     return model if isinstance(model, str) else ""

@@ -19,7 +19,7 @@ from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.management.lookup import list_seen
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
-from emulator.vendors.databricks.request import ParsedRequest, build_query, find_ready, parse_body, parse_model
+from emulator.vendors.databricks.request import ParsedRequest, build_request, find_ready, parse_body, parse_model
 from emulator.vendors.databricks.responses.parse import parse_response_request
 
 Read = Callable[[ParsedRequest], InferenceCall]
@@ -38,10 +38,10 @@ def parse_gateway(
     """
     body = parse_body(request, service.settings.payload_limit_bytes)
     name = parse_model(body)
-    query = build_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
-    if family is not None and query.family != family:
+    parsed = build_request(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    if family is not None and parsed.family != family:
         raise error_parameter(f"The API of {request.path} is not supported for model {name}", "model")
-    return read(query)
+    return read(parsed)
 
 
 def _find_name(name: str, request: Request, service: DatabricksService) -> str:
@@ -64,10 +64,10 @@ def find_native(request: Request, service: DatabricksService, family: Family) ->
     """
     body = parse_body(request, service.settings.payload_limit_bytes)
     name = request.params.get("name") or parse_model(body)
-    query = build_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
-    if query.family != family or query.deployment.task != "chat":
+    parsed = build_request(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    if parsed.family != family or parsed.deployment.task != "chat":
         raise error_parameter(f"The API of {request.path} is not supported for model {name}", "model")
-    return query
+    return parsed
 
 
 def parse_unknown(request: Request, service: DatabricksService) -> InferenceCall:

@@ -49,29 +49,29 @@ class PredictionsCodec:
         return StreamingResponse([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
 
 
-def parse_predictions(query: ParsedRequest) -> InferenceCall:
+def parse_predictions(parsed: ParsedRequest) -> InferenceCall:
     """Parse a request; the prediction of a row is a number derived from the row's content.
 
     Raises:
         EmulatedError: not exactly one kind of input, or input without rows.
     """
-    given = [name for name in _INPUTS if name in query.body]
+    given = [name for name in _INPUTS if name in parsed.body]
     if len(given) != 1:
-        names = ", ".join(f"'{name}'" for name in query.body)
+        names = ", ".join(f"'{name}'" for name in parsed.body)
         expected = ", ".join(f"'{name}'" for name in _INPUTS)
         text = (
             "Invalid input. The input must be a JSON dictionary with exactly one of the input fields"
             f" {{{expected}}}. Received dictionary with input fields: [{names}]."
         )  # wording unverified
         raise error_parameter(text)
-    rows = query.body[given[0]]
-    predictions = [_predict(query.deployment.name, row) for row in _parse_rows(given[0], rows)]
+    rows = parsed.body[given[0]]
+    predictions = [_predict(parsed.deployment.name, row) for row in _parse_rows(given[0], rows)]
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=CompletionRequest(prompts=(dump_text(rows),), known=dump_text(predictions)),
-        codec=PredictionsCodec(query.settings, query.served),
-        repeatable=query.repeatable,
-        served=query.served,
+        codec=PredictionsCodec(parsed.settings, parsed.served),
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 

@@ -85,7 +85,7 @@ class ParsedRequest:
         return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
-def build_query(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:
+def build_request(request: Request, service: DatabricksService, body: Object, found: FoundEndpoint) -> ParsedRequest:
     """Return the admitted request of an endpoint."""
     deployment, profile = found.deployment, found.profile
     entities = profile.entities
@@ -158,13 +158,13 @@ def find_named(request: Request, service: DatabricksService) -> ParsedRequest:
     found = find_ready(request.params["name"], request, service)
     limit = service.settings.payload_limit_bytes * (4 if is_custom(found.deployment) else 1)
     body = parse_body(request, limit)
-    return build_query(request, service, body, found)
+    return build_request(request, service, body, found)
 
 
 def find_by_model(request: Request, service: DatabricksService) -> ParsedRequest:
     """Return the admitted request of an OpenAI-style route: ``model`` names the endpoint."""
     body = parse_body(request, service.settings.payload_limit_bytes)
-    return build_query(request, service, body, find_ready(parse_model(body), request, service))
+    return build_request(request, service, body, find_ready(parse_model(body), request, service))
 
 
 def parse_model(body: Mapping[str, JSON]) -> str:

@@ -41,17 +41,17 @@ def parse_invocations(request: Request, service: DatabricksService) -> Inference
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    query = find_named(request, service)
-    deployment = query.deployment
+    parsed = find_named(request, service)
+    deployment = parsed.deployment
     if is_custom(deployment):
-        return parse_predictions(query)
-    responds = query.profile.responds and "input" in query.body and query.get("messages") is None
+        return parse_predictions(parsed)
+    responds = parsed.profile.responds and "input" in parsed.body and parsed.get("messages") is None
     if responds or is_agent(deployment):
-        return parse_response_request(query)
+        return parse_response_request(parsed)
     reader = _READERS.get(deployment.task)
     if reader is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
-    return reader(query)
+    return reader(parsed)
 
 
 def parse_direct(request: Request, service: DatabricksService) -> InferenceCall:

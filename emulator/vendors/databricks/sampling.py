@@ -23,9 +23,9 @@ _BOUNDED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty",
 _SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
-def validate_range(query: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
+def validate_range(parsed: ParsedRequest, name: str, low: float, high: float, *, open_low: bool = False) -> None:
     """Raise for a number out of bounds; ``open_low`` excludes the lower one."""
-    value = query.body.get(name)
+    value = parsed.body.get(name)
     if value is None or (low < (number := as_number(value)) <= high) or (number == low and not open_low):
         return
     raise error_parameter(
@@ -33,69 +33,69 @@ def validate_range(query: ParsedRequest, name: str, low: float, high: float, *, 
     )
 
 
-def validate_positive(query: ParsedRequest, name: str) -> None:
+def validate_positive(parsed: ParsedRequest, name: str) -> None:
     """Raise for an integer below 1."""
-    value = query.body.get(name)
+    value = parsed.body.get(name)
     if isinstance(value, int) and value < 1:
         raise error_parameter(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
-def validate_sampling(query: ParsedRequest) -> None:
+def validate_sampling(parsed: ParsedRequest) -> None:
     """Validate the numbers that chat and completions share, in the order of the reference's table."""
-    validate_positive(query, "max_tokens")
-    if _BOUNDED.isdisjoint(query.body):
+    validate_positive(parsed, "max_tokens")
+    if _BOUNDED.isdisjoint(parsed.body):
         return
-    validate_range(query, "temperature", 0, 2)
-    validate_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
-    validate_positive(query, "top_k")
-    _validate_n(query)
-    validate_range(query, "frequency_penalty", -2, 2)
-    validate_range(query, "presence_penalty", -2, 2)
+    validate_range(parsed, "temperature", 0, 2)
+    validate_range(parsed, "top_p", 0, 1, open_low=not parsed.settings.top_p_zero)
+    validate_positive(parsed, "top_k")
+    _validate_n(parsed)
+    validate_range(parsed, "frequency_penalty", -2, 2)
+    validate_range(parsed, "presence_penalty", -2, 2)
 
 
-def validate_family(query: ParsedRequest) -> None:
+def validate_family(parsed: ParsedRequest) -> None:
     """Raise for fields that a family rejects.
 
     Source: databricks-sdk-py issue 1263 and public notes on the newest models.
     """
-    if query.traits.get("fixed_sampling"):
+    if parsed.traits.get("fixed_sampling"):
         for name in ("temperature", "top_p", "top_k"):
-            if query.get(name) is not None:
+            if parsed.get(name) is not None:
                 raise error_parameter(f"{name} is not supported with this model.", name)  # unverified
-    if query.family != "gpt":
+    if parsed.family != "gpt":
         return
-    if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
+    if parsed.settings.gpt_refuses_temperature and parsed.get("temperature") is not None:
         raise error_parameter("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
-    if query.settings.gpt_refuses_max_tokens and query.get("max_tokens") is not None:
+    if parsed.settings.gpt_refuses_max_tokens and parsed.get("max_tokens") is not None:
         text = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
         raise error_parameter(text, "max_tokens")
 
 
-def validate_alternatives(query: ParsedRequest) -> None:
+def validate_alternatives(parsed: ParsedRequest) -> None:
     """Validate ``top_logprobs``."""
-    top = query.get_integer("top_logprobs")
+    top = parsed.get_integer("top_logprobs")
     if top is not None and not 0 <= top <= 20:
         raise error_parameter(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
 
 
-def _validate_n(query: ParsedRequest) -> None:
+def _validate_n(parsed: ParsedRequest) -> None:
     """Validate ``n``: a setting or the trait ``allow_n`` decides about pay-per-token endpoints."""
-    n = query.get_integer("n")
+    n = parsed.get_integer("n")
     if n is None or n == 1:
         return
-    validate_positive(query, "n")
-    allowed = query.deployment.traits.get("allow_n")
-    chats = query.deployment.task == "chat" and query.settings.pay_per_token_n
-    default_allowed = chats or query.deployment.mode != "pay_per_token"
+    validate_positive(parsed, "n")
+    allowed = parsed.deployment.traits.get("allow_n")
+    chats = parsed.deployment.task == "chat" and parsed.settings.pay_per_token_n
+    default_allowed = chats or parsed.deployment.mode != "pay_per_token"
     if not (default_allowed if allowed is None else allowed):
         raise error_parameter("Bad request: n is only supported for provisioned throughput endpoints", "n")
-    if n > query.settings.max_n:
-        raise error_parameter(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
+    if n > parsed.settings.max_n:
+        raise error_parameter(f"Bad request: n cannot exceed {parsed.settings.max_n}", "n")
 
 
-def parse_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None = None) -> Sampling:
+def parse_sampling(parsed: ParsedRequest, limit: int | None, logprobs: int | None = None) -> Sampling:
     """Return the sampling of a validated chat or completions request."""
-    body = query.body
+    body = parsed.body
     if _SAMPLED.isdisjoint(body):
         return Sampling(max_tokens=limit, logprobs=logprobs)
     get = body.get
@@ -103,10 +103,10 @@ def parse_sampling(query: ParsedRequest, limit: int | None, logprobs: int | None
     return Sampling(
         max_tokens=limit,
         greedy=get("temperature") == 0 or get("top_k") == 1,
-        seed=query.get_integer("seed"),
+        seed=parsed.get_integer("seed"),
         knobs=_parse_knobs(body),
         stop=tuple([as_text(text) for text in (stop if isinstance(stop, list) else [stop]) if text]),  # null is ""
-        n=query.get_integer("n") or 1,
+        n=parsed.get_integer("n") or 1,
         logprobs=logprobs,
     )
 
@@ -121,16 +121,16 @@ def _parse_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
     return tuple(knobs)
 
 
-def validate_output_limit(query: ParsedRequest, name: str, wanted: int | None) -> None:
+def validate_output_limit(parsed: ParsedRequest, name: str, wanted: int | None) -> None:
     """Raise for more output tokens than the model's maximum, with the text of the model's host.
 
     Sources: databricks-sdk-go issue 1183 for Llama; public traces for the others.
     """
-    max_output = query.deployment.max_output
+    max_output = parsed.deployment.max_output
     if wanted is None or max_output is None or wanted <= max_output:
         return
-    family = query.family
-    model = query.deployment.model or query.deployment.name
+    family = parsed.family
+    model = parsed.deployment.model or parsed.deployment.name
     if family == "claude":
         model = f"anthropic.{model.removeprefix('databricks-')}"  # the text has the model's name at its host
         text = f"{name}: {wanted} > {max_output}, which is the maximum allowed number of output tokens for {model}"
@@ -139,7 +139,7 @@ def validate_output_limit(query: ParsedRequest, name: str, wanted: int | None) -
             f"{name} is too large: {wanted}. This model supports at most {max_output} completion tokens,"
             f" whereas you provided {wanted}."
         )
-    elif query.traits.get("output_limit") == "new":
+    elif parsed.traits.get("output_limit") == "new":
         text = f"max_new_tokens {wanted} cannot be greater than max_output_tokens {max_output}.\n"
     else:
         text = (
@@ -149,10 +149,10 @@ def validate_output_limit(query: ParsedRequest, name: str, wanted: int | None) -
     raise error_parameter(text, name)
 
 
-def error_length(query: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
+def error_length(parsed: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
     """Return the error of a prompt that is too long. Source: public traces, where the first text ends at the number."""
-    context = query.deployment.context
-    family = query.family
+    context = parsed.deployment.context
+    family = parsed.family
     if family in ("claude", "gemini"):
         text = f"prompt is too long: {count} tokens > {context} maximum"
     elif family == "gpt":
@@ -168,10 +168,10 @@ def error_length(query: ParsedRequest, count: int, name: str = "messages") -> Em
     return EmulatedError(ErrorKind.CONTEXT_LENGTH, text, name)
 
 
-def limit_output(query: ParsedRequest, wanted: int | None, prompt_tokens: int) -> int | None:
+def limit_output(parsed: ParsedRequest, wanted: int | None, prompt_tokens: int) -> int | None:
     """Return the maximum of output tokens: the least of the request's, the endpoint's and the remaining context."""
-    deployment = query.deployment
-    if wanted is None and query.settings.model_max_tokens:
+    deployment = parsed.deployment
+    if wanted is None and parsed.settings.model_max_tokens:
         wanted = deployment.default_max_tokens
     remaining = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
     limit = remaining
@@ -181,13 +181,13 @@ def limit_output(query: ParsedRequest, wanted: int | None, prompt_tokens: int) -
     return limit
 
 
-def count(query: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
+def count(parsed: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
     """Return the tokens of each prompt, including those of a server-side template."""
-    counts = query.service.count_prompt(ask, query.deployment)
-    extra = query.profile.overhead
+    counts = parsed.service.count_prompt(ask, parsed.deployment)
+    extra = parsed.profile.overhead
     return tuple([number + extra for number in counts]) if extra else counts
 
 
-def count_chat(query: ParsedRequest, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
+def count_chat(parsed: ParsedRequest, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
     """Return the tokens of a conversation, including those of a server-side template."""
-    return query.service.count_chat(messages, tools, query.deployment) + query.profile.overhead
+    return parsed.service.count_chat(messages, tools, parsed.deployment) + parsed.profile.overhead

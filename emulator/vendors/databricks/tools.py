@@ -25,10 +25,10 @@ _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
-def validate_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
+def validate_tools(parsed: ParsedRequest, tools: list[JSON]) -> list[str]:
     """Validate ``tools`` (number, type, unique names, each function) and return their names."""
-    if len(tools) > query.settings.max_tools:
-        limit = query.settings.max_tools
+    if len(tools) > parsed.settings.max_tools:
+        limit = parsed.settings.max_tools
         raise error_parameter(f"Bad request: at most {limit} tools are supported, but got {len(tools)}", "tools")
     names: list[str] = []
     for position, tool in enumerate(tools):
@@ -37,7 +37,7 @@ def validate_tools(query: ParsedRequest, tools: list[JSON]) -> list[str]:
         function = tool.get("function")
         if not isinstance(function, dict):
             raise error_required("function", "tool")
-        validate_function(query, function, position)
+        validate_function(parsed, function, position)
         name = as_text(function["name"])
         if name in names:
             raise error_parameter(f"Bad request: tool names must be unique: {name}", "tools")
@@ -52,38 +52,38 @@ def error_required(name: str, of: str, where: str = "tools") -> EmulatedError:
     )
 
 
-def validate_function(query: ParsedRequest, function: Object, position: int = 0) -> None:
-    settings = query.settings
+def validate_function(parsed: ParsedRequest, function: Object, position: int = 0) -> None:
+    settings = parsed.settings
     name = function.get("name")
     if not name:
         raise error_required("name", "function")
-    if query.family == "claude" and function.get("strict") is not None:
+    if parsed.family == "claude" and function.get("strict") is not None:
         # Source: tidyverse/ellmer issue 548.
         raise error_parameter(f"tools.{position}.custom.strict: Extra inputs are not permitted", "tools")
     if settings.require_description and not function.get("description"):
         raise error_required("description", "function")
     parameters = function.get("parameters")
     if parameters is not None:
-        _validate_parameters(query, function, as_text(name), as_object(parameters))
+        _validate_parameters(parsed, function, as_text(name), as_object(parameters))
     elif settings.require_parameters:
         raise error_required("parameters", "function")
 
 
-def _validate_parameters(query: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
+def _validate_parameters(parsed: ParsedRequest, function: Object, name: str, parameters: Object) -> None:
     properties = parameters.get("properties")
     if properties is not None and not isinstance(properties, dict):
         raise error_parameter(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
-    _validate_keys(query, name, len(properties or ()), parameters)
-    if function.get("strict") and query.settings.strict_schemas:
-        _validate_strict(parameters, query.family, f"function '{name}'")
+    _validate_keys(parsed, name, len(properties or ()), parameters)
+    if function.get("strict") and parsed.settings.strict_schemas:
+        _validate_strict(parameters, parsed.family, f"function '{name}'")
 
 
-def _validate_keys(query: ParsedRequest, name: str, keys: int, parameters: JSON) -> None:
-    limit = query.settings.max_properties
+def _validate_keys(parsed: ParsedRequest, name: str, keys: int, parameters: JSON) -> None:
+    limit = parsed.settings.max_properties
     if keys > limit:
         text = f'Bad request: function "{name}" has {keys} properties, but at most {limit} are supported'
         raise error_parameter(text, "tools")
-    schema_limit = query.settings.max_schema_keys
+    schema_limit = parsed.settings.max_schema_keys
     if schema_limit is not None and (keys := _count_keys(parameters)) > schema_limit:
         text = f'Bad request: the schema of function "{name}" has {keys} keys, but at most {schema_limit} are supported'
         raise error_parameter(text)
@@ -118,7 +118,7 @@ def _find_choice(choice: Object) -> str:
     return name
 
 
-def validate_format(query: ParsedRequest, value: Object, where: str = "response_format", inner: str = "") -> None:
+def validate_format(parsed: ParsedRequest, value: Object, where: str = "response_format", inner: str = "") -> None:
     """Validate ``response_format`` or ``text.format``; ``inner``: path of the schema in the request."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
@@ -132,13 +132,13 @@ def validate_format(query: ParsedRequest, value: Object, where: str = "response_
         if not wanted.get(name) and wanted.get(name) != {}:
             raise error_missing(f"{inner or where + '.json_schema'}.{name}")
     schema = wanted["schema"]
-    limit = query.settings.max_format_keys
+    limit = parsed.settings.max_format_keys
     if (keys := _count_keys(schema)) > limit:
         raise error_parameter(
             f"Invalid JSON schema - the schema has {keys} keys, but at most {limit} are supported\n", where
         )
-    if wanted.get("strict") and query.settings.strict_schemas:
-        _validate_strict(schema, query.family, f"response_format '{wanted['name']}'")
+    if wanted.get("strict") and parsed.settings.strict_schemas:
+        _validate_strict(schema, parsed.family, f"response_format '{wanted['name']}'")
 
 
 def error_missing(name: str) -> EmulatedError:
@@ -149,15 +149,15 @@ def error_missing(name: str) -> EmulatedError:
     return error_parameter(f"Missing required parameter: '{name}'.", name)
 
 
-def takes_parallel(query: ParsedRequest) -> bool:
+def takes_parallel(parsed: ParsedRequest) -> bool:
     """Return whether an answer may have several calls: endpoint or setting and the request allow it."""
-    allowed = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
-    return allowed and bool(query.get("parallel_tool_calls", True))
+    allowed = parsed.settings.parallel_tool_calls or bool(parsed.traits.get("parallel_tool_calls"))
+    return allowed and bool(parsed.get("parallel_tool_calls", True))
 
 
-def validate_effort(query: ParsedRequest, effort: JSON, name: str) -> None:
+def validate_effort(parsed: ParsedRequest, effort: JSON, name: str) -> None:
     """Validate the reasoning effort; the accepted values depend on the family."""
-    wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
+    wide = parsed.settings.reasoning_efforts == "model" and parsed.family in ("gpt", "gemini", "claude")
     efforts = _WIDE_EFFORTS if wide else _EFFORTS
     if effort is not None and effort not in efforts:
         raise error_parameter(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)

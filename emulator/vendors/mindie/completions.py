@@ -18,7 +18,6 @@ from emulator.protocols.choice_events import PLAIN, interleave, last_due
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
 from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
-from emulator.vendors.mindie.options import parse_options
 from emulator.vendors.mindie.postprocess import (
     ENDED,
     clean,
@@ -28,10 +27,12 @@ from emulator.vendors.mindie.postprocess import (
     quote_token,
     time_tokens,
 )
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
     measure_lengths,
     parse_body,
+    parse_request,
     validate_headers,
     validate_ids,
 )
@@ -40,7 +41,6 @@ from emulator.vendors.mindie.sampling import (
     parse_model,
 )
 from emulator.vendors.mindie.server_state import list_served, validate_serving
-from emulator.vendors.mindie.settings import MindieService
 
 _UNKNOWN = "Not found given model, please check modelName in config file."
 
@@ -57,9 +57,9 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
     if not isinstance(prompt, str):
         validate_ids(prompt, tokenizer, "prompt")
     (count,) = service.count_prompt(CompletionRequest(prompts=(prompt,)), deployment)
-    options = parse_options(fields, service, deployment, chat=False)
-    sampling = options.sampling
-    lengths = measure_lengths(service, deployment, count, options.asked)
+    parsed = parse_request(fields, service, deployment, chat=False)
+    sampling = parsed.sampling
+    lengths = measure_lengths(service, deployment, count, parsed.asked)
     request_id = parse_id(request)
     codec = CompletionsCodec(
         id=request_id,
@@ -76,11 +76,11 @@ def parse_completions(request: Request, service: MindieService) -> InferenceCall
         deployment=deployment,
         request=CompletionRequest(
             prompts=(prompt,),
-            sampling=sampling.build_sampling(lengths.answer, options.logprobs),
-            schema=ANY_OBJECT if options.form == "json_object" else options.schema,
+            sampling=sampling.build_sampling(lengths.answer, parsed.logprobs),
+            schema=ANY_OBJECT if parsed.form == "json_object" else parsed.schema,
         ),
         codec=codec,
-        stream=options.stream,
+        stream=parsed.stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
         cancel_ids=request_id.names,

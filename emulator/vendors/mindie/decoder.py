@@ -10,13 +10,12 @@ from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
+from emulator.protocols.ranges import Range
+from emulator.vendors.mindie.ranges import MAX_UINT64
 
 Fields = Mapping[str, JSON]
 
-MAX_INT32 = 2147483647
 MAX_INT64 = 2**63 - 1
-MAX_UINT64 = 2**64 - 1
-MAX_FLOAT = 3.4028234663852886e38
 BROKEN = "Failed to parse context to json body"
 _FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
 
@@ -68,8 +67,8 @@ def _is_integer(value: JSON) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
 
 
-def parse_float(fields: Fields, key: str) -> float | None:
-    """Parse a JSON number; one beyond the range of doubles invalidates the whole body."""
+def parse_float(fields: Fields, key: str, within: Range | None = None) -> float | None:
+    """Parse a JSON number, in a range if one is given; one beyond the range of doubles invalidates the whole body."""
     value = fields.get(key)
     if value is None:
         return None
@@ -78,27 +77,35 @@ def parse_float(fields: Fields, key: str) -> float | None:
     number = value if isinstance(value, float) else _to_float(value)
     if math.isinf(number):
         raise refusal(BROKEN, key)
+    _validate_range(number, fields, key, within)
     return number
 
 
-def parse_integer(fields: Fields, key: str) -> int | None:
+def parse_integer(fields: Fields, key: str, within: Range | None = None) -> int | None:
     """Parse a 64-bit JSON number without fraction or exponent."""
     value = fields.get(key)
     if value is None:
         return None
     if not _is_integer(value):
         raise refusal(f"{key} must be integer type.", key)
+    _validate_range(value, fields, key, within)
     return value
 
 
-def parse_unsigned(fields: Fields, key: str) -> int | None:
+def parse_unsigned(fields: Fields, key: str, within: Range | None = None) -> int | None:
     """Parse an integer from 0 to 2**64 - 1."""
     value = fields.get(key)
     if value is None:
         return None
     if not _is_integer(value) or value < 0:
         raise refusal(f"{key} must be unsigned type.", key)
+    _validate_range(value, fields, key, within)
     return value
+
+
+def _validate_range(number: float, fields: Fields, key: str, within: Range | None) -> None:
+    if within is not None and not within.has(number):
+        raise refusal(within.text.format(format_value(fields[key])), key)
 
 
 def parse_boolean(fields: Fields, key: str) -> bool | None:

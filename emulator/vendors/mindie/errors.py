@@ -5,7 +5,6 @@ Source: MindIE-LLM, ``utils/http_rest_resource.cpp``, ``http_wrapper/http_server
 have use its envelope under the common status; their wording is unverified.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,7 +15,8 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.text import reason_phrase
 from emulator.protocols.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers, relay_response
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.profile import MindieService
+from emulator.vendors.mindie.settings import MindieSettings
 
 CLASSES: Mapping[int, str] = MappingProxyType(
     {
@@ -30,7 +30,7 @@ CLASSES: Mapping[int, str] = MappingProxyType(
 )
 
 BUSY = "Service is alive but busy"
-WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
+ERRORS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
     {
         ErrorKind.INVALID_REQUEST: (422, "Failed to parse context to json body"),
         ErrorKind.INVALID_PARAMETER: (422, "Check tgi req parameter error"),
@@ -54,7 +54,7 @@ WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 )
 
 # Errors of the Coordinator itself: plain text that ends in CRLF.
-COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
+COORDINATOR_ERRORS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
     {
         ErrorKind.INVALID_REQUEST: (400, "Request format is invalid"),
         ErrorKind.RATE_LIMITED: (429, "Too many requests"),
@@ -74,7 +74,7 @@ _PROBE = re.compile(
 STOPPED = "The service has been stopped."
 ABNORMAL = "Service is abnormal"
 # Status and message by kind, and by path where the paths differ.
-_HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyType(
+_HEALTH_ERRORS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyType(
     {
         (ErrorKind.NOT_READY, ""): (503, ""),
         (ErrorKind.OVERLOADED, "/health"): (200, ""),
@@ -88,7 +88,7 @@ def render_error(error: EmulatedError, request: Request, service: MindieService)
     """Render an error; status, message and body of the scenario override the server's."""
     settings = service.settings
     if error.body is not None:
-        return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_encode_given(error.body))
+        return _respond(error, request, error.status or ERRORS[error.kind][0] or 503, *_encode_given(error.body))
     response = _render_coordinator(error, request, settings) if settings.coordinator else None
     if response is not None:
         return response
@@ -98,7 +98,7 @@ def render_error(error: EmulatedError, request: Request, service: MindieService)
         return _render_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
         return _render_overload(error, request, settings)
-    status, text = _find_words(error, settings)
+    status, text = _find_error(error, settings)
     answer = _respond(error, request, status, *_encode_body(error, status, text, settings))
     return relay_response(answer) if settings.coordinator and request.method == "POST" else answer
 
@@ -114,7 +114,9 @@ def _render_health(error: EmulatedError, request: Request) -> Response:
     if error.kind is ErrorKind.NOT_READY and error.details.get("state") == "stopped":
         body = dump_json({"error": STOPPED, "error_type": CLASSES[503]})
         return Response(503, body, closing_headers(request.key, JSON_TYPE), close=True)
-    status, text = _HEALTH_WORDS.get((error.kind, request.path)) or _HEALTH_WORDS.get((error.kind, ""), (500, ABNORMAL))
+    status, text = _HEALTH_ERRORS.get((error.kind, request.path)) or _HEALTH_ERRORS.get(
+        (error.kind, ""), (500, ABNORMAL)
+    )
     body = dump_json({"message": text}) if text else b""
     return Response(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
 
@@ -122,7 +124,7 @@ def _render_health(error: EmulatedError, request: Request) -> Response:
 def _render_overload(error: EmulatedError, request: Request, settings: MindieSettings) -> Response:
     """Drop the connection; the shape ``tgi`` answers 429 instead."""
     if settings.error_shape == "tgi":
-        body = encode_envelope(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings)
+        body = encode_envelope(ERRORS[ErrorKind.RATE_LIMITED][1], 429, settings)
         return _respond(error, request, 429, body, JSON_TYPE)
     return Response(DROPPED, b"", (), close=True)
 
@@ -137,12 +139,11 @@ def _render_coordinator(error: EmulatedError, request: Request, settings: Mindie
         return Response(error.status or 400, b"Invalid request\r\n", headers, close=True)
     if request.path in HEALTH and error.status is None and error.message is None:
         return Response(_HEALTH_STATUS.get(error.kind, 500), b"", coordinator_headers())
-    retry = () if error.retry_after is None else (("Retry-After", str(math.ceil(error.retry_after))),)
-    headers = (*coordinator_headers("text/plain"), *retry)
+    headers = (*coordinator_headers("text/plain"), *error.retry_header())
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
         return Response(429, _encode_memory_limit(request), headers)
-    if error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST):
-        status, text = _find_words(error, settings)
+    if error.kind in COORDINATOR_ERRORS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST):
+        status, text = _find_error(error, settings)
         return Response(status, f"{text}\r\n".encode(), headers)
     return None
 
@@ -169,7 +170,7 @@ def render_late_error(error: EmulatedError, request: Request, service: MindieSer
     if error.message is not None:
         return error.message.encode()
     if error.kind is ErrorKind.TIMEOUT:
-        return WORDS[ErrorKind.TIMEOUT][1].encode()
+        return ERRORS[ErrorKind.TIMEOUT][1].encode()
     return b"Failed to get engine response"
 
 
@@ -179,10 +180,10 @@ def _is_route_miss(error: EmulatedError) -> bool:
     return (missing or error.kind is ErrorKind.METHOD_NOT_ALLOWED) and error.message is None
 
 
-def _find_words(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
-    status, text = WORDS[error.kind]
-    if settings.coordinator and error.kind in COORDINATOR_WORDS:
-        status, text = COORDINATOR_WORDS[error.kind]
+def _find_error(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
+    status, text = ERRORS[error.kind]
+    if settings.coordinator and error.kind in COORDINATOR_ERRORS:
+        status, text = COORDINATOR_ERRORS[error.kind]
     if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         text = text.format(limit=settings.max_request_length)
     elif error.kind is ErrorKind.CONTEXT_LENGTH:
@@ -222,7 +223,4 @@ def _encode_given(body: JSON) -> tuple[bytes, str]:
 
 
 def _respond(error: EmulatedError, request: Request, status: int, body: bytes, content_type: str) -> Response:
-    headers = closing_headers(request.key, content_type)
-    if error.retry_after is not None:
-        headers = (*headers, ("Retry-After", str(math.ceil(error.retry_after))))
-    return Response(status, body, headers, close=True)
+    return Response(status, body, (*closing_headers(request.key, content_type), *error.retry_header()), close=True)

@@ -3,7 +3,7 @@
 Source: MindIE-LLM, ``single_req_self_develop_infer_interface.cpp``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
@@ -14,38 +14,28 @@ from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import encode_string
 from emulator.protocols.choice_events import PLAIN
 from emulator.protocols.tgi import find_served
+from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.decoder import (
-    MAX_INT32,
     Fields,
     format_value,
     parse_boolean,
     parse_float,
+    parse_integer,
     parse_object,
     parse_unsigned,
     refusal,
 )
-from emulator.vendors.mindie.generate.fields import (
-    Parameters,
-    build_sampling,
-    parse_max_new_tokens,
-    parse_repetition_penalty,
-    parse_seed,
-    parse_temperature,
-    parse_top_k,
-    parse_top_p,
-    parse_typical_p,
-)
+from emulator.vendors.mindie.generate.fields import Parameters, build_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
 from emulator.vendors.mindie.generate.shapes import find_finish_reason, find_seed
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import ENDED, clean, quote_so_far
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers, validate_ids, validate_tokens
 from emulator.vendors.mindie.request_ids import parse_id
-from emulator.vendors.mindie.server_state import find_bounds, validate_serving
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.server_state import find_profile, validate_serving
+from emulator.vendors.mindie.settings import MindieSettings
 
-MAX_PRIORITY = 5
-MAX_TIMEOUT = 65535
 MAX_ID = 1024 * 1024
 
 
@@ -63,7 +53,7 @@ def parse_infer(request: Request, service: MindieService) -> InferenceCall:
     validate_tokens(count)
     parameters = parse_native_parameters(parse_object(fields, "parameters"))
     stream = parse_boolean(fields, "stream") or False
-    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
+    asked = parameters.max_new_tokens or find_profile(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = build_sampling(parameters, lengths.answer, tokenizer)
     return InferenceCall(
@@ -124,17 +114,17 @@ _NATIVE = Form(triton=False, last=("timeout", "details"))
 
 def parse_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
     """Parse and validate ``parameters`` of the native and Triton forms."""
-    temperature = parse_temperature(fields)
-    top_k = parse_top_k(fields, zero=form.triton)
-    top_p = parse_top_p(fields, one=form.triton)
+    temperature = parse_float(fields, "temperature", ranges.TEMPERATURE)
+    top_k = parse_integer(fields, "top_k", ranges.TOP_K_OR_ZERO if form.triton else ranges.TOP_K)
+    top_p = parse_float(fields, "top_p", ranges.TOP_P if form.triton else ranges.TOP_P_BELOW_ONE)
     if form.typical:
-        parse_typical_p(fields)
+        parse_float(fields, "typical_p", ranges.TYPICAL_P)
     do_sample = parse_boolean(fields, "do_sample")
-    seed = parse_seed(fields)
-    repetition_penalty = parse_repetition_penalty(fields)
+    seed = parse_unsigned(fields, "seed", ranges.SEED)
+    repetition_penalty = parse_float(fields, "repetition_penalty", ranges.REPETITION)
     parse_boolean(fields, "watermark")
-    _validate_range(fields, "priority", MAX_PRIORITY, "Parameter priority must be in [1,5], got {}.")
-    max_new_tokens = parse_max_new_tokens(fields)
+    parse_unsigned(fields, "priority", ranges.PRIORITY)
+    max_new_tokens = parse_integer(fields, "max_new_tokens", ranges.MAX_NEW_TOKENS)
     for key in form.last:
         _CHECKS[key](fields)
     return Parameters(
@@ -149,30 +139,19 @@ def parse_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
     )
 
 
-def _validate_timeout(fields: Fields) -> None:
-    template = "Parameter timeout must be strictly positive and small than 65535 seconds, got {}."
-    _validate_range(fields, "timeout", MAX_TIMEOUT, template)
-
-
-def _validate_details(fields: Fields) -> None:
-    parse_boolean(fields, "details")
-
-
 def _validate_batch_size(fields: Fields) -> None:
     """Raise if ``batch_size`` is invalid; the value has no effect."""
     value = parse_float(fields, "batch_size")
-    if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
-        text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {format_value(fields['batch_size'])}."
+    if value is not None and (value != int(value) or not 1 <= value <= ranges.MAX_INT32):
+        text = f"Parameter batch_size must be in (0,{ranges.MAX_INT32}], got {format_value(fields['batch_size'])}."
         raise refusal(text, "batch_size")
 
 
-_CHECKS = {"timeout": _validate_timeout, "details": _validate_details, "batch_size": _validate_batch_size}
-
-
-def _validate_range(fields: Fields, key: str, limit: int, template: str) -> None:
-    value = parse_unsigned(fields, key)
-    if value is not None and not 1 <= value <= limit:
-        raise refusal(template.format(format_value(value)), key)
+_CHECKS: Mapping[str, Callable[[Fields], object]] = {
+    "timeout": lambda fields: parse_unsigned(fields, "timeout", ranges.TIMEOUT),
+    "details": lambda fields: parse_boolean(fields, "details"),
+    "batch_size": _validate_batch_size,
+}
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from emulator.core.requests import Deployment
 from emulator.protocols.tgi import count_running, count_waiting, decode_each, find_served, validate_ready
 from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import NO_JSON, find_model, parse_body
 from emulator.vendors.mindie.server_state import (
     NORMAL,
@@ -24,7 +25,7 @@ from emulator.vendors.mindie.server_state import (
     parse_role,
     validate_serving,
 )
-from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieService, MindieSettings
+from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieSettings
 
 OWNER = "MindIE Server"
 VERSION = "1.0.0"

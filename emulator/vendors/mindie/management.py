@@ -11,11 +11,12 @@ from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.vendor import Change, Write
 from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie.decoder import refusal
 from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import NO_JSON
 from emulator.vendors.mindie.server_state import (
     ENGINE,
@@ -30,7 +31,7 @@ from emulator.vendors.mindie.server_state import (
     parse_engine,
     parse_role,
 )
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.settings import MindieSettings
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)
@@ -178,11 +179,7 @@ def handle_fault(request: Request, service: MindieService) -> Change:
 
 
 def _parse_command(request: Request) -> int:
-    try:
-        body = request.json()
-    except ValueError:
-        body = None
-    command = body.get("cmd") if isinstance(body, dict) else None
+    command = request.json_members().get("cmd")
     if not isinstance(command, int | float) or abs(command) == inf:
         raise refusal(_BAD_COMMAND)
     return int(command)
@@ -194,11 +191,8 @@ def switch_role(request: Request, service: MindieService) -> Change:
     first = request.path.startswith("/v1/")
     if role not in ("prefill", "decode", *(("flex",) if first else ())):
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
-    try:
-        body = request.json()
-    except ValueError:
-        body = None
-    local = body.get("local") if isinstance(body, dict) else None
+    body = request.json_members()
+    local = body.get("local")
     nodes = [local, *_list_peers(body)] if first else []
     share = local.get("p_percentage", 0) if isinstance(local, dict) else 0
     if not (all(map(_is_node, nodes)) if first else isinstance(local, list) and local):
@@ -218,8 +212,8 @@ def _role_refusal(settings: MindieSettings) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, status=422, body=body)
 
 
-def _list_peers(body: JSON) -> list[JSON]:
-    peers = body.get("peers") if isinstance(body, dict) else None
+def _list_peers(body: Object) -> list[JSON]:
+    peers = body.get("peers")
     return list(peers) if isinstance(peers, list) else []
 
 

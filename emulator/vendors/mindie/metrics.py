@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON
-from emulator.encoding.prometheus import CONTENT_TYPE, format_histogram, format_value
+from emulator.encoding.prometheus import CONTENT_TYPE, Labels, encode_page, format_histogram, format_values
 from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, respond
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.server_state import validate_serving
-from emulator.vendors.mindie.settings import MindieService
 
 _TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _TPOT = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)
@@ -48,12 +48,11 @@ def handle_metrics(request: Request, service: MindieService) -> Response:
         text = "Environment variable MIES_SERVICE_MONITOR_MODE is not set."
         raise EmulatedError(ErrorKind.INTERNAL, message=text, status=500)
     model = find_served(service).name
-    labels = {"model_name": model}
-    lines = "\n".join(_format_series(service, labels))
-    return Response(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)
+    body = encode_page(_format_families(service, {"model_name": model}))
+    return Response(200, body, closing_headers(request.key, CONTENT_TYPE), close=True)
 
 
-def _format_series(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
+def _format_families(service: MindieService, labels: Labels) -> Iterator[str]:
     metrics = service.metrics
     succeeded = count_calls(service, "2xx")
     failed = count_calls(service, "requests") - succeeded + sum(metrics.total("failed", error=e) for e in _REFUSED)
@@ -69,19 +68,19 @@ def _format_series(service: MindieService, labels: Mapping[str, str]) -> Iterato
         "num_preemptions_total": 0.0,
     }
     for name, value in counters.items():
-        yield from format_value(name, "counter", value, labels)
+        yield from format_values("counter", name, [(labels, value)])
     gauges = {
-        "num_requests_running": float(count_running(service)),
-        "num_requests_waiting": float(count_waiting(service)),
+        "num_requests_running": count_running(service),
+        "num_requests_waiting": count_waiting(service),
         "avg_prompt_throughput_toks_per_s": counters["prompt_tokens_total"] / busy if busy else 0.0,
         "avg_generation_throughput_toks_per_s": counters["generation_tokens_total"] / busy if busy else 0.0,
         "failed_request_perc": failed / received if received else 0.0,
         **dict.fromkeys(_IDLE, 0.0),
     }
     for name, value in gauges.items():
-        yield from format_value(name, "gauge", value, labels)
+        yield from format_values("gauge", name, [(labels, value)])
     for name, (samples, bounds) in _HISTOGRAMS.items():
-        yield from format_histogram(name, bounds, metrics.samples(samples), labels)
+        yield from format_histogram(name, bounds, [(labels, metrics.samples(samples))])
 
 
 def handle_metrics_json(request: Request, service: MindieService) -> Response:

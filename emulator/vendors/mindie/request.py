@@ -12,9 +12,21 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.requests import Deployment
 from emulator.core.vendor import Tokenizer
-from emulator.vendors.mindie.decoder import Fields, refusal
-from emulator.vendors.mindie.server_state import find_bounds, parse_role
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.protocols.openai.messages import Format
+from emulator.vendors.mindie import ranges
+from emulator.vendors.mindie.chat.fields import parse_logprobs, parse_response_format
+from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
+from emulator.vendors.mindie.profile import MindieService
+from emulator.vendors.mindie.sampling import (
+    SamplingFields,
+    parse_max_tokens,
+    parse_sampling,
+    validate_choices,
+    validate_completion_choices,
+    validate_features,
+)
+from emulator.vendors.mindie.server_state import find_profile, parse_role
+from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_PROMPT_TOKENS = 1048576
 BOM = b"\xef\xbb\xbf"  # byte order mark, which the server's parser skips
@@ -152,6 +164,42 @@ def validate_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
         raise refusal("Failed to enqueue inferRequest. Invalid Input Ids", field, 424)
 
 
+@fast_dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRequest:
+    """Parsed fields of a request to an OpenAI route, without its prompt.
+
+    Fields:
+        logprobs: alternatives to list; ``None``: no log-probabilities.
+        asked: requested maximum of completion tokens, before the limits of the deployment.
+    """
+
+    sampling: SamplingFields
+    logprobs: int | None
+    asked: int
+    stream: bool
+    form: Format
+    schema: JSON
+
+
+def parse_request(fields: Fields, service: MindieService, deployment: Deployment, *, chat: bool) -> ParsedRequest:
+    """Parse all but the prompt in the server's order; ``chat``: by the rules of the chat route.
+
+    Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
+    """
+    settings = service.settings
+    sampling = parse_sampling(fields, settings, chat=chat)
+    logprobs = parse_logprobs(fields) if chat else parse_unsigned(fields, "logprobs", ranges.LOGPROBS)
+    asked = parse_max_tokens(fields) or find_profile(service, deployment).answer
+    stream = parse_boolean(fields, "stream") or False
+    form, schema = parse_response_format(fields)
+    if chat:
+        validate_choices(sampling, stream=stream)
+    else:
+        validate_completion_choices(sampling, stream=stream)
+    validate_features(sampling, settings, asked, logprobs)
+    return ParsedRequest(sampling=sampling, logprobs=logprobs, asked=asked, stream=stream, form=form, schema=schema)
+
+
 @fast_dataclass(frozen=True, slots=True)
 class Lengths:
     """Tokens of the prompt that are kept, and the maximum of the response."""
@@ -172,19 +220,19 @@ def measure_lengths(service: MindieService, deployment: Deployment, count: int, 
 
     In a disaggregated service a response bounded by ``maxIterTimes`` has the prefill's token in addition.
     """
-    settings, bounds = service.settings, find_bounds(service, deployment)
+    settings, profile = service.settings, find_profile(service, deployment)
     positions = settings.max_position_embeddings
-    limit = bounds.prompt if positions is None else min(bounds.prompt, positions)
+    limit = profile.prompt if positions is None else min(profile.prompt, positions)
     if settings.truncation:
         count = min(count, limit)
     if positions is not None and count > positions:
         raise length_refusal(f"maxPositionEmbeddings {positions}", count)
-    if count > bounds.prompt:
-        raise length_refusal(str(bounds.prompt), count)
-    iterations = bounds.answer
+    if count > profile.prompt:
+        raise length_refusal(str(profile.prompt), count)
+    iterations = profile.answer
     if settings.disaggregated and asked > iterations:
         iterations += 1
-    sequence = bounds.sequence if positions is None else min(bounds.sequence, positions)
+    sequence = profile.sequence if positions is None else min(profile.sequence, positions)
     return Lengths(count, max(1, min(asked, iterations, sequence - count)))
 
 

@@ -14,8 +14,8 @@ from emulator.core.rng import prepare_key
 from emulator.core.vendor import Change
 from emulator.vendors.mindie.decoder import Fields, parse_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import find_model, parse_body
-from emulator.vendors.mindie.settings import MindieService
 
 HEADER = "req-id"
 _derive_number = prepare_key(..., "id")

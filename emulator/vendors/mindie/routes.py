@@ -46,10 +46,11 @@ from emulator.vendors.mindie.management import (
     unload_adapter,
 )
 from emulator.vendors.mindie.metrics import handle_metrics, handle_metrics_json
+from emulator.vendors.mindie.profile import DeploymentProfile, MindieService, profile_deployment
 from emulator.vendors.mindie.request import validate_relayed
 from emulator.vendors.mindie.request_ids import stop_infer
 from emulator.vendors.mindie.server_state import is_idle, is_killed, validate_serving
-from emulator.vendors.mindie.settings import DeploymentProfile, MindieService, MindieSettings, profile_deployment
+from emulator.vendors.mindie.settings import MindieSettings
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.requests import Sampling
+from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.decoder import (
-    MAX_INT32,
     Fields,
     format_value,
     parse_boolean,
@@ -17,21 +17,12 @@ from emulator.vendors.mindie.decoder import (
     parse_unsigned,
     refusal,
 )
-from emulator.vendors.mindie.generate.fields import (
-    parse_repetition_penalty,
-    parse_seed,
-    parse_stop,
-    parse_temperature,
-    parse_top_k,
-    parse_top_p,
-)
+from emulator.vendors.mindie.generate.fields import parse_stop
 from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_CHOICES = 128
 MAX_BEAM_TOKENS = 128
-MAX_PENALTY = 2.0
-MAX_REPETITION = 2.0
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,14 +97,14 @@ def parse_sampling(
     return SamplingFields(  # in the server's order of checking
         ignore_eos=parse_boolean(fields, "ignore_eos") or False,
         stops=_parse_stops(fields),
-        temperature=parse_temperature(fields, zero=True),
-        top_k=parse_top_k(fields, unlimited=True),
-        top_p=parse_top_p(fields),
-        seed=parse_seed(fields),
+        temperature=parse_float(fields, "temperature", ranges.TEMPERATURE_OR_ZERO),
+        top_k=_parse_top_k(fields),
+        top_p=parse_float(fields, "top_p", ranges.TOP_P),
+        seed=parse_unsigned(fields, "seed", ranges.SEED),
         thinking=chat and _parse_thinking(fields),
-        repetition_penalty=parse_repetition_penalty(fields, limit=MAX_REPETITION),
-        frequency_penalty=_parse_frequency(fields),
-        presence_penalty=_parse_presence(fields),
+        repetition_penalty=parse_float(fields, "repetition_penalty", ranges.REPETITION_TO_TWO),
+        frequency_penalty=parse_float(fields, "frequency_penalty", ranges.FREQUENCY) or 0.0,
+        presence_penalty=parse_float(fields, "presence_penalty", ranges.PRESENCE) or 0.0,
         skip_special_tokens=parse_boolean(fields, "skip_special_tokens"),
         best_of=_parse_best_of(fields, settings),
         n=_parse_n(fields, settings),
@@ -132,13 +123,6 @@ def _parse_keep_stop(fields: Fields) -> bool:
     return parse_boolean(fields, "include_stop_str_in_output") or False
 
 
-def _parse_penalty(fields: Fields, key: str, message: str) -> float:
-    value = parse_float(fields, key)
-    if value is not None and not -MAX_PENALTY <= value <= MAX_PENALTY:
-        raise refusal(f"{message} {format_value(fields[key])}.", key)
-    return float(value or 0.0)
-
-
 def _parse_stop_ids(fields: Fields) -> frozenset[int]:
     """Parse ``stop_token_ids``; integers outside 0 to 2**31 - 1 are skipped."""
     value = fields.get("stop_token_ids")
@@ -148,15 +132,13 @@ def _parse_stop_ids(fields: Fields) -> frozenset[int]:
         raise refusal("Parameter stop_token_ids not array", "stop_token_ids")
     if any(not isinstance(item, int) or isinstance(item, bool) for item in value):
         raise refusal("Parameter stop_token_ids not list[int]", "stop_token_ids")
-    return frozenset(item for item in value if 0 <= item <= MAX_INT32)
+    return frozenset(item for item in value if 0 <= item <= ranges.MAX_INT32)
 
 
-def _parse_frequency(fields: Fields) -> float:
-    return _parse_penalty(fields, "frequency_penalty", "Parameter frequency_penalty should be in [-2.0, 2.0], got")
-
-
-def _parse_presence(fields: Fields) -> float:
-    return _parse_penalty(fields, "presence_penalty", "Parameter presence_penalty not in [-2.0, 2.0], but got")
+def _parse_top_k(fields: Fields) -> int | None:
+    """Parse ``top_k``; -1 means no limit, like 0."""
+    value = fields.get("top_k")
+    return 0 if type(value) is int and value == -1 else parse_integer(fields, "top_k", ranges.TOP_K)
 
 
 def _parse_thinking(fields: Fields) -> bool:
@@ -166,10 +148,7 @@ def _parse_thinking(fields: Fields) -> bool:
         return False
     assert isinstance(options, dict)  # by validate_template
     thinking = parse_boolean(options, "enable_thinking") or False
-    budget = parse_integer(options, "thinking_budget")
-    if budget is not None and not 1 <= budget <= MAX_INT32:
-        text = f"Parameter thinking_budget must be in [1,{MAX_INT32}], got {format_value(budget)}"
-        raise refusal(text, "thinking_budget")
+    parse_integer(options, "thinking_budget", ranges.THINKING_BUDGET)
     return thinking
 
 
@@ -262,8 +241,8 @@ def parse_max_tokens(fields: Fields) -> int | None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):
         raise refusal("Parameter max_tokens not number_integer", "max_tokens")
-    if not 1 <= value <= MAX_INT32:
-        raise refusal(f"Parameter max_tokens must be (0,{MAX_INT32}], got {format_value(value)}", "max_tokens")
+    if not 1 <= value <= ranges.MAX_INT32:
+        raise refusal(f"Parameter max_tokens must be (0,{ranges.MAX_INT32}], got {format_value(value)}", "max_tokens")
     return value
 
 

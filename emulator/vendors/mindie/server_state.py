@@ -11,7 +11,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, as_array, as_number, as_text
 from emulator.core.requests import Deployment
 from emulator.protocols.tgi import find_served, validate_ready
-from emulator.vendors.mindie.settings import DeploymentProfile, MindieService
+from emulator.vendors.mindie.profile import DeploymentProfile, MindieService
 
 Documents = Mapping[str, JSON]
 STOPPED, ENGINE, ROLE = "stopped", "engine", "role"  # document keys
@@ -78,7 +78,7 @@ def validate_serving(request: Request, deployment: Deployment) -> Deployment:
     return validate_ready(deployment)
 
 
-def find_bounds(service: MindieService, deployment: Deployment) -> DeploymentProfile:
+def find_profile(service: MindieService, deployment: Deployment) -> DeploymentProfile:
     """Return the token limits of ``deployment``; a loaded adapter has its model's."""
     found = service.profiles.get(deployment.name)
     return service.profiles[find_served(service).name] if found is None else found

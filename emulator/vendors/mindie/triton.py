@@ -25,6 +25,7 @@ from emulator.vendors.mindie.generate.shapes import find_finish_reason
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.infer import Form, encode_times, parse_native_parameters
 from emulator.vendors.mindie.postprocess import ENDED, quote_so_far
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
     Lengths,
@@ -36,8 +37,8 @@ from emulator.vendors.mindie.request import (
     validate_tokens,
 )
 from emulator.vendors.mindie.request_ids import RequestId, parse_id
-from emulator.vendors.mindie.server_state import find_bounds, validate_serving
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.server_state import find_profile, validate_serving
+from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_NAME = 256
 _TEXT = Form(last=("details", "batch_size", "timeout"))
@@ -120,7 +121,7 @@ def _parse_parameters(
     (count,) = service.count_prompt(request, deployment)
     validate_tokens(count, "text_input" if form is _TEXT else "inputs")
     parameters = parse_native_parameters(fields, form)
-    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
+    asked = parameters.max_new_tokens or find_profile(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = build_sampling(parameters, lengths.answer, service.tokenizer(deployment))
     return replace(request, sampling=sampling), parameters.details, lengths

@@ -20,11 +20,11 @@ from emulator.vendors.mindie.generate.inputs import TOO_LONG, parse_inputs
 from emulator.vendors.mindie.generate.parse import parse_tgi
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.postprocess import Stops, clean, cut_at_id, time_tokens
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import measure_lengths, parse_body, validate_headers
 from emulator.vendors.mindie.request_ids import parse_id
 from emulator.vendors.mindie.sampling import SamplingFields, parse_max_tokens, parse_sampling
-from emulator.vendors.mindie.server_state import find_bounds, list_served, validate_serving
-from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.server_state import find_profile, list_served, validate_serving
 
 MAX_MODEL_LENGTH = 256
 NEITHER_FORM = (
@@ -57,7 +57,7 @@ def _parse_vllm(request: Request, service: MindieService, fields: Fields) -> Inf
         raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
     sampling = parse_sampling(fields, settings, beams=False)
     deployment = find_served_deployment(deployments, _parse_model(fields))
-    asked = parse_max_tokens(fields) or find_bounds(service, deployment).answer
+    asked = parse_max_tokens(fields) or find_profile(service, deployment).answer
     stream = parse_boolean(fields, "stream") or False
     _validate_choices(sampling)
     if settings.disaggregated:

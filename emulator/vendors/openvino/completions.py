@@ -88,17 +88,17 @@ def _render_logprobs(entries: Iterable[Logprob], prompt: PromptTokens | None) ->
     return b'{"tokens":[%b],"token_logprobs":[%b],"top_logprobs":[%b],"text_offset":[%b]}' % tuple(lists)
 
 
-def parse_completions(accepted: ParsedRequest) -> InferenceCall:
+def parse_completions(parsed: ParsedRequest) -> InferenceCall:
     """Parse a completion request.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    if accepted.servable.kind == "vision" and accepted.release.since(2026, 3):
+    if parsed.profile.kind == "vision" and parsed.release.since(2026, 3):
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
-    fields, prompt = _parse_all(accepted)
-    deployment = accepted.deployment
-    service = accepted.service
+    fields, prompt = _parse_all(parsed)
+    deployment = parsed.deployment
+    service = parsed.service
     if fields.echo:
         count = service.tokenizer(deployment).count
         service.bounds.check_texts((prompt,), count, "prompt", each=2 if fields.logprobs else 1)
@@ -107,31 +107,31 @@ def parse_completions(accepted: ParsedRequest) -> InferenceCall:
         deployment=deployment,
         request=CompletionRequest(prompts=(prompt,), sampling=build_sampling(fields, counted[0])),
         codec=CompletionsCodec(
-            settings=accepted.settings,
+            settings=parsed.settings,
             model=deployment.name,
             prompt=prompt,
             echo=fields.echo,
             include_usage=fields.include_usage,
-            stateful=accepted.servable.stateful,
+            stateful=parsed.profile.stateful,
         ),
-        stream=accepted.stream,
+        stream=parsed.stream,
         prompt_tokens=counted,
-        served=accepted.method,
+        served=parsed.method,
         repeatable=True,
         is_cpu_heavy=fields.echo and counted[0] > _INLINE_TOKENS,
     )
 
 
-def _parse_all(accepted: ParsedRequest) -> tuple[Fields, str]:
+def _parse_all(parsed: ParsedRequest) -> tuple[Fields, str]:
     """Parse the fields and the prompt; only 2024.2 parses the prompt first, and fewer fields."""
-    if not accepted.release.since(2025, 0):
-        fields = begin_fields(accepted)
+    if not parsed.release.since(2025, 0):
+        fields = begin_fields(parsed)
         prompt = _parse_prompt(fields)
         parse_first_fields(fields)
         if not prompt:
             raise refusal("Prompt is missing")
         return fields, prompt
-    fields = parse_fields(accepted)
+    fields = parse_fields(parsed)
     prompt = _parse_prompt(fields)
     if not prompt:
         raise refusal("prompt is missing")
@@ -157,6 +157,6 @@ def _parse_logprobs(fields: Fields) -> None:
         raise refusal("logprobs accepts integer values")
     if value != 1:
         raise refusal("accepted logprobs value is currently 1 only")
-    if fields.accepted.stream:
+    if fields.parsed.stream:
         raise refusal("logprobs are not supported in streaming mode.")
     fields.logprobs = True

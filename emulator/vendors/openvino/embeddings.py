@@ -43,24 +43,24 @@ class EmbeddingsCodec:
         return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
+def parse_embeddings(parsed: ParsedRequest) -> InferenceCall | Response:
     """Parse texts or token ids, on any path.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    if is_tokenize_request(accepted):
-        return handle_tokenize(accepted)
-    inputs = _parse_inputs(accepted)
-    base64 = _parse_encoding(accepted.body)
-    deployment = accepted.deployment
-    vocabulary = accepted.service.tokenizer(deployment).vocabulary_size
+    if is_tokenize_request(parsed):
+        return handle_tokenize(parsed)
+    inputs = _parse_inputs(parsed)
+    base64 = _parse_encoding(parsed.body)
+    deployment = parsed.deployment
+    vocabulary = parsed.service.tokenizer(deployment).vocabulary_size
     if any(not isinstance(i, str) and not all(0 <= token < vocabulary for token in i) for i in inputs):
         raise _inference_refusal()
     if not inputs or any(i == () for i in inputs):
         raise _inference_refusal()
     embedding = EmbeddingRequest(inputs=inputs)
-    counted = accepted.service.count_prompt(embedding, deployment)
+    counted = parsed.service.count_prompt(embedding, deployment)
     limit = deployment.context or _MAX_TOKENS
     for count in counted:
         if count > limit:
@@ -68,9 +68,9 @@ def parse_embeddings(accepted: ParsedRequest) -> InferenceCall | Response:
     return InferenceCall(
         deployment=deployment,
         request=embedding,
-        codec=EmbeddingsCodec(accepted.settings.json_headers, base64),
+        codec=EmbeddingsCodec(parsed.settings.json_headers, base64),
         prompt_tokens=counted,
-        served=accepted.method,
+        served=parsed.method,
         repeatable=True,
     )
 
@@ -80,8 +80,8 @@ def _inference_refusal() -> EmulatedError:
     return refusal("Exception during embeddings model inference", word="INTERNAL")
 
 
-def _parse_inputs(accepted: ParsedRequest) -> Inputs:
-    body = accepted.body
+def _parse_inputs(parsed: ParsedRequest) -> Inputs:
+    body = parsed.body
     if "input" not in body:
         raise refusal("input field is required")
     value = body["input"]
@@ -89,7 +89,7 @@ def _parse_inputs(accepted: ParsedRequest) -> Inputs:
         return (value,)
     if not isinstance(value, list):
         raise refusal("input should be string, array of strings or array of integers")
-    strict = accepted.release.empty_input_checks
+    strict = parsed.release.empty_input_checks
     if not value and strict:
         raise refusal("input array should not be empty")
     kind = _find_common_kind(value)

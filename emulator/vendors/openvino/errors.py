@@ -14,7 +14,7 @@ from emulator.core.http import Request, Response
 from emulator.core.json import dump_json
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService, find_node
+from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService, find_node
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.responses.shapes import render_failed
 
@@ -30,7 +30,7 @@ _TFS_PREDICT = re.compile(r"/v1/models/[^/:]+(/versions/\d+|/labels/[^/]+)?:(pre
 
 _GRAPH_KINDS = frozenset((ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH, ErrorKind.CONTENT_FILTER))
 _STREAM_KINDS = _GRAPH_KINDS | {ErrorKind.INTERNAL}  # kinds that are part of a stream once it is open
-_WORDS: dict[ErrorKind, tuple[int, str]] = {
+_ERRORS: dict[ErrorKind, tuple[int, str]] = {
     ErrorKind.INVALID_REQUEST: (412, "The file is not valid json - Cannot parse JSON body"),
     ErrorKind.INVALID_PARAMETER: (400, _FAILED),
     ErrorKind.UNAUTHENTICATED: (500, "Unauthorized request due to invalid or missing api-key"),
@@ -108,7 +108,7 @@ class _RequestSummary:
     stream: bool = False
 
 
-def render_error(error: EmulatedError, request: Request, service: OvmsService) -> Response:
+def render_error(error: EmulatedError, request: Request, service: OpenVinoService) -> Response:
     """Render an error; a calculator's error of a streaming request is a bare object in an event stream."""
     summary = _parse_summary(request, service)
     streams = summary.stream or str(error.details.get("served", "")).startswith("Stream")
@@ -117,14 +117,14 @@ def render_error(error: EmulatedError, request: Request, service: OvmsService) -
     else:
         envelope = _build_error(error, request, summary, service)
     settings = service.settings
-    headers = settings.stream_headers if envelope.streamed else settings.json_headers
-    if error.retry_after is not None and not envelope.streamed:
-        headers = (*headers, ("retry-after", str(-int(-error.retry_after // 1))))
+    headers = (
+        settings.stream_headers if envelope.streamed else (*settings.json_headers, *error.retry_header("retry-after"))
+    )
     status = error.status or envelope.status
     return Response(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
 
 
-def render_late_error(error: EmulatedError, request: Request, service: OvmsService) -> bytes:
+def render_late_error(error: EmulatedError, request: Request, service: OpenVinoService) -> bytes:
     """Encode an error after the first chunk: a bare object without ``data:`` or end; Responses have an event.
 
     Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
@@ -136,7 +136,7 @@ def render_late_error(error: EmulatedError, request: Request, service: OvmsServi
     return _wrap(text)
 
 
-def _parse_summary(request: Request, service: OvmsService) -> _RequestSummary:
+def _parse_summary(request: Request, service: OpenVinoService) -> _RequestSummary:
     try:
         body = load_body(request)
     except EmulatedError:
@@ -150,7 +150,9 @@ def _parse_summary(request: Request, service: OvmsService) -> _RequestSummary:
     return _RequestSummary(model, service.deployments.get(model), stream)
 
 
-def _build_error(error: EmulatedError, request: Request, summary: _RequestSummary, service: OvmsService) -> ErrorFields:
+def _build_error(
+    error: EmulatedError, request: Request, summary: _RequestSummary, service: OpenVinoService
+) -> ErrorFields:
     """Build the error of a request without an event stream."""
     kind, settings = error.kind, service.settings
     if "path" in error.details:
@@ -161,7 +163,7 @@ def _build_error(error: EmulatedError, request: Request, summary: _RequestSummar
     elif kind is ErrorKind.NOT_FOUND and not settings.release.since(2025, 0):
         envelope = ErrorFields(404, MISSING_MODEL)
     else:
-        status, text = _WORDS[kind]
+        status, text = _ERRORS[kind]
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status
         envelope = _find_probe_error(kind, request.path, settings.release) or ErrorFields(status, text)
     return envelope if error.message is None else ErrorFields(envelope.status, error.message)
@@ -181,30 +183,30 @@ def _find_probe_error(kind: ErrorKind, path: str, release: Release) -> ErrorFiel
     return None
 
 
-def _build_graph_error(error: EmulatedError, summary: _RequestSummary, service: OvmsService) -> ErrorFields:
+def _build_graph_error(error: EmulatedError, summary: _RequestSummary, service: OpenVinoService) -> ErrorFields:
     """Build the error as the graph's calculator reports it, for event streams."""
     status = service.settings.release.stream_error_status
     if error.message is not None:
         return ErrorFields(status, error.message, streamed=True)
     details = error.details
-    servable = service.profiles[summary.deployment.name] if summary.deployment is not None else None
-    reason = details.get("reason") or _find_reason(error, summary.deployment, servable)
+    profile = service.profiles[summary.deployment.name] if summary.deployment is not None else None
+    reason = details.get("reason") or _find_reason(error, summary.deployment, profile)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
-    node = details.get("node") or (servable.node if servable is not None else find_node("text", service.settings))
+    node = details.get("node") or (profile.node if profile is not None else find_node("text", service.settings))
     run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
     if word == "FAILED_PRECONDITION":
         return ErrorFields(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
     return ErrorFields(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
 
 
-def _find_reason(error: EmulatedError, deployment: Deployment | None, servable: DeploymentProfile | None) -> str:
+def _find_reason(error: EmulatedError, deployment: Deployment | None, profile: DeploymentProfile | None) -> str:
     """Return the calculator's text of an error for which the scenario names only a kind."""
     if error.param:
         return _FIELDS.get(error.param, f"{error.param} is not valid")
     if error.kind is not ErrorKind.CONTEXT_LENGTH:
-        return _WORDS[error.kind][1] or _FAILED
+        return _ERRORS[error.kind][1] or _FAILED
     length = (deployment.context if deployment is not None else None) or _LENGTH
-    if servable is not None and servable.kind == "embeddings":
+    if profile is not None and profile.kind == "embeddings":
         return f"Input length {length + 1} longer than allowed {length}"
     return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 

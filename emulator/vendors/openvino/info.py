@@ -17,7 +17,7 @@ from emulator.core.requests import Deployment
 from emulator.core.rng import draw_hex
 from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.errors import MISSING_MODEL, path_refusal
-from emulator.vendors.openvino.profile import OvmsService
+from emulator.vendors.openvino.profile import OpenVinoService
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.tensors.tensor import TensorInfo, list_tensors
 
@@ -61,11 +61,11 @@ def list_deployments(settings: OpenVinoSettings) -> tuple[Deployment, ...]:
     )
 
 
-def _respond(service: OvmsService, body: bytes = b"", status: int = 200) -> Response:
+def _respond(service: OpenVinoService, body: bytes = b"", status: int = 200) -> Response:
     return Response(status, body, service.settings.json_headers)
 
 
-def _find(request: Request, service: OvmsService) -> Deployment:
+def _find(request: Request, service: OpenVinoService) -> Deployment:
     """Find the servable of the path.
 
     Raises:
@@ -79,19 +79,19 @@ def _find(request: Request, service: OvmsService) -> Deployment:
     return deployment
 
 
-def handle_server(request: Request, service: OvmsService) -> Response:
+def handle_server(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v2``."""
     release = service.settings.release.name
     version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
     return _respond(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
 
 
-def handle_live(request: Request, service: OvmsService) -> Response:
+def handle_live(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v2/health/live``: an empty body."""
     return _respond(service)
 
 
-def handle_ready(request: Request, service: OvmsService) -> Response:
+def handle_ready(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v2/health/ready``: an empty body once all servables are loaded.
 
     Raises:
@@ -102,7 +102,7 @@ def handle_ready(request: Request, service: OvmsService) -> Response:
     return _respond(service)
 
 
-def handle_model(request: Request, service: OvmsService) -> Response:
+def handle_model(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v2/models/{name}``; a graph always has version 1 and untyped tensors."""
     deployment = _find(request, service)
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
@@ -110,14 +110,14 @@ def handle_model(request: Request, service: OvmsService) -> Response:
     return _respond(service, body % (quote(deployment.name), inputs, outputs))
 
 
-def _build_tensors(deployment: Deployment, service: OvmsService, name: str) -> JSON:
+def _build_tensors(deployment: Deployment, service: OpenVinoService, name: str) -> JSON:
     if service.profiles[deployment.name].kind != "classic":
         return [{"name": name, "datatype": "INVALID", "shape": []}]
     tensors = list_tensors(deployment, f"{name}s")
     return [{"name": info.name, "datatype": info.datatype, "shape": list(info.shape)} for info in tensors]
 
 
-def handle_model_ready(request: Request, service: OvmsService) -> Response:
+def handle_model_ready(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v2/models/{name}/ready``: an empty body.
 
     Raises:
@@ -138,12 +138,12 @@ def _format_status(deployment: Deployment) -> str:
     return _STATUS % (state, code, code)
 
 
-def handle_config(request: Request, service: OvmsService) -> Response:
+def handle_config(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v1/config``: the status of every servable, sorted by name."""
     return _respond(service, _encode_config(service))
 
 
-def _encode_config(service: OvmsService) -> bytes:
+def _encode_config(service: OpenVinoService) -> bytes:
     if not service.deployments:
         return b"{}"
     rows = [
@@ -153,7 +153,7 @@ def _encode_config(service: OvmsService) -> bytes:
     return b"{\n%b\n}" % b",\n".join(rows)
 
 
-def reload_config(request: Request, service: OvmsService) -> Response:
+def reload_config(request: Request, service: OpenVinoService) -> Response:
     """Handle ``POST /v1/config/reload``; the setting ``config_reload`` decides the result.
 
     Raises:
@@ -165,7 +165,7 @@ def reload_config(request: Request, service: OvmsService) -> Response:
     return _respond(service, _encode_config(service), 201 if outcome == "reloaded" else 200)
 
 
-def handle_status(request: Request, service: OvmsService) -> Response:
+def handle_status(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
 
     Raises:
@@ -208,7 +208,7 @@ def _build_info(info: TensorInfo) -> JSON:
     return {"dtype": info.tensorflow_type, "tensorShape": shape, "name": info.name}
 
 
-def list_models(request: Request, service: OvmsService) -> Response:
+def list_models(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v3/models``, since 2025.3, and ``GET /v1/models``, since 2026.3.
 
     Raises:
@@ -219,7 +219,7 @@ def list_models(request: Request, service: OvmsService) -> Response:
     return _respond(service, dump_json({"data": data, "object": "list"}))
 
 
-def handle_listed(request: Request, service: OvmsService) -> Response:
+def handle_listed(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
 
     Raises:
@@ -232,17 +232,17 @@ def handle_listed(request: Request, service: OvmsService) -> Response:
     return _respond(service, dump_json(_build_model(name, service)))
 
 
-def _validate_list(request: Request, service: OvmsService) -> None:
+def _validate_list(request: Request, service: OpenVinoService) -> None:
     if not service.settings.release.models_list:
         raise path_refusal(request)
 
 
-def _list_available(service: OvmsService) -> Iterator[Deployment]:
+def _list_available(service: OpenVinoService) -> Iterator[Deployment]:
     """Yield classic models, then graphs."""
     available = [d for d in service.deployments.values() if d.state == "ready"]
     yield from (d for d in available if service.profiles[d.name].kind == "classic")
     yield from (d for d in available if service.profiles[d.name].kind != "classic")
 
 
-def _build_model(name: str, service: OvmsService) -> JSON:
+def _build_model(name: str, service: OpenVinoService) -> JSON:
     return {"id": name, "object": "model", "created": int(service.clock.now()), "owned_by": "OVMS"}

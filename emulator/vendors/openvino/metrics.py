@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.http import Request, Response
-from emulator.encoding.prometheus import format_histogram, format_labels
+from emulator.encoding.prometheus import Labels, encode_page, format_histogram, format_values
 from emulator.vendors.openvino.errors import path_refusal
-from emulator.vendors.openvino.profile import REFUSED, REJECTED, OvmsService
+from emulator.vendors.openvino.profile import REFUSED, REJECTED, OpenVinoService
 
 _BUCKETS = [round(10 * 1.8**step, 6) for step in range(30)]  # microseconds
 _METHODS = ("Unary", "Stream")
@@ -29,12 +29,11 @@ _OF_MODELS: Mapping[str, str] = {
     "ovms_requests_success": "Number of successful requests to a model or a DAG.",
     "ovms_requests_fail": "Number of failed requests to a model or a DAG.",
 }
+_ACTIVE = "Number of currently consumed inference request from the processing queue."
 _APIS = (("TensorFlowServing", "Predict"), ("KServe", "ModelInfer"))
-Rows = Sequence[tuple[Mapping[str, str], int]]
-Series = Sequence[tuple[Mapping[str, str], str, str]]
 
 
-def handle_metrics(request: Request, service: OvmsService) -> Response:
+def handle_metrics(request: Request, service: OpenVinoService) -> Response:
     """Return the metrics of all servables if ``metrics_enable`` is set.
 
     Raises:
@@ -46,29 +45,28 @@ def handle_metrics(request: Request, service: OvmsService) -> Response:
     headers = settings.json_headers
     if settings.release.metrics_text:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers[1:])
-    graphs = [name for name, servable in service.profiles.items() if servable.kind != "classic"]
-    models = [name for name, servable in service.profiles.items() if servable.kind == "classic"]
-    lines = [*_format_graphs(service, graphs), *_format_models(service, models)]
-    return Response(200, ("\n".join(lines) + "\n").encode(), headers)
+    graphs = [name for name, profile in service.profiles.items() if profile.kind != "classic"]
+    models = [name for name, profile in service.profiles.items() if profile.kind == "classic"]
+    return Response(200, encode_page((*_format_graphs(service, graphs), *_format_models(service, models))), headers)
 
 
-def _format_graphs(service: OvmsService, names: list[str]) -> Iterator[str]:
-    text = "Number of MediaPipe graphs in process."
-    rows: Rows = [({"name": name}, service.metrics.working(name)) for name in names]
-    yield from _format_series("ovms_current_graphs", "gauge", text, rows)
+def _format_graphs(service: OpenVinoService, names: Sequence[str]) -> Iterator[str]:
+    working = [({"name": name}, service.metrics.working(name)) for name in names]
+    yield from format_values("gauge", "ovms_current_graphs", working, "Number of MediaPipe graphs in process.")
+    series = [(name, method) for name in names for method in _METHODS]
     for family, text in _OF_GRAPHS.items():
-        rows = []
-        for name in names:
-            for method in _METHODS:
-                labels = {"api": "V3", "interface": "REST", "method": method, "name": name}
-                rows.append((labels, int(_count(service, family, name, method))))
-        yield from _format_series(family, "counter", text, rows)
-    text = "Time packet spent in the MediaPipe graph."
-    series = [({"method": method, "name": name}, name, method) for name in names for method in _METHODS]
-    yield from _format_times(service, "ovms_graph_processing_time_us", text, series)
+        rows: list[tuple[Labels, float]] = [
+            ({"api": "V3", "interface": "REST", "method": method, "name": name}, _count(service, family, name, method))
+            for name, method in series
+        ]
+        yield from format_values("counter", family, rows, text)
+    times = [({"method": method, "name": name}, _list_times(service, name, method)) for name, method in series]
+    yield from format_histogram(
+        "ovms_graph_processing_time_us", _BUCKETS, times, "Time packet spent in the MediaPipe graph."
+    )
 
 
-def _count(service: OvmsService, family: str, name: str, method: str) -> float:
+def _count(service: OpenVinoService, family: str, name: str, method: str) -> float:
     """Return one value. A packet no graph takes counts as rejected and as error, a calculator's error as accepted.
 
     A stream has as many responses as packets. Its end is sent with the last packet; so is usage in the server, which
@@ -89,39 +87,32 @@ def _count(service: OvmsService, family: str, name: str, method: str) -> float:
     }[family]
 
 
-def _format_models(service: OvmsService, names: list[str]) -> Iterator[str]:
-    """Format the metrics of classic models: inferences, running requests and the inference request queue."""
-    working = {name: service.metrics.working(name) for name in names}
+def _format_models(service: OpenVinoService, names: Sequence[str]) -> Iterator[str]:
+    """Yield the metrics of classic models: inferences, running requests and the inference request queue."""
+    labels = [{"name": name, "version": "1"} for name in names]
+    working = [service.metrics.working(name) for name in names]
+    sizes = [service.profiles[name].nireq for name in names]
     for family, text, values in (
-        ("ovms_streams", "Number of OpenVINO execution streams.", dict.fromkeys(names, 1)),
+        ("ovms_streams", "Number of OpenVINO execution streams.", [1 for _ in names]),
         ("ovms_current_requests", "Number of inference requests currently in process.", working),
-        (
-            "ovms_infer_req_queue_size",
-            "Inference request queue size (nireq).",
-            {name: service.profiles[name].nireq for name in names},
-        ),
-        (
-            "ovms_infer_req_active",
-            "Number of currently consumed inference request from the processing queue.",
-            working,
-        ),
+        ("ovms_infer_req_queue_size", "Inference request queue size (nireq).", sizes),
+        ("ovms_infer_req_active", _ACTIVE, working),
     ):
-        yield from _format_series(
-            family, "gauge", text, [({"name": n, "version": "1"}, value) for n, value in values.items()]
-        )
+        yield from format_values("gauge", family, zip(labels, values, strict=True), text)
     for family, text in _OF_MODELS.items():
-        yield from _format_series(family, "counter", text, list(_count_inferences(service, names, family)))
-    of_rest: Series = [({"interface": "REST", "name": name, "version": "1"}, name, "") for name in names]
-    of_model: Series = [({"name": name, "version": "1"}, name, "") for name in names]
-    text = "Processing time of requests to a model or a DAG."
-    yield from _format_times(service, "ovms_request_time_us", text, of_rest)
-    text = "Inference execution time in the OpenVINO backend."
-    yield from _format_times(service, "ovms_inference_time_us", text, of_model)
-    text = "Request waiting time in the scheduling queue."  # 0: queueing is part of the response's due time
-    yield from _format_times(service, "ovms_wait_for_infer_req_time_us", text, of_model, unit=0.0)
+        yield from format_values("counter", family, _count_inferences(service, names, family), text)
+    times = [_list_times(service, name, *[method for _, method in _APIS]) for name in names]
+    idle = [[0.0] * len(samples) for samples in times]  # queueing is part of the response's due time
+    of_rest = [{"interface": "REST", **each} for each in labels]
+    for family, text, keys, samples in (
+        ("ovms_request_time_us", "Processing time of requests to a model or a DAG.", of_rest, times),
+        ("ovms_inference_time_us", "Inference execution time in the OpenVINO backend.", labels, times),
+        ("ovms_wait_for_infer_req_time_us", "Request waiting time in the scheduling queue.", labels, idle),
+    ):
+        yield from format_histogram(family, _BUCKETS, zip(keys, samples, strict=True), text)
 
 
-def _count_inferences(service: OvmsService, names: list[str], family: str) -> Iterator[tuple[Mapping[str, str], int]]:
+def _count_inferences(service: OpenVinoService, names: Sequence[str], family: str) -> Iterator[tuple[Labels, float]]:
     """Yield the number of inferences by API, successful or failed."""
     total = service.metrics.total
     for name in names:
@@ -132,23 +123,10 @@ def _count_inferences(service: OvmsService, names: list[str], family: str) -> It
             asked = total("requests", deployment=name, served=method)
             failed = total("4xx", deployment=name, served=method) + total("5xx", deployment=name, served=method)
             refused = total("requests", deployment=name, served=f"{method} {REFUSED}")
-            yield labels, int(failed + refused if family == "ovms_requests_fail" else asked - failed)
+            yield labels, failed + refused if family == "ovms_requests_fail" else asked - failed
 
 
-def _format_series(family: str, kind: str, text: str, rows: Rows) -> Iterator[str]:
-    yield f"# HELP {family} {text}"
-    yield f"# TYPE {family} {kind}"
-    for labels, value in rows:
-        yield f"{family}{format_labels(labels)} {value}"
-
-
-def _format_times(service: OvmsService, family: str, text: str, series: Series, *, unit: float = 1e6) -> Iterator[str]:
-    """Format a histogram of the latest successful calls; ``unit``: parts of a second."""
-    yield f"# HELP {family} {text}"
-    yield f"# TYPE {family} histogram"
-    for labels, name, method in series:
-        methods = [method] if method else [method for _, method in _APIS]
-        found = [service.metrics.samples("duration", deployment=name, served=each) for each in methods]
-        times = [seconds * unit for each in found for seconds in each]
-        _, *lines = format_histogram(family, _BUCKETS, times, labels)
-        yield from lines
+def _list_times(service: OpenVinoService, name: str, *methods: str) -> list[float]:
+    """Return the microseconds of the latest successful calls."""
+    found = [service.metrics.samples("duration", deployment=name, served=method) for method in methods]
+    return [1e6 * seconds for samples in found for seconds in samples]

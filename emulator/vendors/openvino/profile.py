@@ -59,7 +59,7 @@ class DeploymentProfile:
     nireq: int
 
 
-OvmsService = Service[OpenVinoSettings, DeploymentProfile]
+OpenVinoService = Service[OpenVinoSettings, DeploymentProfile]
 
 
 def profile_deployment(deployment: Deployment, settings: OpenVinoSettings) -> DeploymentProfile:

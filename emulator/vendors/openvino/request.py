@@ -15,7 +15,7 @@ from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import add_call_details, path_refusal, refusal
 from emulator.vendors.openvino.media.multipart import Form, parse_form
-from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OvmsService
+from emulator.vendors.openvino.profile import REJECTED, DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -34,9 +34,9 @@ class ParsedRequest:
     """Generative request with its graph; a multipart ``form`` has no JSON members."""
 
     request: Request
-    service: OvmsService
+    service: OpenVinoService
     deployment: Deployment
-    servable: DeploymentProfile
+    profile: DeploymentProfile
     body: Object
     form: Form | None
     stream: bool
@@ -64,7 +64,7 @@ class Fields:
         chunk_frames: codec frames per piece of streamed audio.
     """
 
-    accepted: ParsedRequest
+    parsed: ParsedRequest
     release: Release
     body: Object
     numbers: dict[str, float] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Fields:
     chunk_frames: int = 1
 
 
-def accept(request: Request, service: OvmsService) -> ParsedRequest:
+def parse_request(request: Request, service: OpenVinoService) -> ParsedRequest:
     """Find the graph of a generative request.
 
     Raises:
@@ -113,16 +113,16 @@ def accept(request: Request, service: OvmsService) -> ParsedRequest:
     deployment = service.deployments.get(name)
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
-    servable = service.profiles[name]
-    if deployment.state != "ready" or servable.kind in _CHECKED_KINDS:
-        _validate_graph(deployment, servable.kind, release)
+    profile = service.profiles[name]
+    if deployment.state != "ready" or profile.kind in _CHECKED_KINDS:
+        _validate_graph(deployment, profile.kind, release)
     stream = streams and body is not None and body.get("stream") is True
-    if body is None and servable.kind not in _MEDIA_SINCE:
-        calculator = _CALCULATORS.get(servable.kind, "text generation")
-        raise refusal(f"Non-json request received in {calculator} calculator", node=servable.node)
+    if body is None and profile.kind not in _MEDIA_SINCE:
+        calculator = _CALCULATORS.get(profile.kind, "text generation")
+        raise refusal(f"Non-json request received in {calculator} calculator", node=profile.node)
     if form is not None and release.since(2026, 2):
         stream = form.text("stream") == "true"
-    return ParsedRequest(request, service, deployment, servable, body or {}, form, stream, settings, release)
+    return ParsedRequest(request, service, deployment, profile, body or {}, form, stream, settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:

@@ -51,13 +51,13 @@ class RerankCodec:
         return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
+def parse_rerank(parsed: ParsedRequest) -> InferenceCall:
     """Parse a query and documents, on any path.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    body = accepted.body
+    body = parsed.body
     if "query" not in body:
         raise refusal("query field is missing in request")
     query = body["query"]
@@ -73,26 +73,26 @@ def parse_rerank(accepted: ParsedRequest) -> InferenceCall:
         raise refusal("max_chunks_per_doc accepts integer values")
     if are_maps and with_documents:
         raise refusal("document map not supported")
-    limit = accepted.servable.max_allowed_chunks
+    limit = parsed.profile.max_allowed_chunks
     if len(documents) > limit:
         raise refusal("Number of documents exceeds max_allowed_chunks", word="INTERNAL")
     embedding = EmbeddingRequest(inputs=(*documents, query), dimensions=DIMENSIONS)
-    counted = accepted.service.count_prompt(embedding, accepted.deployment)
-    _validate_chunks(accepted, counted, limit)
+    counted = parsed.service.count_prompt(embedding, parsed.deployment)
+    _validate_chunks(parsed, counted, limit)
     top_n = len(documents) if top is None else max(0, top)
     return InferenceCall(
-        deployment=accepted.deployment,
+        deployment=parsed.deployment,
         request=embedding,
-        codec=RerankCodec(accepted.settings.json_headers, query, documents, top_n, with_documents),
+        codec=RerankCodec(parsed.settings.json_headers, query, documents, top_n, with_documents),
         prompt_tokens=counted,
-        served=accepted.method,
+        served=parsed.method,
         repeatable=True,
     )
 
 
-def _validate_chunks(accepted: ParsedRequest, counted: tuple[int, ...], limit: int) -> None:
+def _validate_chunks(parsed: ParsedRequest, counted: tuple[int, ...], limit: int) -> None:
     """Raise for too many chunks; a document is split at the model's length less the query's."""
-    length = accepted.deployment.context
+    length = parsed.deployment.context
     if length is None:
         return
     chunk_size = max(1, length - counted[-1])

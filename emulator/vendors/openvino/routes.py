@@ -30,9 +30,9 @@ from emulator.vendors.openvino.media.images import parse_images
 from emulator.vendors.openvino.media.speech import parse_speech
 from emulator.vendors.openvino.media.transcription import parse_listening
 from emulator.vendors.openvino.metrics import handle_metrics
-from emulator.vendors.openvino.profile import REFUSED, DeploymentProfile, OvmsService, profile_deployment
+from emulator.vendors.openvino.profile import REFUSED, DeploymentProfile, OpenVinoService, profile_deployment
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.request import ParsedRequest, accept, is_generative
+from emulator.vendors.openvino.request import ParsedRequest, is_generative, parse_request
 from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -41,7 +41,7 @@ from emulator.vendors.openvino.tensors.predict import parse_predict
 from emulator.vendors.openvino.tensors.tensor import validate_tensors
 from emulator.vendors.openvino.tokenize import handle_tokenize, is_tokenize_request
 
-Parse = Callable[[Request, OvmsService], InferenceCall | Response]
+Parse = Callable[[Request, OpenVinoService], InferenceCall | Response]
 _TEXT_PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall]] = {
     "chat/completions": parse_chat,
     "completions": parse_completions,
@@ -51,28 +51,28 @@ _CHAT = "/v3/chat/completions"
 _TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "/v1/") for name in _TEXT_PARSERS}
 
 
-def parse_generative(request: Request, service: OvmsService) -> InferenceCall | Response:
+def parse_generative(request: Request, service: OpenVinoService) -> InferenceCall | Response:
     """Parse ``POST /v3/<anything>`` by the kind of the graph named by ``model``.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    accepted = accept(request, service)
+    parsed = parse_request(request, service)
     try:
-        return _PARSERS.get(accepted.servable.kind, _parse_text)(accepted)
+        return _PARSERS.get(parsed.profile.kind, _parse_text)(parsed)
     except EmulatedError as error:
-        method = f"{accepted.method} {REFUSED}"
-        raise add_call_details(error, accepted.deployment, method, accepted.servable.node) from None
+        method = f"{parsed.method} {REFUSED}"
+        raise add_call_details(error, parsed.deployment, method, parsed.profile.node) from None
 
 
-def _parse_text(accepted: ParsedRequest) -> InferenceCall | Response:
+def _parse_text(parsed: ParsedRequest) -> InferenceCall | Response:
     """Parse a request to a text graph by its exact path."""
-    name = _find_endpoint(accepted.request.path, accepted.release)
+    name = _find_endpoint(parsed.request.path, parsed.release)
     if name:
-        return _TEXT_PARSERS[name](accepted)
-    if is_tokenize_request(accepted):
-        return handle_tokenize(accepted)
-    raise refusal(_format_endpoints(accepted.release))
+        return _TEXT_PARSERS[name](parsed)
+    if is_tokenize_request(parsed):
+        return handle_tokenize(parsed)
+    raise refusal(_format_endpoints(parsed.release))
 
 
 def _find_endpoint(path: str, release: Release) -> str:
@@ -102,28 +102,28 @@ _PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall | Response]] = {
 }
 
 
-def handle_options(request: Request, service: OvmsService) -> Response:
+def handle_options(request: Request, service: OpenVinoService) -> Response:
     """Handle ``OPTIONS``: an empty response with the CORS headers; raise before 2025.3."""
     if not service.settings.release.cors:
         raise path_refusal(request)
     return Response(200, b"", service.settings.json_headers)
 
 
-def handle_v1_models(request: Request, service: OvmsService) -> Response:
+def handle_v1_models(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v1/models``: list the servables since 2026.3; raise before."""
     if service.settings.release.since(2026, 3):
         return info.list_models(request, service)
     raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
-def handle_v1_model(request: Request, service: OvmsService) -> Response:
+def handle_v1_model(request: Request, service: OpenVinoService) -> Response:
     """Handle ``GET /v1/models/{name}``: a servable's status, or its list entry since 2026.3."""
     if service.settings.release.since(2026, 3):
         return info.handle_listed(request, service)
     return info.handle_status(request, service)
 
 
-def post_v1(request: Request, service: OvmsService) -> InferenceCall | Response:
+def post_v1(request: Request, service: OpenVinoService) -> InferenceCall | Response:
     """Parse ``POST /v1/…``: TensorFlow Serving predictions, or generation since 2026.3."""
     release = service.settings.release
     if request.path == "/v1/config":
@@ -133,7 +133,7 @@ def post_v1(request: Request, service: OvmsService) -> InferenceCall | Response:
     return parse_generative(request, service)
 
 
-def authenticate(request: Request, service: OvmsService) -> str:
+def authenticate(request: Request, service: OpenVinoService) -> str:
     """Return the principal; with keys in the scenario, releases since 2025.4 require a bearer token.
 
     Raises:
@@ -158,7 +158,7 @@ def _is_guarded(request: Request, release: Release) -> bool:
 def _guard(parse: Parse) -> Parse:
     """Wrap a parser to refuse paths that lead out of their directory."""
 
-    def parse_guarded(request: Request, service: OvmsService) -> InferenceCall | Response:
+    def parse_guarded(request: Request, service: OpenVinoService) -> InferenceCall | Response:
         if escapes(request.path):
             raise path_refusal(request)
         return parse(request, service)

@@ -6,12 +6,13 @@ createGenerationConfig; openvino.genai, src/cpp/src/generation_config.cpp, valid
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.requests import Deployment, Sampling
+from emulator.protocols.ranges import Range
 from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, parse_double, promote
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.profile import DeploymentProfile
@@ -19,15 +20,15 @@ from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields
 
 _MAX_ENDLESS_TOKENS = 4000  # tokens of a response with ignore_eos and no other bound
-_ANY = (-inf, inf, "")
-_NUMBERS: dict[str, tuple[float, float, str]] = {
-    "frequency_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
-    "presence_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
+_ANY = Range(-inf, inf, "")
+_NUMBERS: Mapping[str, Range] = {
+    "frequency_penalty": Range(-2.0, 2.0, "(-2.0, 2.0)"),
+    "presence_penalty": Range(-2.0, 2.0, "(-2.0, 2.0)"),
     "repetition_penalty": _ANY,
     "diversity_penalty": _ANY,
     "length_penalty": _ANY,
-    "temperature": (0.0, 2.0, "(0.0, 2.0)"),
-    "top_p": (0.0, 1.0, "(0.0, 1.0)"),
+    "temperature": Range(0.0, 2.0, "(0.0, 2.0)"),
+    "top_p": Range(0.0, 1.0, "(0.0, 1.0)"),
     "min_p": _ANY,
 }
 _PENALTIES = {"frequency_penalty": 0.0, "presence_penalty": 0.0, "repetition_penalty": 1.0}
@@ -46,9 +47,9 @@ def _parse_number(fields: Fields, name: str) -> None:
         return
     value = fields.body[name]
     fields.numbers[name] = number = value if type(value) is float else _validate_number(fields, name)
-    low, high, bounds = _NUMBERS[name]
-    if not low <= number <= high and not low <= promote(number) <= high:
-        raise refusal(f"{name} out of range{bounds}")
+    bounds = _NUMBERS[name]
+    if not bounds.has(number) and not bounds.has(promote(number)):
+        raise refusal(f"{name} out of range{bounds.text}")
 
 
 def _validate_number(fields: Fields, name: str) -> float:
@@ -103,16 +104,12 @@ def build_sampling(fields: Fields, prompt_tokens: int) -> Sampling:
     Raises:
         EmulatedError: with the calculator's or the engine's text.
     """
-    validate_length(
-        fields.accepted.servable, fields.accepted.deployment, fields.release, fields.max_tokens, prompt_tokens
-    )
+    validate_length(fields.parsed.profile, fields.parsed.deployment, fields.release, fields.max_tokens, prompt_tokens)
     _validate_engine(fields)
     draws = _is_sampled(fields) and fields.top_k != 1
     knobs = _list_knobs(fields, draws)
     return Sampling(
-        max_tokens=bound_tokens(
-            fields.accepted.deployment, fields.max_tokens, prompt_tokens, endless=fields.ignore_eos
-        ),
+        max_tokens=bound_tokens(fields.parsed.deployment, fields.max_tokens, prompt_tokens, endless=fields.ignore_eos),
         greedy=not draws and not knobs,
         seed=fields.seed if draws else None,
         knobs=knobs,
@@ -161,7 +158,7 @@ def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endl
 
 
 def validate_length(
-    servable: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
+    profile: DeploymentProfile, deployment: Deployment, release: Release, asked: int | None, prompt: int
 ) -> None:
     """Raise if prompt or response exceed the model's length or the pipeline's bounds, if the release checks them.
 
@@ -170,10 +167,10 @@ def validate_length(
     """
     if not release.model_length:
         return
-    if 0 < servable.max_prompt_len < prompt:
+    if 0 < profile.max_prompt_len < prompt:
         raise _length_refusal("Input length exceeds the maximum allowed length")
-    if 0 < servable.max_num_batched_tokens < prompt:
-        batch = servable.max_num_batched_tokens
+    if 0 < profile.max_num_batched_tokens < prompt:
+        batch = profile.max_num_batched_tokens
         raise _length_refusal(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
     length = deployment.context
     if length is None:
@@ -202,7 +199,7 @@ def _validate_engine(fields: Fields) -> None:
         if penalty <= 0:
             reason = f"Repetition penalty must be a strictly positive float, but got {penalty:g}"
             raise _engine_refusal("repetition_penalty > 0", reason)
-    if fields.release.speculative == "lenient" and fields.accepted.servable.kind == "speculative":
+    if fields.release.speculative == "lenient" and fields.parsed.profile.kind == "speculative":
         _validate_draft(fields)
 
 

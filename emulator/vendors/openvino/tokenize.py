@@ -15,35 +15,35 @@ from emulator.vendors.openvino.request import ParsedRequest
 _PAD = 0  # padding id: unverified
 
 
-def is_tokenize_request(accepted: ParsedRequest) -> bool:
+def is_tokenize_request(parsed: ParsedRequest) -> bool:
     """Return whether the path requests tokenization and the release supports it for this kind of graph."""
-    support = accepted.release.tokenize
-    return accepted.request.path.endswith("tokenize") and (
-        support == "all" or (support == "embeddings" and accepted.servable.kind == "embeddings")
+    support = parsed.release.tokenize
+    return parsed.request.path.endswith("tokenize") and (
+        support == "all" or (support == "embeddings" and parsed.profile.kind == "embeddings")
     )
 
 
-def handle_tokenize(accepted: ParsedRequest) -> Response:
+def handle_tokenize(parsed: ParsedRequest) -> Response:
     """Return the ids of one text, or a row for each of several.
 
     Raises:
         EmulatedError: the first failed check, in the parser's order.
     """
-    body = accepted.body
+    body = parsed.body
     texts = _parse_texts(body)
     max_length = _parse_length(body)
     pad = _parse_flag(body, "pad_to_max_length", default=False)
     special = _parse_flag(body, "add_special_tokens", default=True)
     left = _parse_side(body) == "left"
-    tokenizer = accepted.service.tokenizer(accepted.deployment)
-    accepted.service.bounds.check_texts(texts, tokenizer.count, "text")
+    tokenizer = parsed.service.tokenizer(parsed.deployment)
+    parsed.service.bounds.check_texts(texts, tokenizer.count, "text")
     rows = [_encode(text, tokenizer, special)[:max_length] for text in texts]
     if pad and max_length is not None:
-        accepted.service.bounds.check_tokens(len(rows) * max_length, "max_length")
+        parsed.service.bounds.check_tokens(len(rows) * max_length, "max_length")
         fills = [[_PAD] * (max_length - len(row)) for row in rows]
         rows = [fill + row if left else row + fill for row, fill in zip(rows, fills, strict=True)]
     tokens = dump_json(rows[0] if len(rows) == 1 else rows)
-    return Response(200, b'{"tokens":%b}' % tokens, accepted.settings.json_headers)
+    return Response(200, b'{"tokens":%b}' % tokens, parsed.settings.json_headers)
 
 
 def _encode(text: str, tokenizer: Tokenizer, special: bool) -> list[int]:

@@ -23,7 +23,7 @@ from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import finish_reason
 from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
-from emulator.vendors.tgi.request import validate
+from emulator.vendors.tgi.request import parse_request
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 _LAST = FINISH | USAGE
@@ -88,10 +88,11 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     deployment = validate_ready(find_served_deployment(deployments, body.model or ""))
     parameters = _build_parameters(body)
     found = [
-        validate(service, deployment, prompt, parameters, stream=body.stream, logprobs=False) for prompt in body.prompt
+        parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=False)
+        for prompt in body.prompt
     ]
-    limits = tuple([valid.limit for valid in found])
-    counts = tuple([valid.prompt.count for valid in found])
+    limits = tuple([parsed.limit for parsed in found])
+    counts = tuple([parsed.prompt.count for parsed in found])
     codec = CompletionsCodec(
         settings=service.settings,
         model=find_served_deployment(deployments).name,
@@ -102,9 +103,9 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     return InferenceCall(
         deployment=deployment,
         request=CompletionRequest(
-            prompts=tuple([valid.prompt.text for valid in found]),
+            prompts=tuple([parsed.prompt.text for parsed in found]),
             sampling=replace(found[0].sampling, max_tokens=max(limits)),
-            media=sum([valid.prompt.media for valid in found]),
+            media=sum([parsed.prompt.media for parsed in found]),
         ),
         codec=codec,
         stream=body.stream,

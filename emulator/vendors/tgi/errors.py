@@ -5,7 +5,6 @@ Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/ser
 their wording is unverified.
 """
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -27,7 +26,7 @@ _FAILED = "Incomplete generation"  # both members of any error of /vertex
 _NEW_PATHS = frozenset((*_CHAT_PATHS, "/vertex", "/tokenize", "/chat_tokenize", "/v1/models"))
 
 # Status, error_type and text of each kind.
-WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
+ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
     {
         ErrorKind.INVALID_REQUEST: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
         ErrorKind.INVALID_PARAMETER: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
@@ -85,14 +84,14 @@ def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
 
 def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
     """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams."""
-    status = error.status or WORDS[error.kind][0]
-    retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
+    status = error.status or ERRORS[error.kind][0]
+    retry = error.retry_header("retry-after")
     if error.body is not None:
         return _respond(error.body, status, retry)
     if error.details.get("rejected") or error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
-        text = error.message or WORDS[error.kind][2]
+        text = error.message or ERRORS[error.kind][2]
         return Response(status, text.encode(), (*TEXT_HEADERS, *retry))
-    if error.message is None and not WORDS[error.kind][2]:
+    if error.message is None and not ERRORS[error.kind][2]:
         if service.settings.old and request.path in _NEW_PATHS and error.kind is ErrorKind.METHOD_NOT_ALLOWED:
             error, status = EmulatedError(ErrorKind.NOT_FOUND), 404
         return _render_bare(error, request, status, retry)
@@ -112,7 +111,7 @@ def render_late_error(error: EmulatedError, request: Request, service: TgiServic
 
 
 def _build_fields(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
-    status, kind, text = WORDS[error.kind]
+    status, kind, text = ERRORS[error.kind]
     if error.kind is ErrorKind.CONTEXT_LENGTH:
         text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
     elif error.param is not None and kind == "validation":
@@ -151,13 +150,7 @@ def _is_streamed(error: EmulatedError, request: Request) -> bool:
         return bool(error.details["streamed"])
     if request.path == "/generate_stream":
         return True
-    if request.path not in _STREAMING_PATHS:
-        return False
-    try:
-        body = request.json()
-    except ValueError:
-        return False
-    return isinstance(body, dict) and body.get("stream") is True
+    return request.path in _STREAMING_PATHS and request.json_members().get("stream") is True
 
 
 def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
@@ -174,9 +167,5 @@ def _render_events(envelope: ErrorFields, error: EmulatedError, request: Request
 
 def _count_characters(request: Request) -> int:
     """Return the number of characters of ``inputs``; 0 for a conversation, as the template is not emulated."""
-    try:
-        body = request.json()
-    except ValueError:
-        return 0
-    inputs = body.get("inputs") if isinstance(body, dict) else None
+    inputs = request.json_members().get("inputs")
     return len(inputs) if isinstance(inputs, str) else 0

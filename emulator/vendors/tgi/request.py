@@ -49,7 +49,7 @@ class ParsedRequest:
     grammar: Grammar | None
 
 
-def validate(
+def parse_request(
     service: TgiService,
     deployment: Deployment,
     inputs: str | Prompt,

@@ -3,10 +3,12 @@
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from math import inf
 
 from emulator.core.json import JSON
 from emulator.core.requests import Sampling
+from emulator.protocols.ranges import Range, above, below
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.settings import TgiSettings
@@ -47,27 +49,27 @@ def is_sampled(p: Parameters) -> bool:
 
 
 # Bounds of the values that round to 0, 1 and 2 in single precision, as the router compares them.
-_ZERO = 2.0**-150
-_ONE = 1.0 - 2.0**-25
+_ABOVE_ZERO = above(2.0**-150)
+_BELOW_ONE = below(1.0 - 2.0**-25)
 _TWO = 2.0 + 2.0**-23
-_CHECKS: Sequence[tuple[str, Callable[[Parameters], float | None], Callable[[float], bool], str]] = (
-    ("temperature", lambda p: p.temperature, lambda v: v > _ZERO, "must be strictly positive"),
-    ("repetition_penalty", lambda p: p.repetition_penalty, lambda v: v > _ZERO, "must be strictly positive"),
-    ("frequency_penalty", lambda p: p.frequency_penalty, lambda v: -_TWO <= v <= _TWO, "must be >= -2.0 and <= 2.0"),
-    ("top_p", lambda p: p.top_p, lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
-    ("typical_p", lambda p: p.typical_p, lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
-    ("top_k", lambda p: p.top_k, lambda v: v > 0, "must be strictly positive"),
-    ("max_new_tokens", lambda p: p.max_new_tokens, lambda v: v != 0, "must be strictly positive"),
-)
+_RANGES: Mapping[str, Range] = {
+    "temperature": Range(_ABOVE_ZERO, inf, "must be strictly positive"),
+    "repetition_penalty": Range(_ABOVE_ZERO, inf, "must be strictly positive"),
+    "frequency_penalty": Range(-_TWO, _TWO, "must be >= -2.0 and <= 2.0"),
+    "top_p": Range(_ABOVE_ZERO, _BELOW_ONE, "must be > 0.0 and < 1.0"),
+    "typical_p": Range(_ABOVE_ZERO, _BELOW_ONE, "must be > 0.0 and < 1.0"),
+    "top_k": Range(1, inf, "must be strictly positive"),
+    "max_new_tokens": Range(1, inf, "must be strictly positive"),
+}
 
 
 def validate_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) -> None:
     if best_of > 1 and not _has_sampling(parameters):
         raise refusal("you must use sampling when `best_of` is > 1", "best_of")
-    for name, get, fits, text in _CHECKS:
-        value = get(parameters)
-        if value is not None and not fits(value):
-            raise refusal(f"`{name}` {text}", name)
+    for name, bounds in _RANGES.items():
+        value = getattr(parameters, name)
+        if value is not None and not bounds.has(value):
+            raise refusal(f"`{name}` {bounds.text}", name)
     stops = len(parameters.stop)
     if stops > settings.max_stop_sequences:
         raise refusal(f"`stop` supports up to {settings.max_stop_sequences} stop sequences. Given: {stops}", "stop")

@@ -21,7 +21,7 @@ from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
 from emulator.vendors.tgi.images import has_vision
-from emulator.vendors.tgi.request import ParsedRequest, Prompt, validate
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, parse_request
 from emulator.vendors.tgi.settings import TgiService
 
 
@@ -61,7 +61,7 @@ class _Instance:
 
     request: InferenceRequest
     prompt: str
-    valid: ParsedRequest
+    parsed: ParsedRequest
 
 
 def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
@@ -72,16 +72,16 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
         raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
     deployment = validate_ready(find_served_deployment(tuple(service.deployments.values())))
     parts = [_validate_instance(instance, service, deployment) for instance in instances]
-    limits = tuple([part.valid.limit for part in parts])
+    limits = tuple([part.parsed.limit for part in parts])
     generation = parts[0].request
     if len(parts) > 1:
-        sampling = replace(parts[0].valid.sampling, max_tokens=max(limits))
+        sampling = replace(parts[0].parsed.sampling, max_tokens=max(limits))
         generation = CompletionRequest(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
     return InferenceCall(
         deployment=deployment,
         request=generation,
         codec=VertexCodec(),
-        prompt_tokens=tuple([part.valid.prompt.count for part in parts]),
+        prompt_tokens=tuple([part.parsed.prompt.count for part in parts]),
         repeatable=True,
     )
 
@@ -101,20 +101,20 @@ def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService,
             details=True,
             decoder_input_details=True,
         )
-        valid = _validate_parameters(service, deployment, instance.inputs, parameters)
-        request = CompletionRequest(prompts=(valid.prompt.text,), sampling=valid.sampling)
-        return _Instance(request, valid.prompt.text, valid)
+        parsed = _validate_parameters(service, deployment, instance.inputs, parameters)
+        request = CompletionRequest(prompts=(parsed.prompt.text,), sampling=parsed.sampling)
+        return _Instance(request, parsed.prompt.text, parsed)
     chat = build_request(instance, pictures=has_vision(deployment))
     prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment))
-    valid = _validate_parameters(service, deployment, prompt, build_parameters(instance))
-    return _Instance(constrain(chat, valid), "\n".join(message.text for message in chat.messages), valid)
+    parsed = _validate_parameters(service, deployment, prompt, build_parameters(instance))
+    return _Instance(constrain(chat, parsed), "\n".join(message.text for message in chat.messages), parsed)
 
 
 def _validate_parameters(
     service: TgiService, deployment: Deployment, inputs: str | Prompt, parameters: Parameters
 ) -> ParsedRequest:
     try:
-        return validate(service, deployment, inputs, parameters, stream=False, logprobs=False)
+        return parse_request(service, deployment, inputs, parameters, stream=False, logprobs=False)
     except EmulatedError as error:
         raise EmulatedError(ErrorKind.INTERNAL, param=error.param) from None
 

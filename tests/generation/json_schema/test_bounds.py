@@ -8,6 +8,8 @@ import pytest
 from emulator.generation.json_schema import Unsatisfiable, generate
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 STRING = {"type": "string"}
 
 

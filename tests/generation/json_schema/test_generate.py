@@ -262,6 +262,7 @@ def test_instance(schema: JSON, mode: Mode) -> None:
         assert accepts(schema, instance), instance
 
 
+@pytest.mark.slow
 def test_instances_made_at_the_same_time_are_those_made_one_after_another() -> None:
     names = "name", "email", "city", "company", "address", "phone"
     schema: JSON = {"type": "object", "properties": {name: STRING for name in names}, "required": [*names]}

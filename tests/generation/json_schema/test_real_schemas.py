@@ -7,6 +7,8 @@ from emulator.generation.json_schema import Mode, Unsatisfiable, generate, gener
 from tests.generation.json_schema.oracle import accepts
 from tests.untyped_json import JSON
 
+pytestmark = pytest.mark.slow
+
 MODES: tuple[Mode, ...] = ("typical", "minimal", "boundary", "adversarial")
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
 DRAFT_2020 = {"$schema": "https://json-schema.org/draft/2020-12/schema"}

@@ -78,6 +78,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(KEYWORDS, ANYTHING, max_size=4), ANYTHING)
 def test_whatever_is_asked_there_is_one_exception(schema: JSON, value: JSON) -> None:

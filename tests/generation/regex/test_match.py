@@ -1,5 +1,6 @@
 """A machine finds what Python's own search finds."""
 
+import pytest
 from hypothesis import given, settings
 
 from emulator.generation.budget import Budget
@@ -13,6 +14,7 @@ def test_both_ways_to_match_agree(pattern: str, text: str) -> None:
     assert reads(pattern, text, Budget()) == (compile_pattern(pattern)[0].search(text) is not None)
 
 
+@pytest.mark.slow
 def test_machines_and_what_they_remember_have_so_much_room_together() -> None:
     for number in range(1200):  # more than there is room for
         text = "ab" * 40 + str(number)

@@ -228,6 +228,7 @@ def say(call: InferenceCall, request: Request) -> object:
     return answer.headers, answer.body, answer.close, plan.choices[0].ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
@@ -253,6 +254,7 @@ def compare(world: World, body: JSON | bytes) -> None:
     assert say(call, request) == say(whole, request)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_model_is_asked_alike(world: World) -> None:
     """Of short prompts and of long ones, within every bound and beyond."""

@@ -114,6 +114,7 @@ def test_any_other_schema(schema: dict[str, JSON], problem: str | None) -> None:
     assert find_problem(schema, strict=False) == problem
 
 
+@pytest.mark.slow
 def test_a_deep_schema_is_read_to_its_end() -> None:
     schema: JSON = {"type": "object"}
     for _ in range(5000):

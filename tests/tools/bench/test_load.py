@@ -13,9 +13,12 @@ from aiohttp import web
 from tests.tools.bench.load import NUMBER, Load, Loader, loader
 from tests.tools.bench.servers import Running
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="no compiler for the load"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="no compiler for the load"
+    ),
+]
 EVENT = 'data: {"choices":[{"delta":{"content":%s}}]}\n\n'
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

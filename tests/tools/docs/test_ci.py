@@ -19,6 +19,8 @@ from tests.test_pytest_plugin import suite
 from tests.tools.docs.blocks import ROOT
 from tests.tools.docs.included import PAGES, find_files, render
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["suite"]  # a fixture
 
 CI = ROOT / "docs" / "ci"

@@ -18,6 +18,8 @@ from tests.tools.bench import __main__ as bench
 from tests.tools.bench import compare
 from tests.tools.docs.blocks import COMMANDS, ROOT, RUN_BY, find_blocks
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60.0  # seconds
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 STORE = "redis://127.0.0.1:6379"

@@ -7,6 +7,8 @@ import pytest
 from tests.test_pytest_plugin import suite
 from tests.tools.docs.blocks import find_blocks
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["suite"]  # a fixture
 
 SOURCE = """

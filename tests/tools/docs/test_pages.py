@@ -21,6 +21,8 @@ from tests.test_pytest_plugin import suite
 from tests.tools.docs import control
 from tests.tools.docs.blocks import PAGES, ROOT, RUN_BY, SHOWN, find_blocks
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["suite"]  # a fixture
 
 DOCS = ROOT / "docs"

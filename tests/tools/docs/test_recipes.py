@@ -13,6 +13,8 @@ from emulator import start
 from emulator.cli import main
 from tests.test_pytest_plugin import suite
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent.parent
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 TIDES = "Tides come twice a day.\n"

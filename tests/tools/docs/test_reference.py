@@ -42,6 +42,7 @@ def test_every_key_is_told_once() -> None:
     assert max(told.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.covers("promises/first steps", "the reference of the language")
 @pytest.mark.parametrize(
     ("section", "key", "text"), [pytest.param(*row, id=f"{row[0].title}, {row[1]}") for row in EXAMPLES]
@@ -58,6 +59,7 @@ def test_an_example_is_served_and_has_its_key(section: Section, key: str, text: 
     assert create_application(load_scenario([scenario])).apps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VENDORS)
 def test_every_switch_of_a_vendor_is_told_and_takes_its_own_default(name: str) -> None:
     vendor, text = VENDORS[name], render()

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from emulator.storage.redis.server import LEASE
+from emulator.storage.redis.client import LEASE
 from tests.storage.servers import free_port, running
 from tests.tools.soak.costs import measure_quota, measure_workers
 from tests.tools.soak.processes import PATIENCE, Serving, find_kind, replicas, serving, write_limit

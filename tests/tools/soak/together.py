@@ -26,7 +26,7 @@ from pathlib import Path
 
 from redis import Redis
 
-from emulator.storage.redis.server import LEASE
+from emulator.storage.redis.client import LEASE
 from tests.storage.servers import running
 from tests.tools.soak.__main__ import Moment, judge, load, look_at
 from tests.tools.soak.load import Client

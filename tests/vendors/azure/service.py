@@ -2,31 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from urllib.parse import parse_qsl, urlsplit
 
 from multidict import CIMultiDict
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Request, Response, StreamingResponse
-from emulator.core.json import dump_json
+from emulator.core.http import Request, Response
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import Change, InferenceCall
-from emulator.http.routing import Router
-from emulator.scenario.load import load_text
-from emulator.serve.application import create_application
+from emulator.core.vendor import InferenceCall
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.routes import VENDOR
 from tests.reference_rows import Piece
 from tests.untyped_json import JSON, parse_json
+from tests.vendors import client
 
 FIRST = "mistral-small-2503"
 PASS = {"extra-parameters": "pass-through"}
 VERSION = "?api-version=2024-04-01-preview"
 CHAT = f"/chat/completions{VERSION}"
 HELLO: JSON = {"messages": [{"role": "user", "content": "Hello"}]}
-_ROUTER = Router(VENDOR.endpoints)
-_READS = frozenset(name.lower() for name in VENDOR.relevant_headers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,32 +40,20 @@ class Refused:
         return parse_json(self.response.body)
 
 
-@cache
 def serve(scenario: str = "") -> AzureService:
-    """The vendor under a scenario; ``profile=maas`` is short for its settings."""
+    """Build the vendor under a scenario; ``profile=maas`` is short for its settings."""
     if scenario and ":" not in scenario:
         scenario = "vendors:\n  azure: {" + scenario.replace("=", ": ") + "}\n"
-    built = create_application(load_text("version: 1\nname: test\nclock: frozen\n" + scenario))
-    (app,) = (app for app in built.apps if app.vendor.name == "azure")
-    service: AzureService = app.service
-    return service
+    return client.make_service(VENDOR, scenario)
 
 
 def make_request(
     target: str, body: JSON | bytes = None, headers: Mapping[str, str] | None = None, method: str = ""
 ) -> Request:
-    """A request with a good key and JSON content, as far as ``headers`` do not say otherwise."""
-    url = urlsplit(target)
-    payload = b"" if body is None else body if isinstance(body, bytes) else dump_json(body)
-    sent: CIMultiDict[str] = CIMultiDict({"api-key": "k", "Content-Type": "application/json"})
+    """Build a request with a valid key, unless ``headers`` has another."""
+    sent: CIMultiDict[str] = CIMultiDict({"api-key": "k"})
     sent.update(headers or {})
-    return Request(
-        method=method or ("GET" if body is None else "POST"),
-        path=url.path,
-        query=dict(parse_qsl(url.query)),
-        headers=sent,
-        body=payload,
-    )
+    return client.make_request(target, body, sent, method)
 
 
 def send(
@@ -82,19 +63,9 @@ def send(
     headers: Mapping[str, str] | None = None,
     method: str = "",
 ) -> InferenceCall | Response | Refused:
-    """Route, authenticate, parse; nothing is decided."""
-    service = serve(scenario)
-    request = make_request(target, body, headers, method)
-    try:
-        endpoint, request.params = _ROUTER.resolve(request.method, request.path)
-        if not endpoint.is_public:
-            request.principal = VENDOR.authenticate(request, service)
-        with request.limited_to(_READS):
-            parsed = endpoint.parse(request, service)
-            assert not isinstance(parsed, Change | StreamingResponse)
-            return parsed
-    except EmulatedError as error:
-        return Refused(VENDOR.render_error(error, request, service))
+    """Return the call, the response or the refusal of a request."""
+    outcome = client.send(VENDOR, serve(scenario), make_request(target, body, headers, method))
+    return Refused(outcome) if isinstance(outcome, Response) and outcome.status >= 400 else outcome
 
 
 def accept(

@@ -9,8 +9,8 @@ from tests.vendors.azure.service import VERSION, Refused, send
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def get(target: str, scenario: str = "", headers: dict[str, str] | None = None) -> Response:
-    answer = send(None, target, scenario, headers)
+def get(target: str, scenario: str = "", headers: dict[str, str] | None = None, body: bytes | None = None) -> Response:
+    answer = send(body, target, scenario, headers)
     return answer.response if isinstance(answer, Refused) else answer  # type: ignore[return-value]
 
 
@@ -130,8 +130,7 @@ def test_a_container_is_healthy() -> None:
 )
 def test_tokens_for_applications(form: bytes, status: int, body: JSON) -> None:
     scenario = "keys:\n  - {token: t, principal: search}\n"
-    answer = send(form, "/common/oauth2/v2.0/token", scenario, FORM)
-    assert isinstance(answer, Response)
+    answer = get("/common/oauth2/v2.0/token", scenario, FORM, form)
     assert (answer.status, parse_json(answer.body)) == (status, body)
 
 

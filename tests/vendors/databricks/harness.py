@@ -5,14 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from emulator.core.clock import FrozenClock
-from emulator.core.errors import EmulatedError
 from emulator.core.http import Event, Mark, Request, Response
 from emulator.core.plan import Plan
 from emulator.core.requests import Deployment
-from emulator.core.vendor import Change, InferenceCall
-from emulator.generation.generate import generate
-from emulator.generation.tokenizer import tokenizer_for
-from emulator.http.routing import Router
+from emulator.core.vendor import InferenceCall
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.services import create_service
 from emulator.scenario.models import Scenario
@@ -21,6 +17,7 @@ from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
 from tests.reference_rows import Piece
 from tests.untyped_json import JSON
+from tests.vendors import client
 
 LLAMA = "databricks-meta-llama-3-3-70b-instruct"
 CLAUDE = "databricks-claude-sonnet-4-5"
@@ -33,9 +30,7 @@ QWEN = "databricks-qwen3-embedding-0-6b"
 PROVISIONED = "pt"
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}
 AGENT = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
-_ROUTER = Router(VENDOR.endpoints)
 _ENDS = (b'"finish_reason":"', b'"finishReason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
-_READS = frozenset(name.lower() for name in VENDOR.relevant_headers)
 _BUILT_IN = {deployment.name: deployment for deployment in VENDOR.catalogue(DatabricksSettings())}
 
 
@@ -81,40 +76,15 @@ def send(
 ) -> Exchange:
     """Ask once; ``body`` is JSON unless bytes."""
     service = make_service(settings, deployments, keys)
-    payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = Request(
-        method=method or ("GET" if body is None else "POST"),
-        path=path,
-        query=query or {},
-        headers={"Authorization": "Bearer dapi-x", **(headers or {})},
-        body=payload,
-        base_url="http://host",
-        key=bytes(range(16)),
-    )
-    try:
-        endpoint, request.params = _ROUTER.resolve(request.method, request.path)
-        if not endpoint.is_public:
-            request.principal = VENDOR.authenticate(request, service)
-        with request.limited_to(_READS):
-            parsed = endpoint.parse(request, service)
-    except EmulatedError as error:
-        return _read(VENDOR.render_error(error, request, service))
-    if isinstance(parsed, Change):
-        made = parsed.make({})
-        return _read(made if isinstance(made, Response) else made.response)
-    if isinstance(parsed, Response):
-        return _read(parsed)
-    assert isinstance(parsed, InferenceCall)
-    return answer(parsed, request)
+    request = client.make_request(path, body, {"Authorization": "Bearer dapi-x", **(headers or {})}, method)
+    request.query = query or {}
+    outcome = client.send(VENDOR, service, request)
+    return answer(outcome, request) if isinstance(outcome, InferenceCall) else _read(outcome)
 
 
 def answer(call: InferenceCall, request: Request) -> Exchange:
-    """The engine's answer to a call, on the wire."""
-    tokenizer = tokenizer_for(call.deployment.tokenizer)
-    draft = generate(call.request, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
-    choices = tuple(replace(c, due=[float(i) for i in range(len(c.tokens))]) for c in draft.choices)
-    plan = Plan(key=bytes(16), created=5.0, choices=choices, vectors=draft.vectors, usage=draft.usage)
-    return render(plan, call, request)
+    """Return the generated response of a call."""
+    return render(client.make_plan(call), call, request)
 
 
 def render(plan: Plan, call: InferenceCall, request: Request) -> Exchange:

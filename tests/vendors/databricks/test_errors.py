@@ -7,7 +7,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.core.requests import Deployment
-from emulator.vendors.databricks.errors import WIRE, render_error, render_late_error
+from emulator.vendors.databricks.errors import ERRORS, render_error, render_late_error
 from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_service, send
 
@@ -34,13 +34,13 @@ def test_body_that_is_no_object(body: bytes) -> None:
 @pytest.mark.covers("databricks/envelopes", "1 usual")
 @pytest.mark.covers("language/error kinds", "not_found", "rate_limited")
 def test_every_kind_is_worded() -> None:
-    assert set(WIRE) == set(ErrorKind)
+    assert set(ERRORS) == set(ErrorKind)
     for kind in ErrorKind:
         response = word(EmulatedError(kind))
         body = read(response)
         assert set(body) == {"error_code", "message"}
         assert body["message"]
-        assert response.status == WIRE[kind][0]
+        assert response.status == ERRORS[kind][0]
 
 
 @pytest.mark.covers("databricks/errors", "400 BAD_REQUEST", case="parameter")

@@ -15,6 +15,8 @@ from emulator.vendors.databricks.responses.parse import FIELDS as RESPONSES
 from tests.untyped_json import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service, send
 
+pytestmark = pytest.mark.slow
+
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 ANYTHING = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)

@@ -7,18 +7,17 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, Request
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
+from emulator.vendors.mindie.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON
-from tests.vendors.mindie.direct import (
-    PROMPT,
-    service,
-)
+from tests.vendors.client import make_service
+from tests.vendors.mindie.direct import PROMPT
 
 REQUEST = Request(method="POST", path="/")
 
 
 def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes, str]:
-    answer = render_error(EmulatedError(kind, **fields), REQUEST, service(section))
+    answer = render_error(EmulatedError(kind, **fields), REQUEST, make_service(VENDOR, section))
     return answer.status, answer.body, dict(answer.headers).get("Content-Type", "")
 
 
@@ -49,7 +48,7 @@ def test_every_override_wins(kind: ErrorKind) -> None:
 
 def test_retry_after_is_whole_seconds() -> None:
     error = EmulatedError(ErrorKind.RATE_LIMITED, retry_after=1.2)
-    assert dict(render_error(error, REQUEST, service()).headers)["Retry-After"] == "2"
+    assert dict(render_error(error, REQUEST, make_service(VENDOR)).headers)["Retry-After"] == "2"
 
 
 @pytest.mark.covers("mindie/error bodies", "400", "404", "422", "424", "500", "503")
@@ -136,7 +135,7 @@ async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) 
 def test_coordinator_without_memory(path: str, body: str) -> None:
     request = Request(method="POST", path=path)
     settings = "vendors: {mindie: {profile: motor}}\n"
-    response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service(settings))
+    response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, make_service(VENDOR, settings))
     assert (response.status, response.body.decode()) == (429, body)
     assert dict(response.headers)["Content-Type"] == "text/plain; charset=utf-8"
 
@@ -180,7 +179,7 @@ def test_clients_of_tgi_read_every_error(kind: ErrorKind, status: int, body: JSO
 
 def test_overload_of_another_status_has_words() -> None:
     error = EmulatedError(ErrorKind.OVERLOADED, status=503)
-    response = render_error(error, Request(method="POST", path="/"), service())
+    response = render_error(error, Request(method="POST", path="/"), make_service(VENDOR))
     assert json.loads(response.body) == {
         "error": "Service is alive but busy",
         "error_type": "Service Unavailable",
@@ -204,6 +203,6 @@ async def test_credentials_are_ignored(start: Start) -> None:
     ],
 )
 def test_failure_inside_a_stream_is_bare_text(kind: ErrorKind, text: bytes) -> None:
-    assert render_late_error(EmulatedError(kind), REQUEST, service()) == text
+    assert render_late_error(EmulatedError(kind), REQUEST, make_service(VENDOR)) == text
     error = EmulatedError(kind, message="own words")
-    assert render_late_error(error, REQUEST, service()) == b"own words"
+    assert render_late_error(error, REQUEST, make_service(VENDOR)) == b"own words"

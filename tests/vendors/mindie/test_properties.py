@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.http import Event, Mark
+from emulator.generation.segments import FixedReply
 from tests.untyped_json import JSON
-from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, stream, whole
+from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, render, stream
 
 TEXTS = st.text(alphabet="ab 世é𝄞\n.'", min_size=1, max_size=40)
 STOPS = st.lists(st.text(alphabet="ab 世é", min_size=1, max_size=4), max_size=3)
@@ -26,10 +27,10 @@ def read(events: list[Event]) -> list[JSON]:
 def test_generate(text: str, stop: list[str], limit: int, full_text: bool) -> None:
     section = "vendors: {mindie: {full_text: true}}\n" if full_text else ""
     body = {"inputs": PROMPT, "parameters": {"stop": stop, "max_new_tokens": limit, "details": True, "seed": 1}}
-    events = stream("/", {**body, "stream": True}, text, section)
+    events = stream("/", {**body, "stream": True}, FixedReply(text=text), section)
     rows = read(events)
     due = [moment for moment, _, _, _ in events]
-    (answer,) = whole("/", body, text)
+    (answer,) = json.loads(render("/", body, FixedReply(text=text)).body)
     last = rows[-1]
     said = last["token"]["text"] if full_text else "".join(row["token"]["text"] for row in rows)
     assert said == last["generated_text"] == answer["generated_text"]
@@ -45,9 +46,9 @@ def test_generate(text: str, stop: list[str], limit: int, full_text: bool) -> No
 @settings(max_examples=25, deadline=None)
 def test_chat(text: str, stop: list[str], limit: int) -> None:
     body = {"model": MODEL, "messages": HELLO, "stop": stop, "max_tokens": limit}
-    *events, done = stream(CHAT, {**body, "stream": True}, text)
+    *events, done = stream(CHAT, {**body, "stream": True}, FixedReply(text=text))
     assert (done[1], done[3]) == (b"data: [DONE]\n\n", Mark.DONE)
     rows = read(events)
-    choice = whole(CHAT, body, text)["choices"][0]
+    choice = json.loads(render(CHAT, body, FixedReply(text=text)).body)["choices"][0]
     assert "".join(row["choices"][0]["delta"]["content"] for row in rows) == choice["message"]["content"]
     assert rows[-1]["choices"][0]["finish_reason"] == choice["finish_reason"]

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 import pytest
 
 from emulator.core.vendor import InferenceCall
+from emulator.generation.segments import FixedReply
 from tests.reference_rows import Cases, Piece, check
 from tests.untyped_json import JSON
-from tests.vendors.mindie.direct import PROMPT, ask, make_request, plan_for, put
+from tests.vendors.client import make_plan, make_request
+from tests.vendors.mindie.direct import PROMPT, ask, send
 
 POET = "deployments: [{vendor: mindie, name: poet, kind: lora, tokenizer: qwen2}]\n"
 TEXT = " one two three"  # four tokens, the end of the sequence among them
@@ -19,10 +21,10 @@ SOUND: JSON = {"type": "audio_url", "audio_url": "a.mp3"}
 
 def look(body: JSON) -> JSON:
     """Return the parsed call and the response for the reply :data:`TEXT`."""
-    call = put("/", body, POET)
+    call = send("/", body, POET)
     if not isinstance(call, InferenceCall):
         return {"status": call.status, **json.loads(call.body)}
-    plan = plan_for(call, TEXT)
+    plan = make_plan(call, FixedReply(text=TEXT))
     if call.stream:
         lines = [data.decode() for _, data, _, _ in call.codec.stream(plan, make_request("/")).events]
         return {"call": call, "lines": lines, "data": [json.loads(line[6:]) for line in lines]}

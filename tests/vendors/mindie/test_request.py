@@ -11,11 +11,11 @@ from tests.vendors.mindie.direct import (
     HELLO,
     MODEL,
     PROMPT,
-    accepted,
+    accept,
     ask,
     generate_codec,
-    put,
-    refused,
+    refuse,
+    send,
 )
 
 LONG = "word " * 600
@@ -80,7 +80,7 @@ def test_limit(section: str, text: str, parameters: JSON, limit: int) -> None:
     ],
 )
 def test_prompt_too_long(section: str, text: str, bound: str, count: int) -> None:
-    answer = refused("/", ask({}, inputs=text), section)
+    answer = refuse("/", ask({}, inputs=text), section)
     assert answer.status == 424
     assert json.loads(answer.body) == {
         "error": "Failed to enqueue inferRequest. This model's maximum input ids length cannot be greater than "
@@ -90,7 +90,7 @@ def test_prompt_too_long(section: str, text: str, bound: str, count: int) -> Non
 
 
 def test_longest_prompt_is_taken() -> None:
-    assert accepted("/", ask({}, inputs="a b c d e f g h"), TIGHT).prompt_tokens == (8,)
+    assert accept("/", ask({}, inputs="a b c d e f g h"), TIGHT).prompt_tokens == (8,)
 
 
 async def test_ignored_beyond_the_limit_of_the_server(start: Start) -> None:
@@ -103,12 +103,12 @@ def test_ten_levels_of_nesting_are_taken() -> None:
     nested: JSON = 1
     for _ in range(9):
         nested = {"a": nested}
-    accepted("/", {"inputs": PROMPT, "x": nested})
+    accept("/", {"inputs": PROMPT, "x": nested})
 
 
 @pytest.mark.covers("mindie/HTTP", "content type")
 def test_content_type_does_not_matter() -> None:
-    outcome = put("/", {"inputs": PROMPT}, **{"Content-Type": "text/plain"})
+    outcome = send("/", {"inputs": PROMPT}, headers={"Content-Type": "text/plain"})
     assert hasattr(outcome, "request")
 
 
@@ -122,7 +122,7 @@ async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
 
 
 def test_smaller_bound_of_a_body() -> None:
-    answer = refused("/", {"inputs": "x" * 1024**2}, "vendors: {mindie: {max_request_length: 1}}\n")
+    answer = refuse("/", {"inputs": "x" * 1024**2}, "vendors: {mindie: {max_request_length: 1}}\n")
     assert answer.status == 413
     assert json.loads(answer.body) == {"message": "Request body too large. Maximum allowed size is 1MB."}
 
@@ -163,7 +163,7 @@ TENSOR: JSON = {"name": "i", "shape": [1], "datatype": "UINT32", "data": [1]}
     ],
 )
 def test_coordinator_refuses_what_it_cannot_tell(path: str, body: JSON, text: str) -> None:
-    answer = refused(path, body, "vendors: {mindie: {profile: motor}}\n")
+    answer = refuse(path, body, "vendors: {mindie: {profile: motor}}\n")
     assert (answer.status, answer.body) == (400, f"{text}\r\n".encode())
     assert dict(answer.headers)["Server"] == "MindIE-MS"
 
@@ -215,5 +215,5 @@ async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers:
 @pytest.mark.parametrize("path", ["/", "/infer", CHAT])
 def test_a_mark_of_byte_order_is_skipped(path: str) -> None:
     body = {"model": MODEL, "messages": HELLO} if path == CHAT else {"inputs": PROMPT}
-    assert accepted(path, b"\xef\xbb\xbf" + json.dumps(body).encode())
-    assert refused(path, b"\xef\xbb{}").status == 422
+    assert accept(path, b"\xef\xbb\xbf" + json.dumps(body).encode())
+    assert refuse(path, b"\xef\xbb{}").status == 422

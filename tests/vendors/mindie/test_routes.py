@@ -4,9 +4,10 @@ import pytest
 
 from emulator.core.http import Mark
 from emulator.core.vendor import InferenceCall
+from emulator.generation.segments import FixedReply
 from emulator.vendors.mindie.routes import VENDOR
 from tests.untyped_json import JSON
-from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, put, stream
+from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, send, stream
 
 DETAILS = {"details": True}
 ENDED = Mark.FINISH | Mark.USAGE
@@ -24,7 +25,7 @@ ENDED = Mark.FINISH | Mark.USAGE
     ],
 )
 def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
-    one, other = (put(path, body, **{"X-Request-Id": request_id}) for request_id in ("1", "2"))
+    one, other = (send(path, body, headers={"X-Request-Id": request_id}) for request_id in ("1", "2"))
     assert isinstance(one, InferenceCall)
     assert isinstance(other, InferenceCall)
     assert one.repeatable
@@ -66,5 +67,5 @@ SAMPLED = {"n": 2, "temperature": 1, "max_tokens": 2}
     ],
 )
 def test_events_say_what_they_mean(path: str, body: JSON, expected: list[tuple[int, Mark]]) -> None:
-    found = stream(path, {**body, "stream": True}, " one two")
+    found = stream(path, {**body, "stream": True}, FixedReply(text=" one two"))
     assert [(tokens, mark) for _, _, tokens, mark in found] == expected

@@ -10,7 +10,7 @@ from tests.vendors.mindie.direct import (
     MODEL,
     PROMPT,
     REPLY,
-    accepted,
+    accept,
     error_of,
 )
 
@@ -136,4 +136,4 @@ def test_the_first_wrong_parameter_is_told(path: str, body: dict[str, JSON], ord
     for text in order:
         assert error_of(path, {**body, "parameters": wrong}) == text
         del wrong[fields[text]]
-    assert accepted(path, {**body, "parameters": wrong})
+    assert accept(path, {**body, "parameters": wrong})

@@ -8,7 +8,7 @@ from tests.conftest import Start
 from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     REPLY,
-    accepted,
+    accept,
     error_of,
 )
 
@@ -62,7 +62,7 @@ async def test_vllm_several_answers(start: Start) -> None:
 
 @pytest.mark.covers("mindie/routes", "POST /generate")
 def test_prompt_wins_over_inputs() -> None:
-    assert accepted("/generate", {"inputs": "a", "prompt": "b"}).request.prompt == "b"
+    assert accept("/generate", {"inputs": "a", "prompt": "b"}).request.prompt == "b"
 
 
 VLLM = [

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emulator.core.clock import FrozenClock
-from emulator.core.errors import EmulatedError
-from emulator.core.http import Request, Response, StreamingResponse
+from emulator.core.http import Response
 from emulator.core.requests import Sampling
-from emulator.core.vendor import Change, Endpoint, InferenceCall
-from emulator.http.routing import Router
+from emulator.core.vendor import InferenceCall
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.services import create_service
 from emulator.scenario.models import DeploymentEntry, Key, Scenario
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
+from emulator.vendors.openvino.profile import OpenVinoService
 from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from tests.untyped_json import JSON
+from tests.vendors import client
 
 CHAT = "/v3/chat/completions"
 COMPLETIONS = "/v3/completions"
@@ -27,7 +26,6 @@ BASE: Mapping[str, JSON] = {
     "max_tokens": 1,
     "messages": [{"role": "user", "content": "What is OpenVINO?"}],
 }
-_READS = frozenset(name.lower() for name in VENDOR.relevant_headers)
 PROMPT: Mapping[str, JSON] = {"model": "llama3", "max_tokens": 1, "prompt": "What is OpenVINO?"}
 
 _EXTRA = (
@@ -120,7 +118,7 @@ class Refusal:
 class Server:
     """Server of one release."""
 
-    service: OvmsService
+    service: OpenVinoService
 
     def send(
         self,
@@ -131,19 +129,7 @@ class Server:
         headers: Mapping[str, str] | None = None,
     ) -> InferenceCall | Response:
         """Return the parsed call, the response, or the rendered error."""
-        request = make_request(path, body, method=method, headers=headers)
-        try:
-            request.principal = VENDOR.authenticate(request, self.service)
-            endpoint, request.params = self.route(method, path)
-            with request.limited_to(_READS):
-                parsed = endpoint.parse(request, self.service)
-                assert not isinstance(parsed, Change | StreamingResponse)
-                return parsed
-        except EmulatedError as error:
-            return VENDOR.render_error(error, request, self.service)
-
-    def route(self, method: str, path: str) -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], Mapping[str, str]]:
-        return Router(VENDOR.endpoints).resolve(method, path)
+        return client.send(VENDOR, self.service, client.make_request(path, body, headers, method))
 
     def call(self, body: JSON, path: str = CHAT) -> InferenceCall:
         """Return the call of a valid request."""
@@ -163,14 +149,6 @@ class Server:
         if isinstance(answer, InferenceCall) or answer.status < 300:
             return None
         return Refusal(answer.status, json.loads(answer.body)["error"])
-
-
-def make_request(
-    path: str, body: JSON = None, *, method: str = "POST", headers: Mapping[str, str] | None = None
-) -> Request:
-    payload = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    lines = {"Content-Type": "application/json", **(headers or {})}
-    return Request(method=method, path=path, headers=lines, body=payload, key=bytes(range(16)))
 
 
 def make_server(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from emulator.core.http import Event, Mark
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Segment, SegmentKind, Tokens, Usage
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server, make_request
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server
 
 Piece = tuple[SegmentKind, str, Sequence[str]]  # kind, name of a tool, tokens
 

@@ -8,7 +8,8 @@ from emulator.core.plan import Plan, Usage
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.vendor import InferenceCall
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_request, make_server
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_server
 
 OK = None
 PATH = "/v3/embeddings"

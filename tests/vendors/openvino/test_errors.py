@@ -8,7 +8,8 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Response
 from emulator.vendors.openvino.routes import VENDOR
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure
 
 
 def word(error: EmulatedError, server: Server = SEED, **fields: JSON) -> Response:

@@ -25,6 +25,7 @@ def test_it_reads_what_every_reader_reads(value: JSON) -> None:
     assert parse_json(b" \r\n\t" + dump_json(value) + b" ") == json.loads(text)
 
 
+@pytest.mark.slow
 @pytest.mark.covers("openvino/numbers", "what RapidJSON alone takes")
 @pytest.mark.parametrize(
     ("text", "value"),

@@ -10,7 +10,8 @@ from emulator.core.requests import Message
 from emulator.core.vendor import InferenceCall
 from tests.reference_rows import Cases, Piece, check
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import BASE, CHAT, SEED, failure, make_request
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import BASE, CHAT, SEED, failure
 from tests.vendors.openvino.plans import make_choice, make_plan, say
 
 TWO = make_plan(make_choice(("text", "", ["a"])), make_choice(("text", "", ["b"]), finish="length"))

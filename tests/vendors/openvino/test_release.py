@@ -8,7 +8,8 @@ from emulator.core.requests import ChatRequest
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, LATEST, PROMPT, make_request, make_server
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, LATEST, PROMPT, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 
 

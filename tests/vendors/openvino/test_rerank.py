@@ -8,7 +8,8 @@ import pytest
 from emulator.core.http import Response
 from emulator.core.plan import Plan
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import SEED, Refusal, failure, make_request
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import SEED, Refusal, failure
 
 OK = None
 PATH = "/v3/rerank"

@@ -8,7 +8,7 @@ from emulator.core.http import Mark
 from emulator.generation.segments import FixedReply
 from tests.conftest import Start
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import REPLY, refused, stream
+from tests.vendors.tgi.direct import REPLY, refuse, stream
 
 
 async def test_completions(start: Start) -> None:
@@ -40,7 +40,7 @@ async def test_completions_stream(start: Start) -> None:
     ],
 )
 def test_completions_refused(body: JSON, error_type: str) -> None:
-    answer = refused("/v1/completions", body)
+    answer = refuse("/v1/completions", body)
     assert (answer.status, json.loads(answer.body)["error_type"]) == (422, error_type)
 
 

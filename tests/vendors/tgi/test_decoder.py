@@ -7,7 +7,7 @@ import pytest
 from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import CHAT, accepted, put, refused
+from tests.vendors.tgi.direct import CHAT, accept, refuse, send
 
 FIT = "Failed to deserialize the JSON body into the target type: "
 
@@ -97,7 +97,7 @@ def body(parameters: str) -> bytes:
     ],
 )
 def test_mismatch(raw: bytes, text: str) -> None:
-    answer = refused("/", raw)
+    answer = refuse("/", raw)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
     assert dict(answer.headers)["content-type"] == "text/plain; charset=utf-8"
 
@@ -108,7 +108,7 @@ def test_mismatch(raw: bytes, text: str) -> None:
     ids=["empty", "half", "NaN", "no UTF-8"],
 )
 def test_no_json(raw: bytes) -> None:
-    answer = refused("/generate", raw)
+    answer = refuse("/generate", raw)
     assert answer.status == 400
     assert answer.body.decode().startswith("Failed to parse the request body as JSON: ")
 
@@ -134,7 +134,7 @@ def test_no_json(raw: bytes) -> None:
     ],
 )
 def test_where_the_body_is_no_json(raw: bytes, text: str) -> None:
-    answer = refused("/generate", raw)
+    answer = refuse("/generate", raw)
     assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
 
 
@@ -180,7 +180,7 @@ _MESSAGES = b'{"messages":[{"role":"user","content":"hi"}'
     ],
 )
 def test_what_does_not_fit_comes_before_what_is_no_json(path: str, raw: bytes, text: str) -> None:
-    answer = refused(path, raw)
+    answer = refuse(path, raw)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
 
 
@@ -207,14 +207,14 @@ def test_what_does_not_fit_comes_before_what_is_no_json(path: str, raw: bytes, t
     ],
 )
 def test_what_is_not_yet_read_does_not_fail_to_fit(path: str, raw: bytes, text: str) -> None:
-    answer = refused(path, raw)
+    answer = refuse(path, raw)
     assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
 
 
 @pytest.mark.parametrize("rest", [b" x", b"}", b"{}", b"\xff"])
 def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
-    assert accepted("/generate", b'{"inputs":"a"}' + rest)
-    answer = refused("/generate", b"{}" + rest)
+    assert accept("/generate", b'{"inputs":"a"}' + rest)
+    answer = refuse("/generate", b"{}" + rest)
     assert (answer.status, answer.body.decode()) == (422, FIT + "missing field `inputs` at line 1 column 2")
 
 
@@ -228,21 +228,21 @@ def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
     ],
 )
 def test_a_scalar_ends_where_it_can_go_on_no_more(raw: bytes, text: str) -> None:
-    answer = refused("/generate", raw)
+    answer = refuse("/generate", raw)
     assert (answer.status, answer.body.decode()) == (422, f"{FIT}invalid type: {text}")
 
 
 @pytest.mark.covers("mindie/TGI", "no JSON content type")
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
 def test_other_content_type(content_type: str) -> None:
-    answer = put("/", {"inputs": "x"}, **{"Content-Type": content_type})
+    answer = send("/", {"inputs": "x"}, headers={"Content-Type": content_type})
     assert isinstance(answer, Response)
     assert (answer.status, answer.body) == (415, b"Expected request with `Content-Type: application/json`")
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/problem+json"])
 def test_json_by_another_name(content_type: str) -> None:
-    assert isinstance(put("/", {"inputs": "x"}, **{"Content-Type": content_type}), InferenceCall)
+    assert isinstance(send("/", {"inputs": "x"}, headers={"Content-Type": content_type}), InferenceCall)
 
 
 @pytest.mark.parametrize(
@@ -255,17 +255,16 @@ def test_json_by_another_name(content_type: str) -> None:
     ],
 )
 def test_fits(extra: JSON) -> None:
-    assert isinstance(put("/", {"inputs": "x", "parameters": extra}), InferenceCall)
+    assert isinstance(send("/", {"inputs": "x", "parameters": extra}), InferenceCall)
 
 
 def test_struct_as_the_sequence_of_its_fields() -> None:
-    plain = accepted("/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
+    plain = accept("/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
     parameters: list[JSON] = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
-    flat = accepted("/", ["x", parameters, True])
+    flat = accept("/", ["x", parameters, True])
     assert (flat.request, flat.stream, flat.codec) == (plain.request, plain.stream, plain.codec)
     assert (
-        accepted("/", {"inputs": "x", "parameters": []}).request
-        == accepted("/", {"inputs": "x", "parameters": {}}).request
+        accept("/", {"inputs": "x", "parameters": []}).request == accept("/", {"inputs": "x", "parameters": {}}).request
     )
 
 
@@ -305,17 +304,17 @@ def test_struct_as_the_sequence_of_its_fields() -> None:
     ],
 )
 def test_a_field_that_comes_twice_is_refused(path: str, body: bytes, text: str) -> None:
-    answer = refused(path, body)
+    answer = refuse(path, body)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
 
 
 def test_a_name_that_nobody_knows_may_come_twice() -> None:
-    assert isinstance(put("/generate", b'{"inputs":"a","x":1,"x":2}'), InferenceCall)
+    assert isinstance(send("/generate", b'{"inputs":"a","x":1,"x":2}'), InferenceCall)
 
 
 @pytest.mark.parametrize("depth", [10, 300, 900])
 def test_what_nobody_reads_may_be_nested(depth: int) -> None:
-    assert isinstance(put("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), InferenceCall)
+    assert isinstance(send("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), InferenceCall)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +340,7 @@ def test_what_nobody_reads_may_be_nested(depth: int) -> None:
     ],
 )
 def test_fields_and_variants_of_several_names(members: str, text: str) -> None:
-    answer = refused("/v1/chat/completions", f'{{"messages":[],{members}}}'.encode())
+    answer = refuse("/v1/chat/completions", f'{{"messages":[],{members}}}'.encode())
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
 
 
@@ -359,7 +358,7 @@ def test_fields_and_variants_of_several_names(members: str, text: str) -> None:
 )
 def test_it_is_told_at_once(raw: bytes) -> None:
     before = time.process_time()
-    assert refused("/generate", raw).status == 400
+    assert refuse("/generate", raw).status == 400
     assert time.process_time() - before < 2
 
 
@@ -372,14 +371,14 @@ _WHOLE = (
 
 
 def test_no_part_of_a_body_that_fits_fails_to_fit() -> None:
-    assert accepted(CHAT, _WHOLE)
-    assert {refused(CHAT, _WHOLE[:end]).status for end in range(len(_WHOLE))} == {400}
+    assert accept(CHAT, _WHOLE)
+    assert {refuse(CHAT, _WHOLE[:end]).status for end in range(len(_WHOLE))} == {400}
 
 
 def test_a_body_is_told_by_what_was_read_first() -> None:
     wrong = _WHOLE.replace(b'["x"]', b'["x",5]')
-    whole = refused(CHAT, wrong)
+    whole = refuse(CHAT, wrong)
     read = wrong.index(b"5]") + 1
-    responses = [refused(CHAT, wrong[:end] + b"\x01") for end in range(len(wrong))]
+    responses = [refuse(CHAT, wrong[:end] + b"\x01") for end in range(len(wrong))]
     assert {answer.status for answer in responses[:read]} == {400}
     assert {(answer.status, answer.body) for answer in responses[read:]} == {(422, whole.body)}

@@ -7,16 +7,18 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
 from emulator.vendors.tgi.errors import render_error, render_late_error
+from emulator.vendors.tgi.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import PROMPT, service
+from tests.vendors.client import make_service
+from tests.vendors.tgi.direct import PROMPT
 
 REQUEST = Request(method="POST", path="/generate")
 STREAM = Request(method="POST", path="/generate_stream")
 
 
 def word(kind: ErrorKind, request: Request = REQUEST, **fields: JSON) -> Response:
-    return render_error(EmulatedError(kind, **fields), request, service())
+    return render_error(EmulatedError(kind, **fields), request, make_service(VENDOR))
 
 
 @pytest.mark.covers("language/error kinds", "invalid_parameter", "payload_too_large", "not_ready")
@@ -64,7 +66,7 @@ def test_injected_error_of_a_stream_is_an_event() -> None:
 
 def test_failure_inside_a_stream_is_an_event() -> None:
     error = EmulatedError(ErrorKind.TIMEOUT)
-    event = render_late_error(error, STREAM, service())
+    event = render_late_error(error, STREAM, make_service(VENDOR))
     assert json.loads(event.removeprefix(b"data: "))["error_type"] == "generation"
 
 

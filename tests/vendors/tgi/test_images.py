@@ -7,7 +7,7 @@ import pytest
 
 from emulator.core.requests import ChatRequest, CompletionRequest
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import CHAT, accepted, refused
+from tests.vendors.tgi.direct import CHAT, accept, refuse
 
 VISION = "deployments: [{vendor: tgi, name: eyes, traits: {vision: true}}]\n"
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
@@ -21,21 +21,21 @@ def chat(url: str) -> JSON:
 
 @pytest.mark.parametrize("url", [URL, f"data:image/png;base64,{PNG}"])
 def test_a_model_that_sees_takes_pictures(url: str) -> None:
-    call = accepted(CHAT, chat(url), VISION)
+    call = accept(CHAT, chat(url), VISION)
     assert isinstance(call.request, ChatRequest)
     assert [(message.text, message.media) for message in call.request.messages] == [("What is it?", 1)]
-    generated = accepted("/generate", {"inputs": f"What is it?![]({url})\n\n"}, VISION)
+    generated = accept("/generate", {"inputs": f"What is it?![]({url})\n\n"}, VISION)
     assert isinstance(generated.request, CompletionRequest)
     assert (generated.request.prompts, generated.request.media) == (("What is it?\n\n",), 1)
-    alone = accepted("/generate", {"inputs": "What is it?\n\n"}, VISION)
+    alone = accept("/generate", {"inputs": "What is it?\n\n"}, VISION)
     assert generated.prompt_tokens > alone.prompt_tokens
 
 
 def test_a_model_that_does_not_see_reads_the_markdown() -> None:
-    call = accepted(CHAT, chat(URL))
+    call = accept(CHAT, chat(URL))
     assert isinstance(call.request, ChatRequest)
     assert [(message.text, message.media) for message in call.request.messages] == [(f"What is it?![]({URL})", 0)]
-    generated = accepted("/generate", {"inputs": f"![]({URL})"})
+    generated = accept("/generate", {"inputs": f"![]({URL})"})
     assert isinstance(generated.request, CompletionRequest)
     assert generated.request.prompts == (f"![]({URL})",)
 
@@ -63,7 +63,7 @@ def test_a_model_that_does_not_see_reads_the_markdown() -> None:
 )
 def test_pictures_that_are_refused(url: str, text: str) -> None:
     for path, body in ((CHAT, chat(url)), ("/generate", {"inputs": f"![]({url})"})):
-        answer = refused(path, body, VISION)
+        answer = refuse(path, body, VISION)
         assert (answer.status, json.loads(answer.body)) == (
             422,
             {"error": f"Input validation error: {text}", "error_type": "validation"},

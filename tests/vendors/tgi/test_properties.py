@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from emulator.core.http import Mark
 from emulator.generation.segments import FixedReply
 from tests.conftest import Start
-from tests.vendors.tgi.direct import CHAT, PROMPT, ask, stream, whole
+from tests.vendors.tgi.direct import CHAT, PROMPT, ask, render, stream
 
 TEXTS = st.text(alphabet="ab 世é𝄞\n.'", min_size=1, max_size=40)
 STOPS = st.lists(st.text(alphabet="ab 世é", min_size=1, max_size=4), max_size=3)
@@ -22,7 +22,7 @@ def test_generate(text: str, stop: list[str], limit: int) -> None:
     events = stream("/generate_stream", body, FixedReply(text=text))
     due = [moment for moment, _, _, _ in events]
     rows = [json.loads(data.removeprefix(b"data:")) for _, data, _, _ in events]
-    answer = json.loads(whole("/generate", body, FixedReply(text=text)).body)
+    answer = json.loads(render("/generate", body, FixedReply(text=text)).body)
     last = rows[-1]
     assert "".join(row["token"]["text"] for row in rows if not row["token"]["special"]) == last["generated_text"]
     assert due == sorted(due)
@@ -38,7 +38,7 @@ def test_chat(text: str, stop: list[str], limit: int) -> None:
     *events, done = stream(CHAT, {**body, "stream": True}, FixedReply(text=text))
     assert (done[1], done[3]) == (b"data: [DONE]\n\n", Mark.DONE)
     rows = [json.loads(data.removeprefix(b"data:")) for _, data, _, _ in events]
-    choice = json.loads(whole(CHAT, body, FixedReply(text=text)).body)["choices"][0]
+    choice = json.loads(render(CHAT, body, FixedReply(text=text)).body)["choices"][0]
     assert "".join(row["choices"][0]["delta"]["content"] for row in rows) == choice["message"]["content"]
     assert rows[-1]["choices"][0]["finish_reason"] == choice["finish_reason"]
 

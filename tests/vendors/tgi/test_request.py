@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.requests import CompletionRequest
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import OLD, accepted, ask, generate_options, refused
+from tests.vendors.tgi.direct import OLD, accept, ask, generate_options, refuse
 
 PREFIX = "Input validation error: "
 
@@ -24,13 +24,13 @@ TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
 )
 def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
     deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
-    found = accepted("/", ask(asked), section + deployment).request
+    found = accept("/", ask(asked), section + deployment).request
     assert isinstance(found, CompletionRequest)
     assert found.sampling.max_tokens == limit
 
 
 def test_empty_inputs() -> None:
-    assert json.loads(refused("/", {"inputs": ""}).body)["error"] == f"{PREFIX}`inputs` cannot be empty"
+    assert json.loads(refuse("/", {"inputs": ""}).body)["error"] == f"{PREFIX}`inputs` cannot be empty"
 
 
 @pytest.mark.covers("mindie/TGI", "texts of a length there is no room for")
@@ -52,7 +52,7 @@ def test_empty_inputs() -> None:
     ],
 )
 def test_room(text: str, parameters: JSON, words: str) -> None:
-    answer = refused("/", {"inputs": text, "parameters": parameters}, TIGHT)
+    answer = refuse("/", {"inputs": text, "parameters": parameters}, TIGHT)
     assert json.loads(answer.body)["error"] == PREFIX + words
 
 

@@ -6,14 +6,14 @@ from emulator.core.vendor import InferenceCall
 from emulator.vendors.tgi.routes import VENDOR
 from tests.conftest import Start
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import OLD, PROMPT, accepted, put, refused
+from tests.vendors.tgi.direct import OLD, PROMPT, accept, refuse, send
 
 
 def test_any_of_three_forms() -> None:
-    answer = refused("/invocations", {"neither": 1})
+    answer = refuse("/invocations", {"neither": 1})
     assert "data did not match any variant of untagged enum SagemakerRequest" in answer.body.decode()
     for form in ({"inputs": "x"}, {"messages": [{"role": "user", "content": "x"}]}, {"prompt": "x"}):
-        assert isinstance(put("/invocations", form), InferenceCall)
+        assert isinstance(send("/invocations", form), InferenceCall)
 
 
 MESSAGES = [{"role": "user", "content": PROMPT}]
@@ -37,7 +37,7 @@ CALLED = [
     ],
 )
 def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
-    one, other = accepted(path, body), accepted(path, body)
+    one, other = accept(path, body), accept(path, body)
     assert one.repeatable
     assert (one.request, one.stream, one.prompt_tokens) == (other.request, other.stream, other.prompt_tokens)
     assert one.codec == other.codec
@@ -67,8 +67,8 @@ async def test_a_route_of_0_9_4_answers(start: Start, path: str) -> None:
 
 
 def test_invocations_of_0_9_4_is_the_root() -> None:
-    assert isinstance(put("/invocations", {"inputs": "x"}, OLD), InferenceCall)
-    assert b"missing field `inputs`" in refused("/invocations", {"prompt": "x"}, OLD).body
+    assert isinstance(send("/invocations", {"inputs": "x"}, OLD), InferenceCall)
+    assert b"missing field `inputs`" in refuse("/invocations", {"prompt": "x"}, OLD).body
 
 
 async def test_0_9_4_knows_no_keys(start: Start) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import OLD, PROMPT, accepted, ask, generate_options, refused
+from tests.vendors.tgi.direct import OLD, PROMPT, accept, ask, generate_options, refuse
 
 PREFIX = "Input validation error: "
 
@@ -58,7 +58,7 @@ CASES = [
     ],
 )
 def test_accepted(parameters: JSON) -> None:
-    accepted("/", ask(parameters))
+    accept("/", ask(parameters))
 
 
 @pytest.mark.covers("mindie/TGI beside it", "forms of stop", case="five stops")
@@ -66,7 +66,7 @@ def test_accepted(parameters: JSON) -> None:
 @pytest.mark.parametrize(("parameters", "text"), CASES)
 @pytest.mark.parametrize("path", ["/", "/generate"])
 def test_refused(path: str, parameters: JSON, text: str) -> None:
-    answer = refused(path, ask(parameters))
+    answer = refuse(path, ask(parameters))
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": PREFIX + text, "error_type": "validation"}
 
@@ -74,7 +74,7 @@ def test_refused(path: str, parameters: JSON, text: str) -> None:
 @pytest.mark.covers("mindie/TGI beside it", "refused while streaming")
 @pytest.mark.parametrize(("parameters", "text"), CASES[3:])
 def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
-    answer = refused("/", ask(parameters, stream=True))
+    answer = refuse("/", ask(parameters, stream=True))
     expected = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
     assert (answer.status, answer.body.decode()) == (200, f"data: {expected}\n\n")
     assert dict(answer.headers)["content-type"] == "text/event-stream"
@@ -102,7 +102,7 @@ def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
     ],
 )
 def test_two_errors_in_a_stream(parameters: JSON, text: str, section: str, space: str, last: str) -> None:
-    answer = refused("/generate_stream", ask(parameters), section)
+    answer = refuse("/generate_stream", ask(parameters), section)
     first = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
     assert answer.body.decode() == f"data:{space}{first}\n\ndata:{space}{last}\n\n"
 

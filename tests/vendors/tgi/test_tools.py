@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import CHAT, HELLO, WEATHER, refused
+from tests.vendors.tgi.direct import CHAT, HELLO, WEATHER, refuse
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,6 @@ from tests.vendors.tgi.direct import CHAT, HELLO, WEATHER, refused
 )
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_tool_errors_come_before_the_stream(body: JSON, text: str, stream: bool) -> None:
-    answer = refused(CHAT, {"messages": HELLO, "stream": stream, **body})
+    answer = refuse(CHAT, {"messages": HELLO, "stream": stream, **body})
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": text, "error_type": "tool_error"}

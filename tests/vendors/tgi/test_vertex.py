@@ -5,7 +5,7 @@ import pytest
 from emulator.core.requests import CompletionRequest
 from tests.conftest import Start
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import accepted, refused
+from tests.vendors.tgi.direct import accept, refuse
 
 TEXT: JSON = {"inputs": "Tell me"}
 CHAT: JSON = {"messages": [{"role": "user", "content": "Tell me about weather"}]}
@@ -49,14 +49,14 @@ async def test_whatever_fails_is_an_incomplete_generation(start: Start) -> None:
     ],
 )
 def test_refused(body: JSON, status: int, text: str) -> None:
-    answer = refused("/vertex", body)
+    answer = refuse("/vertex", body)
     assert answer.status == status
     assert text in answer.body.decode()
 
 
 def test_only_length_and_seed_of_the_parameters_have_a_say() -> None:
     parameters = {"max_new_tokens": 7, "seed": 3, "temperature": -1.0, "stop": ["x"]}
-    call = accepted("/vertex", {"instances": [{**TEXT, "parameters": parameters}]})
+    call = accept("/vertex", {"instances": [{**TEXT, "parameters": parameters}]})
     assert isinstance(call.request, CompletionRequest)
     sampling = call.request.sampling
     assert (sampling.max_tokens, sampling.seed, sampling.stop, sampling.knobs) == (7, 3, (), ())

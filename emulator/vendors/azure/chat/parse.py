@@ -24,7 +24,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, admit, parse_extras
+from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
@@ -34,11 +34,11 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "f
 
 def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     """Validate in the order of the real service: route, body, extra parameters, then the model's features."""
-    query = admit(request, service, "chat")
-    deployment, profile = query.deployment, query.profile
-    wire, extras = (_parse_openai if profile.openai else _parse_inference)(query)
+    parsed = parse_request(request, service, "chat")
+    deployment, profile = parsed.deployment, parsed.profile
+    wire, extras = (_parse_openai if profile.openai else _parse_inference)(parsed)
     if profile.parameters:
-        _drop_ineffective(wire, extras, validate_parameters(query.fields, profile))
+        _drop_ineffective(wire, extras, validate_parameters(parsed.fields, profile))
     validate_features(wire, profile)
     if isinstance(extras, OpenAIChatExtras):
         validate_combinations(wire, extras)
@@ -46,10 +46,10 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     messages = tuple([parse_message(message) for message in wire.messages])
     tools = parse_tools(wire) or _parse_functions(extras)
     count = service.count_chat(messages, tools, deployment)
-    limit = _limit(wire, extras, query, count)
+    limit = _limit(wire, extras, parsed, count)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = parse_sampling(wire, extras, limit, logprobs)
-    if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not profile.reasoning:
+    if not extras.model_fields_set and _TOOLING.isdisjoint(parsed.fields) and not profile.reasoning:
         chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=profile.openai)
     else:
         chat_request = _build_request(wire, extras, messages, tools, sampling, profile)
@@ -68,41 +68,41 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
         stream=wire.stream is True,
         prompt_tokens=(count,),
         repeatable=True,
-        store_result=keep_completion(codec, query.fields)
+        store_result=keep_completion(codec, parsed.fields)
         if isinstance(extras, OpenAIChatExtras) and extras.store
         else None,
     )
 
 
-def _limit(wire: ChatBody, extras: ChatExtras, query: ParsedRequest, prompt_tokens: int) -> int | None:
+def _limit(wire: ChatBody, extras: ChatExtras, parsed: ParsedRequest, prompt_tokens: int) -> int | None:
     """Return the maximum of completion tokens, under either name."""
-    deployment, profile = query.deployment, query.profile
+    deployment, profile = parsed.deployment, parsed.profile
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
     if profile.openai:
         validate_output(requested, deployment, profile)
-    return limit_tokens(requested, profile.default_tokens, deployment, prompt_tokens, query.settings)
+    return limit_tokens(requested, profile.default_tokens, deployment, prompt_tokens, parsed.settings)
 
 
-def _parse_inference(query: ParsedRequest) -> tuple[ChatBody, ChatExtras]:
+def _parse_inference(parsed: ParsedRequest) -> tuple[ChatBody, ChatExtras]:
     """Validate a body of Model Inference."""
-    settings = query.settings
-    wire = validate(StrictChatRequest if settings.strict_types else ChatBody, query.body)
+    settings = parsed.settings
+    wire = validate(StrictChatRequest if settings.strict_types else ChatBody, parsed.body)
     validate_rules(wire, settings)
-    if "extra-parameters" not in query.request.headers and _KNOWN.issuperset(query.fields):
+    if "extra-parameters" not in parsed.request.headers and _KNOWN.issuperset(parsed.fields):
         return wire, NO_EXTRAS
-    extra_fields = parse_extras(query, _KNOWN, _MODEL_FIELDS)
+    extra_fields = parse_extras(parsed, _KNOWN, _MODEL_FIELDS)
     if not extra_fields:
         return wire, NO_EXTRAS
     return wire, validate(StrictChatExtras if settings.strict_types else ChatExtras, extra_fields)
 
 
-def _parse_openai(query: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtras]:
+def _parse_openai(parsed: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtras]:
     """Validate a body of Azure OpenAI."""
-    wire = validate(OpenAIChatBody, query.body)
-    validate_rules(wire, query.settings)
+    wire = validate(OpenAIChatBody, parsed.body)
+    validate_rules(wire, parsed.settings)
     extras = NO_OPENAI_EXTRAS
-    if "extra-parameters" in query.request.headers or not _KNOWN.issuperset(query.fields):
-        extra_fields = parse_extras(query, _KNOWN, NATIVE)
+    if "extra-parameters" in parsed.request.headers or not _KNOWN.issuperset(parsed.fields):
+        extra_fields = parse_extras(parsed, _KNOWN, NATIVE)
         extras = validate(OpenAIChatExtras, extra_fields) if extra_fields else extras
     return wire, extras
 

@@ -15,8 +15,8 @@ from emulator.vendors.azure.errors.format_gateways import format_aoai, format_fo
 from emulator.vendors.azure.errors.types import (
     BRANCHES,
     ErrorFields,
+    ErrorFormatter,
     FormattedError,
-    Words,
     format_filtered,
     model_error_headers,
 )
@@ -176,7 +176,7 @@ def _format_anthropic_message(envelope: ErrorFields) -> str:
     return "Not Found" if envelope.kind is ErrorKind.NOT_FOUND else envelope.text
 
 
-SHAPES: Mapping[str, Words] = {
+SHAPES: Mapping[str, ErrorFormatter] = {
     "seed": format_seed,
     "docs": format_docs,
     "maas": format_maas,

@@ -5,7 +5,7 @@ from emulator.core.http import Headers, Request, Response
 from emulator.core.json import dump_json
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
-from emulator.vendors.azure.errors.types import WORDS, ErrorFields, FormattedError, build_fields
+from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, FormattedError, build_fields
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
@@ -34,7 +34,7 @@ def render_late_error(error: EmulatedError, request: Request, service: AzureServ
     """
     shape = _find_format(request, service)
     if shape == "managed":
-        text = " ".join((error.message or WORDS[error.kind][2]).split())
+        text = " ".join((error.message or ERRORS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
     body = _format_error(_build_fields(error, request, service), error, shape).body
     framed = sse.encode_event({"error": {"message": body}} if isinstance(body, str) else body)

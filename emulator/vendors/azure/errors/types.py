@@ -1,6 +1,5 @@
 """Types of errors and of formatted errors, and texts that several profiles share."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
@@ -12,7 +11,7 @@ from emulator.core.text import reason_phrase
 from emulator.vendors.azure.errors.refusals import echo
 
 # Status, code and message of each kind, for profiles without texts of their own.
-WORDS: Mapping[ErrorKind, tuple[int, str, str]] = {
+ERRORS: Mapping[ErrorKind, tuple[int, str, str]] = {
     ErrorKind.INVALID_REQUEST: (400, "invalid_request", "The request is not valid."),
     ErrorKind.INVALID_PARAMETER: (
         422,
@@ -78,7 +77,7 @@ class ErrorFields:
     @property
     def text(self) -> str:
         """The message, or the common text of the error's kind."""
-        return self.message or WORDS[self.kind][2].format(wait=self.wait)
+        return self.message or ERRORS[self.kind][2].format(wait=self.wait)
 
     @property
     def phrase(self) -> str:
@@ -93,21 +92,21 @@ class ErrorFields:
         if "loc" in details:
             return Violation("value_error", as_array(details["loc"]), "", details["input"])
         name = self.param or "messages"
-        return Violation("value_error", ["body", name], "", echo(_find_value(self.request, name)))
+        return Violation("value_error", ["body", name], "", echo(self.request.json_members().get(name)))
 
 
 def build_fields(
     error: EmulatedError, request: Request, *, openai: bool = False, quota: tuple[int, int] | None = None
 ) -> ErrorFields:
     """Return the fields of an error with its defaults filled in."""
-    status, code, _ = WORDS[error.kind]
+    status, code, _ = ERRORS[error.kind]
     return ErrorFields(
         kind=error.kind,
         status=error.status or status,
         code=as_text(error.details.get("code", code)),
         message=error.message,
         param=error.param,
-        wait=1 if error.retry_after is None else max(0, math.ceil(error.retry_after)),
+        wait=1 if error.wait is None else error.wait,
         limit=error.limit,
         details=error.details,
         request=request,
@@ -126,14 +125,6 @@ def _parse_violation(listed: Object) -> Violation:
     )
 
 
-def _find_value(request: Request, name: str) -> JSON:
-    try:
-        body = request.json()
-    except ValueError:
-        return None
-    return body.get(name) if isinstance(body, dict) else None
-
-
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class FormattedError:
     """An error in a profile's format; ``body`` is JSON, or a string for plain text."""
@@ -143,7 +134,7 @@ class FormattedError:
     status: int | None = None
 
 
-Words = Callable[[ErrorFields], FormattedError]
+ErrorFormatter = Callable[[ErrorFields], FormattedError]
 
 NO_SCHEMA = "Response format is json_schema but json_schema is not provided."
 _SAFE: JSON = {"filtered": False, "severity": "safe"}

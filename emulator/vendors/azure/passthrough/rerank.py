@@ -18,7 +18,7 @@ from emulator.protocols.rerank import DIMENSIONS, score_documents
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import admit
+from emulator.vendors.azure.request import parse_request
 from emulator.vendors.azure.url_kind import Kind
 
 _URL_KINDS: frozenset[Kind] = frozenset({"root", "endpoint", "models"})
@@ -40,15 +40,15 @@ class RerankRequest(WireModel):
 
 def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
     """``POST …/v1/rerank`` and ``…/v2/rerank``, which have no dated versions."""
-    query = admit(request, service, "rerank", _URL_KINDS)
-    wire = validate(RerankRequest, query.body)
+    parsed = parse_request(request, service, "rerank", _URL_KINDS)
+    wire = validate(RerankRequest, parsed.body)
     texts = tuple([_parse_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
     embedding_request = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=embedding_request,
-        codec=RerankCodec(query.profile, wire, texts),
-        prompt_tokens=service.count_prompt(embedding_request, query.deployment),
+        codec=RerankCodec(parsed.profile, wire, texts),
+        prompt_tokens=service.count_prompt(embedding_request, parsed.deployment),
         repeatable=True,
     )
 

@@ -9,6 +9,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import Message, ToolCall
 from emulator.core.rng import draw_hex
+from emulator.protocols.openai.responses import OTHER_ITEMS
 from emulator.vendors.azure.errors import refusals
 
 Place = tuple[str | int, ...]
@@ -19,18 +20,9 @@ _PARTS = (
     "input_text", "input_image", "output_text", "refusal", "input_file", "computer_screenshot", "summary_text",
 )  # fmt: skip
 _MEDIA = ("input_image", "input_file", "input_audio")
-_OTHER_KINDS = (
-    "reasoning", "item_reference", "computer_call",
-    "computer_call_output", "file_search_call", "web_search_call", "image_generation_call", "code_interpreter_call",
-    "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
-    "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "mcp_call",
-    "compaction",
-)  # fmt: skip
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_KINDS = ("message", *_CALLS, *_OUTPUTS, *_OTHER_KINDS)
-
-
+_KINDS = ("message", *_CALLS, *_OUTPUTS, *OTHER_ITEMS)
 _PREFIXES = {
     "function_call": "fc",
     "function_call_output": "fco",
@@ -113,7 +105,7 @@ def _parse_item(item: Object, place: Place) -> list[Message]:
         return [Message(role="assistant", tool_calls=(call,))]
     if kind in _OUTPUTS:
         return [Message(role="tool", text=_parse_output(item, place), tool_call_id=_require(item, "call_id", place))]
-    if kind not in _OTHER_KINDS:
+    if kind not in OTHER_ITEMS:
         raise _error_enum(kind, (*place, "type"), _KINDS)
     return []
 
@@ -141,13 +133,8 @@ def _parse_message(item: Object, place: Place) -> Message:
         raise (
             _error_missing((*place, "content"), item) if content is None else _error_type((*place, "content"), content)
         )
-    texts: list[str] = []
-    media = 0
-    for position, part in enumerate(content):
-        text = _parse_part(part, (*place, "content", position))
-        media += text is None
-        texts += [text] if text else []
-    return Message(role=str(role), text="\n".join(texts), media=media)
+    parts = [_parse_part(part, (*place, "content", position)) for position, part in enumerate(content)]
+    return Message(role=str(role), text="\n".join(filter(None, parts)), media=parts.count(None))
 
 
 def _parse_part(part: JSON, place: Place) -> str | None:

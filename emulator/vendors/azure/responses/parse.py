@@ -11,7 +11,7 @@ from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
-from emulator.protocols.openai.responses import ResponseOptions
+from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
 from emulator.vendors.azure.chat.openai_models import validate_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
@@ -19,7 +19,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import validate_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import ParsedRequest, admit
+from emulator.vendors.azure.request import ParsedRequest, parse_request
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.render import ResponsesCodec
@@ -38,28 +38,28 @@ _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"
 
 def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     """Validate and parse a request, with the stored conversation that it continues."""
-    query = admit(request, service, "chat", RESPONSES, "responses")
-    wire = validate(ResponseRequest, query.body)
-    _validate_fields(wire, query)
-    without_effect = validate_parameters(_name_as_chat(wire), query.profile, _PLACES)
+    parsed = parse_request(request, service, "chat", RESPONSES, "responses")
+    wire = validate(ResponseRequest, parsed.body)
+    _validate_fields(wire, parsed)
+    without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
     before = _load_previous(wire, request)
     items = list_items(wire.input)
-    offered = parse_offer(wire, query.profile)
-    chat_request = _build_request(wire, query, [*before, *items], offered)
+    offered = parse_offer(wire, parsed.profile)
+    chat_request = _build_request(wire, parsed, [*before, *items], offered)
     validate_calls([*before, *items])
     _validate_json_mode(wire, chat_request)
-    prompt_tokens = service.count_prompt(chat_request, query.deployment)
-    limit = _limit(wire, query, prompt_tokens[0])
+    prompt_tokens = service.count_prompt(chat_request, parsed.deployment)
+    limit = _limit(wire, parsed, prompt_tokens[0])
     codec = ResponsesCodec(
-        profile=query.profile,
-        options=_build_options(wire, query, offered),
+        profile=parsed.profile,
+        options=_build_options(wire, parsed, offered),
         items=tuple(items),
         before=tuple(before),
         background=wire.background is True,
         streamed=wire.stream is True,
     )
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=replace(chat_request, sampling=_parse_sampling(wire, limit, without_effect)),
         codec=codec,
         stream=wire.stream is True,
@@ -72,24 +72,24 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
 
 def count_input(request: Request, service: AzureService) -> Response:
     """``POST /responses/input_tokens``: count the tokens of a request without generating."""
-    query = admit(request, service, "chat", RESPONSES, "responses")
-    fields = query.body if isinstance(query.body, dict) else {}
+    parsed = parse_request(request, service, "chat", RESPONSES, "responses")
+    fields = parsed.body if isinstance(parsed.body, dict) else {}
     given = {name: value for name, value in fields.items() if value is not None}
-    wire = validate(ResponseRequest, {"input": "", **given} if isinstance(query.body, dict) else query.body)
+    wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
     before = _load_previous(wire, request)
     items = list_items(wire.input) if wire.input else []
-    chat_request = _build_request(wire, query, [*before, *items], parse_offer(wire, query.profile))
-    (count,) = service.count_prompt(chat_request, query.deployment)
+    chat_request = _build_request(wire, parsed, [*before, *items], parse_offer(wire, parsed.profile))
+    (count,) = service.count_prompt(chat_request, parsed.deployment)
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
     headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
     return Response(200, dump_json(body), headers)
 
 
-def _build_request(wire: ResponseRequest, query: ParsedRequest, items: list[Object], offered: Offer) -> ChatRequest:
+def _build_request(wire: ResponseRequest, parsed: ParsedRequest, items: list[Object], offered: Offer) -> ChatRequest:
     """Return the vendor-neutral chat request."""
     instructions = [Message(role="system", text=wire.instructions)] if wire.instructions else []
     messages = (*instructions, *parse_items(items))
-    kind, schema = _parse_format(wire, query)
+    kind, schema = _parse_format(wire, parsed)
     return ChatRequest(
         messages=messages,
         tools=offered.tools,
@@ -98,13 +98,13 @@ def _build_request(wire: ResponseRequest, query: ParsedRequest, items: list[Obje
         parallel=wire.parallel_tool_calls is not False,
         format=kind,
         schema=schema,
-        reasoning=_parse_effort(wire, query),
+        reasoning=_parse_effort(wire, parsed),
     )
 
 
-def _validate_fields(wire: ResponseRequest, query: ParsedRequest) -> None:
+def _validate_fields(wire: ResponseRequest, parsed: ParsedRequest) -> None:
     """Raise for unknown and contradicting fields."""
-    unknown = next((name for name in query.fields if name not in _KNOWN), None)
+    unknown = next((name for name in parsed.fields if name not in _KNOWN), None)
     if unknown is not None:
         raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
     if wire.background and wire.store is False:
@@ -147,12 +147,12 @@ def _load_previous(wire: ResponseRequest, request: Request) -> list[Object]:
     return [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]), *output)]
 
 
-def _parse_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, JSON]:
+def _parse_format(wire: ResponseRequest, parsed: ParsedRequest) -> tuple[Format, JSON]:
     wanted = wire.text.format if wire.text else None
     if wanted is None:
         return "text", None
     feature = "json" if wanted.type == "json_object" else wanted.type
-    if not query.profile.supports(feature):
+    if not parsed.profile.supports(feature):
         raise refusals.not_supported(("text", "format"), wanted.type)
     if wanted.type != "json_schema":
         return wanted.type, None
@@ -165,42 +165,40 @@ def _parse_format(wire: ResponseRequest, query: ParsedRequest) -> tuple[Format, 
     return "json_schema", wanted.schema_
 
 
-def _parse_effort(wire: ResponseRequest, query: ParsedRequest) -> str | None:
-    if not query.profile.reasoning:
+def _parse_effort(wire: ResponseRequest, parsed: ParsedRequest) -> str | None:
+    if not parsed.profile.reasoning:
         return None
     effort = (wire.reasoning.effort if wire.reasoning else None) or "medium"
     return None if effort == "none" else effort
 
 
-def _limit(wire: ResponseRequest, query: ParsedRequest, prompt_tokens: int) -> int | None:
+def _limit(wire: ResponseRequest, parsed: ParsedRequest, prompt_tokens: int) -> int | None:
     """Return the maximum of output tokens; ``truncation: auto`` drops the oldest items until one token fits."""
-    context = query.deployment.context
+    context = parsed.deployment.context
     if wire.truncation == "auto" and context is not None:
         prompt_tokens = min(prompt_tokens, context - (wire.max_output_tokens or 1))
-    default, most, wanted = query.profile.default_tokens, query.deployment.max_output, wire.max_output_tokens
-    if query.profile.traits.get("provider") == "OpenAI" and most is not None and (wanted or 0) > most:
+    default, most, wanted = parsed.profile.default_tokens, parsed.deployment.max_output, wire.max_output_tokens
+    if parsed.profile.traits.get("provider") == "OpenAI" and most is not None and (wanted or 0) > most:
         text = f"Expected a value <= {most}, but got {wanted} instead."
         text = f"Invalid 'max_output_tokens': integer above maximum value. {text}"
         raise refusals.contradicts(text, "max_output_tokens", "integer_above_max_value")
-    return limit_tokens(wire.max_output_tokens, default, query.deployment, prompt_tokens, query.settings)
+    return limit_tokens(wire.max_output_tokens, default, parsed.deployment, prompt_tokens, parsed.settings)
 
 
 def _parse_sampling(wire: ResponseRequest, limit: int | None, without_effect: list[str]) -> Sampling:
     values: list[tuple[str, JSON]] = [("temperature", wire.temperature), ("top_p", wire.top_p)]
     knobs = tuple([knob for knob in values if knob[1] not in (None, 1) and knob[0] not in without_effect])
-    top = wire.top_logprobs
-    if top is None and "message.output_text.logprobs" in (wire.include or ()):
-        top = 0
+    top = find_top_logprobs(wire.top_logprobs, wire.include or ())
     greedy = wire.temperature == 0 and "temperature" not in without_effect
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 
 
-def _build_options(wire: ResponseRequest, query: ParsedRequest, offered: Offer) -> ResponseOptions:
+def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
-        model=query.profile.model,
+        model=parsed.profile.model,
         draw_id=_draw_id,
-        echo=_build_echo(wire, query),
+        echo=_build_echo(wire, parsed),
         chat_usage=False,
         stream_usage=True,
         events=True,
@@ -208,8 +206,8 @@ def _build_options(wire: ResponseRequest, query: ParsedRequest, offered: Offer) 
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
         queued=wire.background is True,
-        findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if query.profile.filtered else {},
-        filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if query.profile.filtered else {},
+        findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if parsed.profile.filtered else {},
+        filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if parsed.profile.filtered else {},
         customs=frozenset([tool.name for tool in offered.tools if tool.bare]),
     )
 
@@ -218,33 +216,17 @@ def _draw_id(key: bytes) -> str:
     return f"resp_{draw_hex(key, 'response')}{draw_hex(key, 'response', 'end', digits=18)}"
 
 
-def _build_echo(wire: ResponseRequest, query: ParsedRequest) -> Object:
-    """Return the request's own fields in the order of a response object, with their defaults."""
+def _build_echo(wire: ResponseRequest, parsed: ParsedRequest) -> Object:
     thinking = wire.reasoning
-    effort = _parse_effort(wire, query) or (thinking.effort if thinking else None)
-    text: Object = {"format": {"type": "text"}, "verbosity": "medium", **_drop_nulls(query.fields.get("text"))}
-    return {
-        "background": wire.background is True,
-        "instructions": wire.instructions,
-        "max_output_tokens": wire.max_output_tokens,
-        "max_tool_calls": wire.max_tool_calls,
-        "parallel_tool_calls": wire.parallel_tool_calls is not False,
-        "previous_response_id": wire.previous_response_id,
-        "prompt_cache_key": wire.prompt_cache_key,
+    effort = _parse_effort(wire, parsed) or (thinking.effort if thinking else None)
+    text: Object = {"format": {"type": "text"}, "verbosity": "medium", **_drop_nulls(parsed.fields.get("text"))}
+    own: Object = {
         "reasoning": {"effort": effort, "summary": thinking.summary if thinking else None},
-        "safety_identifier": wire.safety_identifier,
         "service_tier": "default" if wire.service_tier in (None, "auto") else wire.service_tier,
-        "store": wire.store is not False,
-        "temperature": 1.0 if wire.temperature is None else wire.temperature,
         "text": text,
         "tool_choice": wire.tool_choice or "auto",
-        "tools": wire.tools or [],
-        "top_logprobs": wire.top_logprobs or 0,
-        "top_p": 1.0 if wire.top_p is None else wire.top_p,
-        "truncation": wire.truncation or "disabled",
-        "user": wire.user,
-        "metadata": wire.metadata or {},
     }
+    return build_echo(dict(wire), own, without=("prompt_cache_retention",))
 
 
 def _drop_nulls(value: JSON) -> Object:

@@ -6,13 +6,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.protocols.choice_events import last_token_due
 from emulator.protocols.openai.messages import count_cached_blocks
-from emulator.protocols.openai.responses import (
-    ResponseOptions,
-    build_output,
-    build_response,
-    find_status,
-    stream_response,
-)
+from emulator.protocols.openai.responses import ResponseOptions, build_pending, build_response, stream_response
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.responses.input import identify
@@ -49,12 +43,11 @@ class ResponsesCodec:
 
     def shape(self, plan: Plan) -> Object:
         """The whole response."""
-        output = build_output(plan, self.options)
-        return build_response(plan, self.options, status=find_status(plan), output=output, usage=True)
+        return build_response(plan, self.options)
 
     def queue(self, plan: Plan) -> Object:
         """Return the response before generation starts."""
-        return build_response(plan, self.options, status="queued", output=[], usage=False)
+        return build_pending(plan, self.options, "queued")
 
     def keep(self, plan: Plan, request: Request) -> tuple[str, JSON]:
         """Return id and document to store: the response, its input, and its end (Unix seconds)."""

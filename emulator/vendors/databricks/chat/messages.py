@@ -10,13 +10,13 @@ _ROLES = ("system", "user", "assistant", "tool")
 _MEDIA = ("image_url", "document", "file", "input_audio", "audio_url", "video_url")
 
 
-def validate_messages(query: ParsedRequest, messages: list[JSON]) -> None:
+def validate_messages(parsed: ParsedRequest, messages: list[JSON]) -> None:
     """Validate every message, then their order.
 
     Raises:
         EmulatedError: the first invalid message.
     """
-    never_empty = query.family == "claude"
+    never_empty = parsed.family == "claude"
     answers = False
     for position, message in enumerate(messages):
         if not isinstance(message, dict):
@@ -24,7 +24,7 @@ def validate_messages(query: ParsedRequest, messages: list[JSON]) -> None:
         if _is_plain(message, position) and (message["content"] or not never_empty):
             continue
         role = message.get("role")
-        if role not in _list_roles(query):
+        if role not in _list_roles(parsed):
             raise error_parameter(
                 f"Bad request: messages[{position}].role must be one of {', '.join(_ROLES)}", "messages"
             )
@@ -32,11 +32,11 @@ def validate_messages(query: ParsedRequest, messages: list[JSON]) -> None:
             raise error_parameter(
                 'Bad request: the "system" role can only be used once, as the first message', "messages"
             )
-        _validate_calls(query, message, position)
-        _validate_content(query, message, position)
+        _validate_calls(parsed, message, position)
+        _validate_content(parsed, message, position)
         answers = answers or role == "tool"
-    if answers or query.settings.alternate_roles:
-        _validate_order(query, messages)
+    if answers or parsed.settings.alternate_roles:
+        _validate_order(parsed, messages)
 
 
 def _is_plain(message: Object, position: int) -> bool:
@@ -47,17 +47,17 @@ def _is_plain(message: Object, position: int) -> bool:
     return role == "user" or role == "assistant" or (role == "system" and not position)
 
 
-def _list_roles(query: ParsedRequest) -> tuple[str, ...]:
-    return (*_ROLES, "developer") if query.family == "gpt" else _ROLES
+def _list_roles(parsed: ParsedRequest) -> tuple[str, ...]:
+    return (*_ROLES, "developer") if parsed.family == "gpt" else _ROLES
 
 
-def _validate_calls(query: ParsedRequest, message: Object, position: int) -> None:
+def _validate_calls(parsed: ParsedRequest, message: Object, position: int) -> None:
     role = message["role"]
     calls = as_array(message.get("tool_calls") or [])
     if calls and role != "assistant":
         raise error_parameter('Bad request: tool_calls are only allowed in messages with role "assistant"', "messages")
     for call in calls:
-        _validate_call(query, call, f"messages[{position}].tool_calls")
+        _validate_call(parsed, call, f"messages[{position}].tool_calls")
     answered = message.get("tool_call_id")
     if role == "tool" and not answered:
         raise error_parameter(f'Bad request: messages[{position}] with role "tool" needs a tool_call_id', "messages")
@@ -65,7 +65,7 @@ def _validate_calls(query: ParsedRequest, message: Object, position: int) -> Non
         raise error_parameter('Bad request: tool_call_id is only allowed in messages with role "tool"', "messages")
 
 
-def _validate_call(query: ParsedRequest, call: JSON, where: str) -> None:
+def _validate_call(parsed: ParsedRequest, call: JSON, where: str) -> None:
     if not isinstance(call, dict) or not call.get("id"):
         raise error_parameter(f"Bad request: {where} need an id", "messages")
     if call.get("type") != "function":
@@ -75,40 +75,40 @@ def _validate_call(query: ParsedRequest, call: JSON, where: str) -> None:
         raise error_parameter(f"Bad request: {where} need a function with a name", "messages")
     if function.get("arguments") is None:
         raise error_parameter(f"Bad request: {where} need a function with arguments", "messages")
-    _validate_cache_control(query, call)
+    _validate_cache_control(parsed, call)
     signature = any(name in call for name in ("thoughtSignature", "thought_signature", "extra_content"))
-    if query.traits.get("thought_signature") and not signature:
+    if parsed.traits.get("thought_signature") and not signature:
         name = function["name"]
         raise error_parameter(
             f"Function call is missing a thought_signature in functionCall parts. Function call: {name}"
         )
 
 
-def _validate_cache_control(query: ParsedRequest, holder: Object) -> None:
+def _validate_cache_control(parsed: ParsedRequest, holder: Object) -> None:
     """Validate the type of ``cache_control``: a string in the reference, an object everywhere else."""
     value = holder.get("cache_control")
-    allowed = query.settings.cache_control
+    allowed = parsed.settings.cache_control
     if isinstance(value, str) and allowed == "object":
         raise error_type("cache_control", OBJECT, value)
     if isinstance(value, dict) and allowed == "string":
         raise error_type("cache_control", STRING, value)
 
 
-def _validate_content(query: ParsedRequest, message: Object, position: int) -> None:
+def _validate_content(parsed: ParsedRequest, message: Object, position: int) -> None:
     content = message.get("content")
     if message.get("tool_calls"):
-        if content and query.settings.strict_tool_call_content:
+        if content and parsed.settings.strict_tool_call_content:
             raise error_parameter("Bad request: a message with tool_calls must not have content", "messages")
     elif content is None:
         raise error_parameter(f"Bad request: messages[{position}].content is required", "messages")
-    elif query.family == "claude" and content in ("", []):
+    elif parsed.family == "claude" and content in ("", []):
         raise error_parameter("messages: text content blocks must be non-empty", "messages")
-    _validate_cache_control(query, message)
+    _validate_cache_control(parsed, message)
     for part in content if isinstance(content, list) else ():
-        _validate_part(query, part)
+        _validate_part(parsed, part)
 
 
-def _validate_part(query: ParsedRequest, part: JSON) -> None:
+def _validate_part(parsed: ParsedRequest, part: JSON) -> None:
     if not isinstance(part, dict):
         raise error_type("messages.content", Struct(), part)
     kind = part.get("type")
@@ -116,20 +116,20 @@ def _validate_part(query: ParsedRequest, part: JSON) -> None:
         text = part.get("text")
         if not isinstance(text, str):
             raise error_parameter('Bad request: a content part of type "text" needs a text', "messages")
-        if query.family == "claude" and not text:
+        if parsed.family == "claude" and not text:
             raise error_parameter("messages: text content blocks must be non-empty", "messages")
     elif kind in _MEDIA:
-        _validate_media(query, part, str(kind))
+        _validate_media(parsed, part, str(kind))
     elif kind != "reasoning":
         raise error_parameter(f"Bad request: unsupported content part type {kind!r}", "messages")
-    _validate_cache_control(query, part)
+    _validate_cache_control(parsed, part)
 
 
-def _validate_media(query: ParsedRequest, part: Object, kind: str) -> None:
+def _validate_media(parsed: ParsedRequest, part: Object, kind: str) -> None:
     """Validate media: images need a vision model; audio and video need Gemini."""
     is_audio_or_video = kind in ("input_audio", "audio_url", "video_url")
-    if not query.traits.get("vision") or (is_audio_or_video and query.family != "gemini"):
-        name = query.deployment.name
+    if not parsed.traits.get("vision") or (is_audio_or_video and parsed.family != "gemini"):
+        name = parsed.deployment.name
         raise error_parameter(f"Bad request: {name} does not support content parts of type {kind!r}", "messages")
     if kind != "image_url":
         return
@@ -139,25 +139,25 @@ def _validate_media(query: ParsedRequest, part: Object, kind: str) -> None:
         raise error_parameter("Bad request: image_url.url must be an http(s) URL or a data URI", "messages")
 
 
-def _validate_order(query: ParsedRequest, messages: list[JSON]) -> None:
-    parsed = [as_object(message) for message in messages]
+def _validate_order(parsed: ParsedRequest, messages: list[JSON]) -> None:
+    objects = [as_object(message) for message in messages]
     previous: Object = {}
-    for message in parsed:
+    for message in objects:
         if message["role"] == "tool":
-            _validate_result(query, previous)
+            _validate_result(parsed, previous)
         previous = message
-    if query.settings.alternate_roles:
-        roles = [m["role"] for m in parsed if m["role"] not in ("system", "developer")]
+    if parsed.settings.alternate_roles:
+        roles = [m["role"] for m in objects if m["role"] not in ("system", "developer")]
         if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
             raise error_parameter(
                 "Bad request: roles must alternate between user and assistant and end with user", "messages"
             )
 
 
-def _validate_result(query: ParsedRequest, previous: Object) -> None:
+def _validate_result(parsed: ParsedRequest, previous: Object) -> None:
     """Validate the place of a tool result; open models accept only one in a row. Source: litellm splits them."""
     if previous.get("role") == "tool":
-        if query.settings.one_tool_result and query.family in ("open", "gpt-oss"):
+        if parsed.settings.one_tool_result and parsed.family in ("open", "gpt-oss"):
             raise error_parameter("Bad request: only one tool message may follow a message with tool_calls", "messages")
     elif not previous.get("tool_calls"):
         text = 'Bad request: a message with role "tool" must follow a message with tool_calls'

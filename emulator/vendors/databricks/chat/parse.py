@@ -45,60 +45,60 @@ def parse_chat(request: Request, service: DatabricksService) -> InferenceCall:
     return parse_chat_request(find_by_model(request, service))
 
 
-def parse_chat_request(query: ParsedRequest) -> InferenceCall:
+def parse_chat_request(parsed: ParsedRequest) -> InferenceCall:
     """Validate and parse a chat request.
 
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    if not query.profile.chats:
-        if is_agent(query.deployment):
+    if not parsed.profile.chats:
+        if is_agent(parsed.deployment):
             raise error_messages()
         # unverified
-        raise error_parameter(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
-    query.check(query.profile.chat_fields)
-    body = query.body
-    messages = query.get_array("messages")
+        raise error_parameter(f"Bad request: endpoint {parsed.deployment.name} does not support the chat task")
+    parsed.check(parsed.profile.chat_fields)
+    body = parsed.body
+    messages = parsed.get_array("messages")
     if not messages:
         raise error_parameter("Missing required Chat parameter: 'messages'", "messages")
-    validate_messages(query, messages)
-    validate_family(query)
-    validate_sampling(query)
+    validate_messages(parsed, messages)
+    validate_family(parsed)
+    validate_sampling(parsed)
     if not _TOOLING.isdisjoint(body):
-        _validate_tools(query)
+        _validate_tools(parsed)
     if "top_logprobs" in body:
-        _validate_logprobs(query)
+        _validate_logprobs(parsed)
     if not _REASONING.isdisjoint(body):
-        _validate_reasoning(query)
-    return _build_call(query, messages)
+        _validate_reasoning(parsed)
+    return _build_call(parsed, messages)
 
 
-def _validate_tools(query: ParsedRequest) -> None:
-    tools = query.get_array("tools")
-    validate_tool_choice(query.get("tool_choice"), validate_tools(query, tools))
-    if query.get("response_format") is None:
+def _validate_tools(parsed: ParsedRequest) -> None:
+    tools = parsed.get_array("tools")
+    validate_tool_choice(parsed.get("tool_choice"), validate_tools(parsed, tools))
+    if parsed.get("response_format") is None:
         return
-    requested = query.get_object("response_format")
-    validate_format(query, requested)
+    requested = parsed.get_object("response_format")
+    validate_format(parsed, requested)
     kind = as_text(requested["type"])
-    if query.family == "claude" and kind != "text":
-        _validate_claude_format(query, kind)
+    if parsed.family == "claude" and kind != "text":
+        _validate_claude_format(parsed, kind)
     if kind == "json_object":
-        _validate_json_word(query)
+        _validate_json_word(parsed)
 
 
-def _validate_json_word(query: ParsedRequest) -> None:
+def _validate_json_word(parsed: ParsedRequest) -> None:
     """Raise for JSON mode without the word "json" in the messages, as OpenAI's models do."""
-    setting = query.settings.json_word
-    if setting == "off" or (setting == "gpt" and query.family != "gpt"):
+    setting = parsed.settings.json_word
+    if setting == "off" or (setting == "gpt" and parsed.family != "gpt"):
         return
-    contents = [as_object(message).get("content") for message in query.get_array("messages")]
+    contents = [as_object(message).get("content") for message in parsed.get_array("messages")]
     if "json" not in dump_text(contents).lower():
         text = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
         raise error_parameter(text, "messages")
 
 
-def _validate_claude_format(query: ParsedRequest, kind: str) -> None:
+def _validate_claude_format(parsed: ParsedRequest, kind: str) -> None:
     """Validate the format for Claude; the texts are unverified.
 
     Source: docs.databricks.com, "Structured outputs on Databricks".
@@ -106,28 +106,28 @@ def _validate_claude_format(query: ParsedRequest, kind: str) -> None:
     if kind == "json_object":
         text = 'Bad request: Claude models support only response_format of type "json_schema"'
         raise error_parameter(text, "response_format")
-    if query.get("tools") or query.get("tool_choice"):
+    if parsed.get("tools") or parsed.get("tool_choice"):
         raise error_parameter(
             "Bad request: response_format cannot be used with tools on Claude models", "response_format"
         )
-    if query.wants_stream():
+    if parsed.wants_stream():
         raise error_parameter(
             "Bad request: response_format cannot be used with stream on Claude models", "response_format"
         )
 
 
-def _validate_logprobs(query: ParsedRequest) -> None:
-    if query.get("top_logprobs") is not None and not query.get("logprobs"):
+def _validate_logprobs(parsed: ParsedRequest) -> None:
+    if parsed.get("top_logprobs") is not None and not parsed.get("logprobs"):
         raise error_parameter("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
-    validate_alternatives(query)
+    validate_alternatives(parsed)
 
 
-def _validate_reasoning(query: ParsedRequest) -> None:
-    validate_effort(query, query.get("reasoning_effort"), "reasoning_effort")
-    validate_effort(query, query.get_object("output_config").get("effort"), "output_config.effort")
-    if query.get("thinking") is None:
+def _validate_reasoning(parsed: ParsedRequest) -> None:
+    validate_effort(parsed, parsed.get("reasoning_effort"), "reasoning_effort")
+    validate_effort(parsed, parsed.get_object("output_config").get("effort"), "output_config.effort")
+    if parsed.get("thinking") is None:
         return
-    thinking = query.get_object("thinking")
+    thinking = parsed.get_object("thinking")
     if thinking.get("type") not in ("enabled", "disabled", "adaptive"):
         raise error_parameter('thinking.type: Input should be "enabled", "disabled" or "adaptive"', "thinking")
     budget = thinking.get("budget_tokens")
@@ -135,54 +135,56 @@ def _validate_reasoning(query: ParsedRequest) -> None:
         raise error_parameter("thinking.enabled.budget_tokens: Input should be greater than or equal to 1", "thinking")
 
 
-def _parse_effort(query: ParsedRequest) -> str | None:
+def _parse_effort(parsed: ParsedRequest) -> str | None:
     """Return the reasoning effort; ``None`` without reasoning."""
-    mode = query.traits.get("reasoning")
+    mode = parsed.traits.get("reasoning")
     if not mode:
         return None
     if mode == "on-request":
-        thinking = query.get_object("thinking")
+        thinking = parsed.get_object("thinking")
         if thinking.get("type") not in ("enabled", "adaptive"):
             return None
-        chosen = query.get_object("output_config").get("effort")
+        chosen = parsed.get_object("output_config").get("effort")
         budget = thinking.get("budget_tokens")
         return str(chosen or ("medium" if budget is None else "low" if as_integer(budget) <= 2048 else "high"))
-    effort = query.get("reasoning_effort", "medium")
+    effort = parsed.get("reasoning_effort", "medium")
     return None if effort == "none" else str(effort)
 
 
-def _build_call(query: ParsedRequest, messages: list[JSON]) -> InferenceCall:
+def _build_call(parsed: ParsedRequest, messages: list[JSON]) -> InferenceCall:
     messages_parsed = tuple([parse_message(as_object(message)) for message in messages])
-    chat_request, count = _build_request(query, messages_parsed)
+    chat_request, count = _build_request(parsed, messages_parsed)
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=chat_request,
         codec=ChatCodec(
-            query.settings, query.profile.style, query.served, query.wants_usage(), _has_cache_marks(query)
+            parsed.settings, parsed.profile.style, parsed.served, parsed.wants_usage(), _has_cache_marks(parsed)
         ),
-        stream=query.wants_stream(),
+        stream=parsed.wants_stream(),
         prompt_tokens=(count,),
-        repeatable=query.repeatable,
-        served=query.served,
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 
-def _has_cache_marks(query: ParsedRequest) -> bool:
+def _has_cache_marks(parsed: ParsedRequest) -> bool:
     """Return whether a validated request marks content for Claude's cache."""
-    return query.family == "claude" and b'"cache_control"' in query.request.body
+    return parsed.family == "claude" and b'"cache_control"' in parsed.request.body
 
 
-def _build_request(query: ParsedRequest, messages_parsed: tuple[Message, ...]) -> tuple[ChatRequest, int]:
+def _build_request(parsed: ParsedRequest, messages_parsed: tuple[Message, ...]) -> tuple[ChatRequest, int]:
     """Return the vendor-neutral chat request and the tokens of its prompt."""
-    body = query.body
-    tools = tuple([parse_tool(as_object(tool)) for tool in query.get_array("tools")]) if "tools" in body else ()
-    count, limit = _count_tokens(query, messages_parsed, tools)
-    sampling = parse_sampling(query, limit, (query.get_integer("top_logprobs") or 0) if body.get("logprobs") else None)
-    parallel, effort = takes_parallel(query), _parse_effort(query)
+    body = parsed.body
+    tools = tuple([parse_tool(as_object(tool)) for tool in parsed.get_array("tools")]) if "tools" in body else ()
+    count, limit = _count_tokens(parsed, messages_parsed, tools)
+    sampling = parse_sampling(
+        parsed, limit, (parsed.get_integer("top_logprobs") or 0) if body.get("logprobs") else None
+    )
+    parallel, effort = takes_parallel(parsed), _parse_effort(parsed)
     if _TOOLING.isdisjoint(body):
         return ChatRequest(messages=messages_parsed, sampling=sampling, parallel=parallel, reasoning=effort), count
-    choice, named = parse_tool_choice(query.get("tool_choice"), tools=bool(tools))
-    kind, schema = parse_format(query.get("response_format"))
+    choice, named = parse_tool_choice(parsed.get("tool_choice"), tools=bool(tools))
+    kind, schema = parse_format(parsed.get("response_format"))
     chat_request = ChatRequest(
         messages=messages_parsed,
         sampling=sampling,
@@ -198,18 +200,18 @@ def _build_request(query: ParsedRequest, messages_parsed: tuple[Message, ...]) -
 
 
 def _count_tokens(
-    query: ParsedRequest, messages_parsed: tuple[Message, ...], tools: tuple[Tool, ...]
+    parsed: ParsedRequest, messages_parsed: tuple[Message, ...], tools: tuple[Tool, ...]
 ) -> tuple[int, int | None]:
     """Return the tokens of the prompt and the maximum of the answer, within the endpoint's limits."""
     name = "max_tokens"
-    requested = query.get_integer(name)
+    requested = parsed.get_integer(name)
     if requested is None:
         name = "max_completion_tokens"
-        validate_positive(query, name)
-        requested = query.get_integer(name)
-    validate_output_limit(query, name, requested)
-    count = count_chat(query, messages_parsed, tools)
-    context = query.deployment.context
+        validate_positive(parsed, name)
+        requested = parsed.get_integer(name)
+    validate_output_limit(parsed, name, requested)
+    count = count_chat(parsed, messages_parsed, tools)
+    context = parsed.deployment.context
     if context is not None and count > context:
-        raise error_length(query, count)
-    return count, limit_output(query, requested, count)
+        raise error_length(parsed, count)
+    return count, limit_output(parsed, requested, count)

@@ -75,40 +75,40 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    query = find_native(request, service, "gemini")
-    body = parse_request(query.body, "GenerateContentRequest")
+    parsed = find_native(request, service, "gemini")
+    body = parse_request(parsed.body, "GenerateContentRequest")
     config = get_config(body)
     validate_config(config)
     limit = as_integer(config["maxOutputTokens"]) if "maxOutputTokens" in config else None
-    _validate_limit(query, limit)
-    chat_request = _build_prompt(query, body)
-    counts = count(query, chat_request)
-    context = query.deployment.context
+    _validate_limit(parsed, limit)
+    chat_request = _build_prompt(parsed, body)
+    counts = count(parsed, chat_request)
+    context = parsed.deployment.context
     if context is not None and counts[0] > context:
         text = f"The input token count ({counts[0]}) exceeds the maximum number of tokens allowed ({context})."
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "contents")
     return InferenceCall(
-        deployment=query.deployment,
-        request=_build_request(query, chat_request, body, limit_output(query, limit, counts[0])),
-        codec=GeminiCodec(query.settings, query.profile.style, query.served, includes_thoughts(config)),
+        deployment=parsed.deployment,
+        request=_build_request(parsed, chat_request, body, limit_output(parsed, limit, counts[0])),
+        codec=GeminiCodec(parsed.settings, parsed.profile.style, parsed.served, includes_thoughts(config)),
         stream=stream,
         prompt_tokens=counts,
-        repeatable=query.repeatable,
-        served=query.served,
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 
 def count_tokens(request: Request, service: DatabricksService) -> Response:
     """``POST …/gemini/v1beta/models/{name}:countTokens``: of contents, or of a whole request."""
-    query = find_native(request, service, "gemini")
-    body = parse_request(query.body, "CountTokensRequest")
+    parsed = find_native(request, service, "gemini")
+    body = parse_request(parsed.body, "CountTokensRequest")
     inner = body.get("generateContentRequest")
-    (tokens,) = count(query, _build_prompt(query, inner if isinstance(inner, dict) else body))
+    (tokens,) = count(parsed, _build_prompt(parsed, inner if isinstance(inner, dict) else body))
     return answer_json(build_count(tokens), request, service.settings)
 
 
-def _validate_limit(query: ParsedRequest, requested: int | None) -> None:
-    max_output = query.deployment.max_output
+def _validate_limit(parsed: ParsedRequest, requested: int | None) -> None:
+    max_output = parsed.deployment.max_output
     if requested is not None and max_output is not None and requested > max_output:
         text = (
             f"Unable to submit request because it has a maxOutputTokens value of {requested} but the supported range is"
@@ -117,9 +117,9 @@ def _validate_limit(query: ParsedRequest, requested: int | None) -> None:
         raise error_parameter(text, "generation_config.max_output_tokens")
 
 
-def _build_prompt(query: ParsedRequest, body: Object) -> ChatRequest:
+def _build_prompt(parsed: ParsedRequest, body: Object) -> ChatRequest:
     """Return the chat request of the prompt: conversation and tools."""
-    unsigned = find_unsigned(body) if query.traits.get("thought_signature") else None
+    unsigned = find_unsigned(body) if parsed.traits.get("thought_signature") else None
     if unsigned is not None:
         text = (
             "Function call is missing a thought_signature in functionCall parts. This is required for tools to work"
@@ -131,11 +131,11 @@ def _build_prompt(query: ParsedRequest, body: Object) -> ChatRequest:
     return ChatRequest(messages=parse_contents(body), tools=parse_tools(body))
 
 
-def _build_request(query: ParsedRequest, chat_request: ChatRequest, body: Object, limit: int | None) -> ChatRequest:
+def _build_request(parsed: ParsedRequest, chat_request: ChatRequest, body: Object, limit: int | None) -> ChatRequest:
     config, choice = get_config(body), parse_tool_choice(body, chat_request.tools)
     kind, schema = parse_format(config)
     allowed = tuple(tool for tool in chat_request.tools if not choice.names or tool.name in choice.names)
-    parallel = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
+    parallel = parsed.settings.parallel_tool_calls or bool(parsed.traits.get("parallel_tool_calls"))
     return ChatRequest(
         messages=chat_request.messages,
         sampling=parse_sampling(config, limit),

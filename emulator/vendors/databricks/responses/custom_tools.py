@@ -19,20 +19,14 @@ from emulator.vendors.databricks.request import ParsedRequest
 CALLS = ("custom_tool_call", "custom_tool_call_output")
 
 
-def is_custom(query: ParsedRequest, tool: JSON) -> bool:
+def is_custom(parsed: ParsedRequest, tool: JSON) -> bool:
     """Return whether a tool is a custom tool and the settings accept those."""
-    return isinstance(tool, dict) and tool.get("type") == "custom" and query.settings.responses_tool_types == "known"
+    return isinstance(tool, dict) and tool.get("type") == "custom" and parsed.settings.responses_tool_types == "known"
 
 
-def list_customs(query: ParsedRequest) -> frozenset[str]:
-    """Return the names of the offered custom tools."""
-    tools = [as_object(tool) for tool in query.get_array("tools") if is_custom(query, tool)]
-    return frozenset([parse_tool(tool).name for tool in tools])
-
-
-def name_choice(query: ParsedRequest, choice: JSON) -> JSON:
+def name_choice(parsed: ParsedRequest, choice: JSON) -> JSON:
     """Convert a choice of a custom tool to one of a function."""
-    return {**as_object(choice), "type": "function"} if is_custom(query, choice) else choice
+    return {**as_object(choice), "type": "function"} if is_custom(parsed, choice) else choice
 
 
 def parse_offer(tool: Object, where: str) -> Tool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.requests import Message, ToolCall
+from emulator.protocols.openai.responses import OTHER_ITEMS
 from emulator.vendors.databricks.decoder import (
     ANY,
     OBJECT,
@@ -23,6 +24,7 @@ from emulator.vendors.databricks.request import ParsedRequest
 from emulator.vendors.databricks.responses.custom_tools import CALLS, parse_custom_item
 
 _MAX_ID = 64
+_ROLES = ("user", "assistant", "system", "developer")
 _LIST = Many(ANY)
 # Fields of blocks and items: name, shape, and whether it is required.
 _BLOCKS: dict[str, tuple[tuple[str, Shape, bool], ...]] = {
@@ -36,34 +38,29 @@ _CALL = (("call_id", STRING, True), ("name", STRING, True), ("arguments", ANY, T
 _RESULT = (("call_id", STRING, True), ("output", ANY, True))
 _PREFIXES = {"message": "msg_", "function_call": "fc_"}
 # Items of tools and features that are accepted and ignored.
-_IGNORED = frozenset(
-    {
-        "reasoning", "item_reference", "web_search_call", "mcp_call",
-        "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "image_generation_call", "shell_call",
-        "shell_call_output", "local_shell_call", "local_shell_call_output", "apply_patch_call",
-        "apply_patch_call_output",
-    }
-)  # fmt: skip
+_IGNORED = frozenset(OTHER_ITEMS) - {
+    "computer_call", "computer_call_output", "file_search_call", "code_interpreter_call", "compaction",
+}  # fmt: skip
 
 
-def parse_input(query: ParsedRequest) -> tuple[Message, ...]:
+def parse_input(parsed: ParsedRequest) -> tuple[Message, ...]:
     """Return the conversation of ``instructions`` and ``input``.
 
     Raises:
         EmulatedError: the first invalid item.
     """
     messages: list[Message] = []
-    if instructions := query.get_text("instructions"):
+    if instructions := parsed.get_text("instructions"):
         messages.append(Message(role="system", text=instructions))
-    given = query.body["input"]
+    given = parsed.body["input"]
     if isinstance(given, str):
         return (*messages, Message(role="user", text=given))
-    for position, item in enumerate(query.get_array("input")):
-        messages += _parse_item(query, item, f"input[{position}]")
+    for position, item in enumerate(parsed.get_array("input")):
+        messages += _parse_item(parsed, item, f"input[{position}]")
     return tuple(messages)
 
 
-def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
+def _parse_item(parsed: ParsedRequest, item: JSON, where: str) -> list[Message]:
     if not isinstance(item, dict):
         raise error_type(where, OBJECT, item)
     kind = item.get("type")
@@ -73,12 +70,12 @@ def _parse_item(query: ParsedRequest, item: JSON, where: str) -> list[Message]:
         raise error_parameter(f"Missing required parameter: '{where}.type'.", where)
     _validate_envelope(item, kind, where)
     if kind == "message":
-        return _parse_message(query, item, where)
+        return _parse_message(parsed, item, where)
     if kind in ("function_call", "function_call_output"):
-        return [_parse_call(query, item, kind, where)]
-    if kind in CALLS and query.settings.responses_tool_types == "known":
+        return [_parse_call(parsed, item, kind, where)]
+    if kind in CALLS and parsed.settings.responses_tool_types == "known":
         return [parse_custom_item(item, kind, where)]
-    if kind in _IGNORED and query.settings.responses_tool_types == "known":
+    if kind in _IGNORED and parsed.settings.responses_tool_types == "known":
         return []
     raise error_parameter(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
 
@@ -103,9 +100,9 @@ def _validate_envelope(item: Object, kind: str, where: str) -> None:
         raise error_parameter(text, f"{where}.id")
 
 
-def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Message]:
+def _parse_message(parsed: ParsedRequest, item: Object, where: str) -> list[Message]:
     role = item.get("role")
-    roles = ("user", "assistant", "system", "developer") if query.settings.responses_system_roles else _SEED_ROLES
+    roles = _ROLES if parsed.settings.responses_system_roles else _ROLES[:2]
     if not isinstance(role, str) or role not in roles:
         raise error_parameter(f"Bad request: {where}.role must be one of {', '.join(roles)}", f"{where}.role")
     content = item.get("content")
@@ -115,23 +112,18 @@ def _parse_message(query: ParsedRequest, item: Object, where: str) -> list[Messa
         return [Message(role=role, text=content)]
     if not isinstance(content, list):
         raise error_type(f"{where}.content", STRINGS, content)
-    texts: list[str] = []
-    media = 0
+    texts: list[str | None] = []
     others: list[Message] = []
     for position, block in enumerate(content):
         inner = f"{where}.content[{position}]"
         kind = block.get("type") if isinstance(block, dict) else None
         if kind in ("function_call", "function_call_output"):
-            others.append(_parse_call(query, block, kind, inner))
-            continue
-        text = _parse_block(block, kind, inner)
-        media += text is None
-        texts.append(text or "")
-    own = [Message(role=role, text="\n".join(filter(None, texts)), media=media)] if texts or not others else []
-    return own + others
-
-
-_SEED_ROLES = ("user", "assistant")
+            others.append(_parse_call(parsed, block, kind, inner))
+        else:
+            texts.append(_parse_block(block, kind, inner))
+    if others and not texts:
+        return others
+    return [Message(role=role, text="\n".join(filter(None, texts)), media=texts.count(None)), *others]
 
 
 def _parse_block(block: JSON, kind: JSON, where: str) -> str | None:
@@ -173,9 +165,9 @@ def _validate_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...]
             raise error_type(f"{where}.{name}", shape, value)
 
 
-def _parse_call(query: ParsedRequest, item: Object, kind: str, where: str) -> Message:
+def _parse_call(parsed: ParsedRequest, item: Object, kind: str, where: str) -> Message:
     """Parse a call or its output; arguments and outputs are text or JSON."""
-    if kind == "function_call" and query.settings.require_function_call_id and not item.get("id"):
+    if kind == "function_call" and parsed.settings.require_function_call_id and not item.get("id"):
         raise error_parameter(f"Missing required parameter: '{where}.id'.", f"{where}.id")
     field = "arguments" if kind == "function_call" else "output"
     _validate_fields(item, _CALL if kind == "function_call" else _RESULT, where)

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from emulator.core.http import Request
 from emulator.core.json import JSON, Object, as_number, as_object
-from emulator.core.requests import ChatRequest, Sampling
+from emulator.core.requests import ChatRequest, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
-from emulator.protocols.openai.responses import ResponseOptions
+from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -31,7 +31,7 @@ from emulator.vendors.databricks.decoder import (
 )
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
-from emulator.vendors.databricks.responses.custom_tools import is_custom, list_customs, name_choice, parse_offer
+from emulator.vendors.databricks.responses.custom_tools import is_custom, name_choice, parse_offer
 from emulator.vendors.databricks.responses.input import parse_input
 from emulator.vendors.databricks.responses.render import ResponsesCodec
 from emulator.vendors.databricks.sampling import (
@@ -92,84 +92,84 @@ def parse_responses(request: Request, service: DatabricksService) -> InferenceCa
     return parse_response_request(find_by_model(request, service))
 
 
-def parse_response_request(query: ParsedRequest) -> InferenceCall:
+def parse_response_request(parsed: ParsedRequest) -> InferenceCall:
     """Validate and parse a Responses request.
 
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
-    deployment = query.deployment
-    if not query.profile.responds:
+    deployment = parsed.deployment
+    if not parsed.profile.responds:
         raise error_parameter(
             f"Responses API passthrough is not supported for model {deployment.name}"
         )  # databricks-ai-bridge
-    if query.get("messages") is not None:
+    if parsed.get("messages") is not None:
         raise error_messages()
-    query.check(FIELDS)
-    _validate_supported(query)
-    if query.get("input") in (None, []):
+    parsed.check(FIELDS)
+    _validate_supported(parsed)
+    if parsed.get("input") in (None, []):
         raise error_missing("input")
-    messages = parse_input(query)
-    _validate_numbers(query)
-    tools = _parse_tools(query)
-    _validate_choice(query, tools)
-    kind, schema = parse_format(_parse_format(query))
-    validate_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
-    choice, named = parse_tool_choice(query.get("tool_choice"), tools=bool(tools))
+    messages = parse_input(parsed)
+    _validate_numbers(parsed)
+    tools = _parse_tools(parsed)
+    _validate_choice(parsed, tools)
+    kind, schema = parse_format(_parse_format(parsed))
+    validate_effort(parsed, parsed.get_object("reasoning").get("effort"), "reasoning.effort")
+    choice, named = parse_tool_choice(parsed.get("tool_choice"), tools=bool(tools))
     chat_request = ChatRequest(
         messages=messages,
         tools=tuple(parse_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
         tool_choice=choice if tools else "none",
         tool_name=named,
-        parallel=takes_parallel(query),
+        parallel=takes_parallel(parsed),
         format=kind,
         schema=schema,
-        reasoning=_parse_effort(query),
+        reasoning=_parse_effort(parsed),
     )
-    return _build_call(query, chat_request)
+    return _build_call(parsed, chat_request)
 
 
-def _validate_supported(query: ParsedRequest) -> None:
+def _validate_supported(parsed: ParsedRequest) -> None:
     """Raise for parameters that the service does not support; ``null`` is accepted. The wording is unverified."""
-    names = (*_FORBIDDEN, "previous_response_id") if query.settings.refuse_previous_response_id else _FORBIDDEN
-    found = next((name for name, value in query.body.items() if name in names and value is not None), None)
+    names = (*_FORBIDDEN, "previous_response_id") if parsed.settings.refuse_previous_response_id else _FORBIDDEN
+    found = next((name for name, value in parsed.body.items() if name in names and value is not None), None)
     if found is not None:
         raise error_parameter(
             f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found
         )
 
 
-def _validate_numbers(query: ParsedRequest) -> None:
-    validate_positive(query, "max_output_tokens")
-    validate_range(query, "temperature", 0, 2)
-    validate_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
-    if query.get("stream_options") is not None and not query.get("stream"):
+def _validate_numbers(parsed: ParsedRequest) -> None:
+    validate_positive(parsed, "max_output_tokens")
+    validate_range(parsed, "temperature", 0, 2)
+    validate_range(parsed, "top_p", 0, 1, open_low=not parsed.settings.top_p_zero)
+    if parsed.get("stream_options") is not None and not parsed.get("stream"):
         raise error_parameter("Bad request: stream_options is only allowed when stream is true", "stream_options")
-    validate_positive(query, "max_tool_calls")
-    if len(query.get_object("metadata")) > 16:
+    validate_positive(parsed, "max_tool_calls")
+    if len(parsed.get_object("metadata")) > 16:
         raise error_parameter("Bad request: metadata can have at most 16 key-value pairs", "metadata")
-    validate_alternatives(query)
-    if query.get("truncation", "auto") not in ("auto", "disabled"):
+    validate_alternatives(parsed)
+    if parsed.get("truncation", "auto") not in ("auto", "disabled"):
         raise error_parameter('Bad request: truncation must be "auto" or "disabled"', "truncation")
 
 
-def _parse_tools(query: ParsedRequest) -> list[Object]:
+def _parse_tools(parsed: ParsedRequest) -> list[Object]:
     """Return the functions and custom tools of ``tools`` as sent."""
     functions: list[Object] = []
-    for position, tool in enumerate(query.get_array("tools")):
+    for position, tool in enumerate(parsed.get_array("tools")):
         kind = tool.get("type") if isinstance(tool, dict) else None
         if isinstance(tool, dict) and kind == "function":
-            validate_function(query, _parse_function(query, tool), position)
+            validate_function(parsed, _parse_function(parsed, tool), position)
             functions.append(tool)
-        elif isinstance(tool, dict) and is_custom(query, tool):
+        elif isinstance(tool, dict) and is_custom(parsed, tool):
             functions.append(tool)
         elif (
             not isinstance(kind, str)
             or kind not in _BUILT_IN_TYPES
-            or query.settings.responses_tool_types == "function"
+            or parsed.settings.responses_tool_types == "function"
         ):
             raise error_parameter(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
-    limit_of_tools = query.settings.max_tools
+    limit_of_tools = parsed.settings.max_tools
     if len(functions) > limit_of_tools:
         raise error_parameter(
             f"Bad request: at most {limit_of_tools} tools are supported, but got {len(functions)}", "tools"
@@ -184,9 +184,9 @@ def _list_names(tools: list[Object]) -> list[str]:
     return [parse_tool(tool).name for tool in tools]
 
 
-def _parse_function(query: ParsedRequest, tool: Object) -> Object:
+def _parse_function(parsed: ParsedRequest, tool: Object) -> Object:
     """Return the function of a tool: nested, as in the reference, or flat, as clients send it."""
-    allowed = query.settings.responses_tools
+    allowed = parsed.settings.responses_tools
     nested = tool.get("function")
     if (nested is None and allowed == "nested") or (nested is not None and allowed == "flat"):
         raise error_missing("tools.function" if nested is None else "tools.name")
@@ -195,111 +195,94 @@ def _parse_function(query: ParsedRequest, tool: Object) -> Object:
     return as_object(function)
 
 
-def _validate_choice(query: ParsedRequest, tools: list[Object]) -> None:
-    choice = name_choice(query, query.get("tool_choice"))
+def _validate_choice(parsed: ParsedRequest, tools: list[Object]) -> None:
+    choice = name_choice(parsed, parsed.get("tool_choice"))
     if tools or choice not in (None, "auto", "none"):
         validate_tool_choice(choice, _list_names(tools))
 
 
-def _parse_format(query: ParsedRequest) -> JSON:
+def _parse_format(parsed: ParsedRequest) -> JSON:
     """Return ``text.format`` in chat's shape."""
-    given = query.get_object("text").get("format")
+    given = parsed.get_object("text").get("format")
     if given is None:
         return None
     requested = as_object(given)
-    allowed = query.settings.responses_format
+    allowed = parsed.settings.responses_format
     nested = requested.get("json_schema") is not None
     if requested.get("type") != "json_schema" or (nested and allowed != "flat"):
-        validate_format(query, requested, "text.format")
+        validate_format(parsed, requested, "text.format")
         return requested
     if nested or allowed == "nested":
         raise error_missing("text.format.schema" if nested else "text.format.json_schema")
     shape: Object = {"type": "json_schema", "json_schema": requested}
-    validate_format(query, shape, "text.format", "text.format")
+    validate_format(parsed, shape, "text.format", "text.format")
     return shape
 
 
-def _parse_effort(query: ParsedRequest) -> str | None:
+def _parse_effort(parsed: ParsedRequest) -> str | None:
     """Return the reasoning effort; GPT models always reason unless the effort is ``none``."""
-    effort = query.get_object("reasoning").get("effort")
-    if effort is None and not query.traits.get("reasoning"):
+    effort = parsed.get_object("reasoning").get("effort")
+    if effort is None and not parsed.traits.get("reasoning"):
         return None
     return None if effort == "none" else str(effort or "medium")
 
 
-def _build_call(query: ParsedRequest, chat_request: ChatRequest) -> InferenceCall:
-    requested = query.get_integer("max_output_tokens")
-    validate_output_limit(query, "max_output_tokens", requested)
-    counts = count(query, chat_request)
-    context = query.deployment.context
+def _build_call(parsed: ParsedRequest, chat_request: ChatRequest) -> InferenceCall:
+    requested = parsed.get_integer("max_output_tokens")
+    validate_output_limit(parsed, "max_output_tokens", requested)
+    counts = count(parsed, chat_request)
+    context = parsed.deployment.context
     if context is not None and counts[0] > context:
-        if query.get("truncation") != "auto":
-            raise error_length(query, counts[0], "input")
+        if parsed.get("truncation") != "auto":
+            raise error_length(parsed, counts[0], "input")
         counts = (context - 1,)  # the oldest items are dropped until an answer fits
-    sampling = _parse_sampling(query, limit_output(query, requested, counts[0]))
+    sampling = _parse_sampling(parsed, limit_output(parsed, requested, counts[0]))
     return InferenceCall(
-        deployment=query.deployment,
+        deployment=parsed.deployment,
         request=replace(chat_request, sampling=sampling),
-        codec=ResponsesCodec(query.settings, _build_options(query), query.served, query.profile.style),
-        stream=bool(query.get("stream", False)),
+        codec=ResponsesCodec(
+            parsed.settings, _build_options(parsed, chat_request.tools), parsed.served, parsed.profile.style
+        ),
+        stream=bool(parsed.get("stream", False)),
         prompt_tokens=counts,
-        repeatable=query.repeatable,
-        served=query.served,
+        repeatable=parsed.repeatable,
+        served=parsed.served,
     )
 
 
-def _parse_sampling(query: ParsedRequest, limit: int | None) -> Sampling:
-    temperature, top_p = as_number(query.get("temperature", 1)), as_number(query.get("top_p", 1))
+def _parse_sampling(parsed: ParsedRequest, limit: int | None) -> Sampling:
+    temperature, top_p = as_number(parsed.get("temperature", 1)), as_number(parsed.get("top_p", 1))
     knobs = (("temperature", float(temperature)), ("top_p", float(top_p)))
-    top = query.get_integer("top_logprobs")
-    if top is None and "message.output_text.logprobs" in query.get_array("include"):
-        top = 0
     return Sampling(
         max_tokens=limit,
         greedy=temperature == 0,
         knobs=tuple([knob for knob in knobs if knob[1] != 1.0]),
-        logprobs=top,
+        logprobs=find_top_logprobs(parsed.get_integer("top_logprobs"), parsed.get_array("include")),
     )
 
 
-def _build_options(query: ParsedRequest) -> ResponseOptions:
-    settings = query.settings
-    direct = query.request.path.rstrip("/").endswith("/invocations")
+def _build_options(parsed: ParsedRequest, tools: tuple[Tool, ...]) -> ResponseOptions:
+    settings = parsed.settings
+    direct = parsed.request.path.rstrip("/").endswith("/invocations")
     return ResponseOptions(
-        model=query.profile.style.model,
+        model=parsed.profile.style.model,
         draw_id=draw_response_id,
-        echo=_build_echo(query),
+        echo=_build_echo(parsed),
         chat_usage=settings.responses_usage == "both",
-        stream_usage=settings.responses_always_usage or query.wants_usage(),
+        stream_usage=settings.responses_always_usage or parsed.wants_usage(),
         events=settings.responses_events == "always" or (settings.responses_events == "by-route" and not direct),
         done=settings.responses_done == "always" or (settings.responses_done == "by-route" and direct),
-        summary=query.get_object("reasoning").get("summary") is not None or query.family != "gpt",
-        encrypted="reasoning.encrypted_content" in query.get_array("include"),
-        customs=list_customs(query),
+        summary=parsed.get_object("reasoning").get("summary") is not None or parsed.family != "gpt",
+        encrypted="reasoning.encrypted_content" in parsed.get_array("include"),
+        customs=frozenset([tool.name for tool in tools if tool.bare]),
     )
 
 
-def _build_echo(query: ParsedRequest) -> Object:
-    """Return the request's own fields in the order of a response object, with their defaults."""
-    reasoning = query.get_object("reasoning")
-    return {
-        "instructions": query.get("instructions"),
-        "max_output_tokens": query.get("max_output_tokens"),
-        "max_tool_calls": query.get("max_tool_calls"),
-        "parallel_tool_calls": query.get("parallel_tool_calls", True),
+def _build_echo(parsed: ParsedRequest) -> Object:
+    reasoning = parsed.get_object("reasoning")
+    own: Object = {
         "previous_response_id": None,
-        "prompt_cache_key": query.get("prompt_cache_key"),
-        "prompt_cache_retention": query.get("prompt_cache_retention"),
         "reasoning": {"effort": reasoning.get("effort", "medium"), "summary": reasoning.get("summary")},
-        "safety_identifier": query.get("safety_identifier"),
         "store": False,
-        "temperature": query.get("temperature", 1.0),
-        "text": query.get("text", {"format": {"type": "text"}}),
-        "tool_choice": query.get("tool_choice", "auto"),
-        "tools": query.get("tools", []),
-        "top_logprobs": query.get("top_logprobs", 0),
-        "top_p": query.get("top_p", 1.0),
-        "truncation": query.get("truncation", "disabled"),
-        "user": query.get("user"),
-        "metadata": query.get("metadata", {}),
     }
+    return build_echo(parsed.body, own, without=("background", "service_tier"))

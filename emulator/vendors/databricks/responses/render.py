@@ -6,13 +6,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.protocols.openai.responses import (
-    ResponseOptions,
-    build_output,
-    build_response,
-    find_status,
-    stream_response,
-)
+from emulator.protocols.openai.responses import ResponseOptions, build_response, stream_response
 from emulator.vendors.databricks.chat.shapes import count_cached
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.profile import RenderOptions
@@ -29,9 +23,7 @@ class ResponsesCodec:
     style: RenderOptions
 
     def render(self, plan: Plan, request: Request) -> Response:
-        plan = count_cached(plan, self.style, request.attempt, marked=False)
-        output = build_output(plan, self.options)
-        body = build_response(plan, self.options, status=find_status(plan), output=output, usage=True)
+        body = build_response(count_cached(plan, self.style, request.attempt, marked=False), self.options)
         return Response(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:

@@ -8,10 +8,11 @@ from emulator.protocols.openai.fast_parse import Samplings, parse_body, parse_li
 from emulator.vendors.mindie.chat.messages import GROWTH
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.postprocess import Stops
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import measure_lengths
 from emulator.vendors.mindie.request_ids import parse_id
 from emulator.vendors.mindie.sampling import parse_sampling
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.settings import MindieSettings
 
 _SAMPLINGS = Samplings(parse_sampling({}, MindieSettings(), chat=True).build_sampling(1))
 _NO_STOPS = Stops()

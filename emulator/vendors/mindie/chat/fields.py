@@ -6,9 +6,9 @@ Source: MindIE-LLM, ``utils/infer_param.cpp``.
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.protocols.openai.messages import Format, parse_format
+from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.decoder import Fields, parse_boolean, parse_unsigned, refusal
 
-MAX_TOP_LOGPROBS = 20
 _FORMATS = ("json_object", "json_schema", "text")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
@@ -18,9 +18,7 @@ def parse_logprobs(fields: Fields) -> int | None:
     if "logprobs" not in fields and "top_logprobs" not in fields:
         return None
     wanted = parse_boolean(fields, "logprobs")
-    top = parse_unsigned(fields, "top_logprobs")
-    if top is not None and top > MAX_TOP_LOGPROBS:
-        raise refusal(f"Parameter top logprobs must be in [0, {MAX_TOP_LOGPROBS}], got {top}.", "top_logprobs")
+    top = parse_unsigned(fields, "top_logprobs", ranges.TOP_LOGPROBS)
     if wanted is False and top is not None:
         text = "Value error, when using top_logprobs, logprobs must be true or null in chat completions"
         raise refusal(text, "top_logprobs")

@@ -9,13 +9,10 @@ import re
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.requests import Sampling
 from emulator.core.vendor import Tokenizer
+from emulator.vendors.mindie import ranges
 from emulator.vendors.mindie.decoder import (
-    MAX_FLOAT,
-    MAX_INT32,
-    MAX_UINT64,
     Fields,
     count_units,
-    format_value,
     parse_boolean,
     parse_float,
     parse_integer,
@@ -24,7 +21,6 @@ from emulator.vendors.mindie.decoder import (
     refusal,
 )
 
-LOWEST = 1e-6  # exclusive lower bound of temperature and top_p
 MAX_STOPS = 1024
 MAX_STOP_LENGTH = 1024
 MAX_STOP_TOTAL = 32768
@@ -66,20 +62,20 @@ def parse_parameters(fields: Fields, *, stream: bool, disaggregated: bool) -> Pa
         return NOTHING_SET
     parameters = Parameters(  # in the server's order of checking
         stop=parse_stop(fields),
-        temperature=parse_temperature(fields),
-        top_k=parse_top_k(fields),
-        top_p=parse_top_p(fields, above=LOWEST, one=False),
-        typical_p=parse_typical_p(fields),
+        temperature=parse_float(fields, "temperature", ranges.TEMPERATURE),
+        top_k=parse_integer(fields, "top_k", ranges.TOP_K),
+        top_p=parse_float(fields, "top_p", ranges.TOP_P_OF_TGI),
+        typical_p=parse_float(fields, "typical_p", ranges.TYPICAL_P),
         do_sample=parse_boolean(fields, "do_sample"),
-        seed=parse_seed(fields),
-        repetition_penalty=parse_repetition_penalty(fields),
+        seed=parse_unsigned(fields, "seed", ranges.SEED),
+        repetition_penalty=parse_float(fields, "repetition_penalty", ranges.REPETITION),
         watermark=parse_boolean(fields, "watermark"),
         adapter_id=_parse_adapter(fields),
-        max_new_tokens=parse_max_new_tokens(fields),
+        max_new_tokens=parse_integer(fields, "max_new_tokens", ranges.MAX_NEW_TOKENS),
         details=parse_boolean(fields, "details") or False,
         decoder_input_details=parse_boolean(fields, "decoder_input_details") or False,
         return_full_text=parse_boolean(fields, "return_full_text") or False,
-        truncate=_parse_truncate(fields),
+        truncate=parse_integer(fields, "truncate", ranges.TRUNCATE),
     )
     if stream and parameters.decoder_input_details:
         raise refusal("The decoder_input_details must not be true when stream is true.", "decoder_input_details")
@@ -122,84 +118,12 @@ def parse_stop(fields: Fields, max_items: int | None = MAX_STOPS) -> tuple[str, 
     return tuple(value)
 
 
-def parse_temperature(fields: Fields, *, zero: bool = False) -> float | None:
-    """Parse ``temperature``; ``zero``: 0 is valid and means greedy."""
-    value = parse_float(fields, "temperature")
-    if value is None or (zero and value == 0):
-        return value
-    if not (0.0 if zero else LOWEST) < value <= MAX_FLOAT:
-        text = f"Parameter temperature must be in (0.0,3.40282e+38], got {format_value(fields['temperature'])}."
-        raise refusal(text, "temperature")
-    return value
-
-
-def parse_top_k(fields: Fields, *, zero: bool = False, unlimited: bool = False) -> int | None:
-    """Parse ``top_k``; ``zero``: 0 is valid; ``unlimited``: -1 is valid and means no limit."""
-    value = parse_integer(fields, "top_k")
-    if value is None:
-        return None
-    if value == -1 and unlimited:
-        return 0
-    if not (0 if zero else 1) <= value <= MAX_INT32:
-        text = f"Parameter top_k must be in -1 || (0,{MAX_INT32}], got {format_value(fields['top_k'])}"
-        raise refusal(text, "top_k")
-    return value
-
-
-def parse_top_p(fields: Fields, *, above: float = 0.0, one: bool = True) -> float | None:
-    """Parse ``top_p``, greater than ``above``; ``one``: 1 is valid."""
-    value = parse_float(fields, "top_p")
-    if value is not None and not (above < value < 1.0 or (one and value == 1.0)):
-        raise refusal(f"Parameter top_p must be in (0.0,1.0], got {format_value(fields['top_p'])}.", "top_p")
-    return value
-
-
-def parse_typical_p(fields: Fields) -> float | None:
-    value = parse_float(fields, "typical_p")
-    if value is not None and not 0.0 < value <= 1.0:
-        text = f"Parameter typical_p must be in (0.0,1.0], got {format_value(fields['typical_p'])}."
-        raise refusal(text, "typical_p")
-    return value
-
-
-def parse_seed(fields: Fields) -> int | None:
-    value = parse_unsigned(fields, "seed")
-    if value == 0:
-        raise refusal(f"seed must be in (0, {MAX_UINT64}], got {format_value(fields['seed'])}.", "seed")
-    return value
-
-
-def parse_repetition_penalty(fields: Fields, limit: float = MAX_FLOAT) -> float | None:
-    value = parse_float(fields, "repetition_penalty")
-    if value is not None and not 0.0 < value <= limit:
-        bound = "3.40282e+38" if limit == MAX_FLOAT else f"{limit:g}"
-        got = format_value(fields["repetition_penalty"])
-        text = f"Parameter 'repetition_penalty' must be in (0.0, {bound}], got {got}."
-        raise refusal(text, "repetition_penalty")
-    return value
-
-
 def _parse_adapter(fields: Fields) -> str:
     value = parse_string(fields, "adapter_id")
     if value is None:
         return NO_ADAPTER
     if not _ADAPTER.fullmatch(value):
         raise refusal("The format of adapter_id is invalid.", "adapter_id")
-    return value
-
-
-def parse_max_new_tokens(fields: Fields) -> int | None:
-    value = parse_integer(fields, "max_new_tokens")
-    if value is not None and not 1 <= value <= MAX_INT32:
-        text = f"Parameter max_new_tokens must be in (0,{MAX_INT32}], got {format_value(fields['max_new_tokens'])}."
-        raise refusal(text, "max_new_tokens")
-    return value
-
-
-def _parse_truncate(fields: Fields) -> int | None:
-    value = parse_integer(fields, "truncate")
-    if value is not None and not 1 <= value <= MAX_INT32:
-        raise refusal(f"truncate must be in (0,{MAX_INT32}], got {format_value(fields['truncate'])}.", "truncate")
     return value
 
 

@@ -15,6 +15,7 @@ from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, buil
 from emulator.vendors.mindie.generate.inputs import Inputs, parse_inputs
 from emulator.vendors.mindie.generate.render import GenerateCodec
 from emulator.vendors.mindie.postprocess import Stops
+from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import (
     Lengths,
     measure_lengths,
@@ -23,8 +24,8 @@ from emulator.vendors.mindie.request import (
     validate_tokens,
 )
 from emulator.vendors.mindie.request_ids import parse_id
-from emulator.vendors.mindie.server_state import find_bounds, list_served, validate_serving
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.server_state import find_profile, list_served, validate_serving
+from emulator.vendors.mindie.settings import MindieSettings
 
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
 _TOO_LONG = "Inputs length must be in (0, {most}], but got {length}"
@@ -69,7 +70,7 @@ def parse_tgi(request: Request, service: MindieService, fields: Fields, *, strea
     parameters = parse_parameters(values, stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
         deployment = find_served_deployment(tuple(list_served(request, service).values()), parameters.adapter_id)
-    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
+    asked = parameters.max_new_tokens or find_profile(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
     call = _build_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
     return replace(call, cancel_ids=parse_id(request).names)

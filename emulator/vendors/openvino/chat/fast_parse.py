@@ -22,7 +22,7 @@ from emulator.protocols.openai.fast_parse import (
 )
 from emulator.vendors.openvino.chat.fields import parse_fields
 from emulator.vendors.openvino.chat.parse import build_codec, has_reasoning
-from emulator.vendors.openvino.profile import DeploymentProfile, OvmsService
+from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
 from emulator.vendors.openvino.request import ParsedRequest
 from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
 from emulator.vendors.openvino.tools import NO_OFFER
@@ -47,7 +47,7 @@ _PARSERS: FastParserCache[tuple[DeploymentProfile, bool], FastChatParser | None]
 clear_with_scenario(_PARSERS.clear)
 
 
-def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
+def fast_parse(request: Request, service: OpenVinoService) -> InferenceCall | None:
     """Return the call :func:`~emulator.vendors.openvino.chat.parse.parse_chat` would build, or ``None`` to use that."""
     routed = service.settings.release.content_type_routing
     if routed and "application/json" not in request.headers.get("Content-Type", ""):
@@ -66,12 +66,12 @@ def fast_parse(request: Request, service: OvmsService) -> InferenceCall | None:
 
 
 def _parse(
-    body: Object, messages: Texts, request: Request, service: OvmsService, deployment: Deployment
+    body: Object, messages: Texts, request: Request, service: OpenVinoService, deployment: Deployment
 ) -> InferenceCall | None:
-    servable, stream = service.profiles[deployment.name], body.get("stream", False)
+    profile, stream = service.profiles[deployment.name], body.get("stream", False)
     if type(stream) is not bool:
         return None
-    key = (servable, stream)
+    key = (profile, stream)
     parser = (
         _PARSERS[key] if key in _PARSERS else _PARSERS.keep(key, _prepare(request, service, deployment, stream=stream))
     )
@@ -81,7 +81,7 @@ def _parse(
     count, language = service.count_texts(messages, deployment)
     asked = wanted or parser.default
     try:
-        validate_length(servable, deployment, service.settings.release, asked, count)
+        validate_length(profile, deployment, service.settings.release, asked, count)
     except EmulatedError:
         return None
     sampling = parser.samplings[bound_tokens(deployment, asked, count)]
@@ -89,25 +89,25 @@ def _parse(
     return InferenceCall(deployment, chat, parser.codec, stream, (count,), True, (), parser.served)
 
 
-def _prepare(request: Request, service: OvmsService, deployment: Deployment, *, stream: bool) -> FastChatParser | None:
+def _prepare(
+    request: Request, service: OpenVinoService, deployment: Deployment, *, stream: bool
+) -> FastChatParser | None:
     """Build the shared parts; ``None`` if the servable's responses vary by more than text and usage."""
-    servable, settings = service.profiles[deployment.name], service.settings
+    profile, settings = service.profiles[deployment.name], service.settings
     release = settings.release
-    if servable.kind != "text" or servable.stock_template or settings.verbose_response:
+    if profile.kind != "text" or profile.stock_template or settings.verbose_response:
         return None
-    accepted = ParsedRequest(
-        request, service, deployment, servable, {"stream": stream}, None, stream, settings, release
-    )
-    fields = parse_fields(accepted)
+    parsed = ParsedRequest(request, service, deployment, profile, {"stream": stream}, None, stream, settings, release)
+    fields = parse_fields(parsed)
     if has_reasoning(fields):
         return None
     fields.max_tokens = None
-    limit = servable.max_tokens_limit
+    limit = profile.max_tokens_limit
     codec = build_codec(fields, NO_OFFER, "")
     return FastChatParser(
         codec=replace(codec, template=codec.build_template()),
         samplings=Samplings(build_sampling(fields, 1)),
         max_tokens=limit - 1 if limit else None,
         default=(limit or None) if release.max_tokens_limit_is_default else None,
-        served=accepted.method,
+        served=parsed.method,
     )

@@ -19,13 +19,13 @@ _SPEECH = frozenset(("modalities", "audio", "chunk_frames"))
 _SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
 
 
-def parse_fields(accepted: ParsedRequest) -> Fields:
+def parse_fields(parsed: ParsedRequest) -> Fields:
     """Parse the common fields; the first invalid one is reported.
 
     Raises:
         EmulatedError: with the calculator's text.
     """
-    fields = begin_fields(accepted)
+    fields = begin_fields(parsed)
     release, body = fields.release, fields.body
     if "stream_options" in body:
         _parse_stream_options(fields)
@@ -42,12 +42,12 @@ def parse_fields(accepted: ParsedRequest) -> Fields:
     return fields
 
 
-def begin_fields(accepted: ParsedRequest) -> Fields:
+def begin_fields(parsed: ParsedRequest) -> Fields:
     """Return the unvalidated fields, without those that null makes absent."""
-    release, body = accepted.release, accepted.body
+    release, body = parsed.release, parsed.body
     if release.null_is_absent and None in body.values():
         body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
-    return Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
+    return Fields(parsed, release, body, seed=None if release.random_seed else 0, keep_stop=parsed.stream)
 
 
 def parse_first_fields(fields: Fields) -> None:
@@ -72,7 +72,7 @@ def parse_first_fields(fields: Fields) -> None:
 
 def _parse_stream_options(fields: Fields) -> None:
     options = fields.body["stream_options"]
-    if not fields.accepted.stream:
+    if not fields.parsed.stream:
         raise refusal("stream_options provided, but stream not set to true")
     if not isinstance(options, dict):
         raise refusal("stream_options is not an object")
@@ -92,7 +92,7 @@ def _parse_max_tokens(fields: Fields) -> None:
     if "max_tokens" in body:
         fields.max_tokens = parse_token_limit(fields, "max_tokens")
     elif fields.release.max_tokens_limit_is_default:
-        fields.max_tokens = fields.accepted.servable.max_tokens_limit or None
+        fields.max_tokens = fields.parsed.profile.max_tokens_limit or None
     _cap_tokens(fields, fields.max_tokens)
 
 
@@ -119,7 +119,7 @@ def parse_token_limit(fields: Fields, name: str, *, inclusive: bool = False) -> 
         if is_uint64(value):
             raise refusal(f"{name} value can't be greater than {UINT32 - 1}")
         raise refusal(f"{name} is not an unsigned integer")
-    limit = fields.accepted.servable.max_tokens_limit
+    limit = fields.parsed.profile.max_tokens_limit
     if limit and (value > limit if inclusive else value >= limit):
         raise refusal(f"{name} exceeds limit provided in graph config: {limit}")
     return value
@@ -158,24 +158,24 @@ def _parse_stop(fields: Fields, name: str) -> None:
 
 def _parse_keep_stop(fields: Fields, name: str) -> None:
     fields.keep_stop = parse_flag(fields, name)
-    if fields.accepted.stream and not fields.keep_stop:
+    if fields.parsed.stream and not fields.keep_stop:
         raise refusal("include_stop_str_in_output cannot be set to false if streaming is used")
 
 
 def _parse_best_of(fields: Fields, name: str) -> None:
-    limit = fields.accepted.servable.best_of_limit
+    limit = fields.parsed.profile.best_of_limit
     fields.best_of = _parse_count(fields, name)
     if not fields.release.since(2025, 0):
         return
     if fields.best_of >= limit:
         raise refusal(f"best_of exceeds limit provided in graph config: {limit}")
-    if fields.accepted.stream:
+    if fields.parsed.stream:
         raise refusal("best_of cannot be used in streaming mode")
 
 
 def _parse_n(fields: Fields, name: str) -> None:
     fields.n = _parse_count(fields, name)
-    if fields.n > 1 and fields.accepted.stream and fields.accepted.request.path.endswith("/responses"):
+    if fields.n > 1 and fields.parsed.stream and fields.parsed.request.path.endswith("/responses"):
         raise refusal("n greater than 1 is not supported for Responses API streaming")
     if fields.n > fields.best_of:
         raise refusal("n value cannot be greater than best_of")
@@ -193,7 +193,7 @@ def _parse_count(fields: Fields, name: str) -> int:
 def _validate_speculative(fields: Fields) -> None:
     """Validate the fields of speculative decoding: required on its graphs, refused on others."""
     present = [name for name in _SPECULATIVE if name in fields.body]
-    if fields.accepted.servable.kind != "speculative":
+    if fields.parsed.profile.kind != "speculative":
         if present:
             raise refusal(f"{' and '.join(_SPECULATIVE)} are only supported when speculative decoding is enabled.")
     elif not present:

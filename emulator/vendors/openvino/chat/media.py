@@ -85,7 +85,7 @@ def decode_base64(encoded: str) -> bytes | None:
 
 def _validate_location(fields: Fields, url: str, *, domains: bool) -> None:
     """Raise unless the host or folder of an image is allowed."""
-    settings = fields.accepted.settings
+    settings = fields.parsed.settings
     if _ADDRESS.fullmatch(url):
         if domains and not _is_allowed(url, settings.allowed_media_domains):
             raise refusal("Given url does not match any allowed domain from allowed_media_domains")

@@ -155,12 +155,12 @@ def take_media(fields: Fields, messages: tuple[Message, ...]) -> tuple[Message, 
         EmulatedError: a text graph refuses images since 2025.1, a vision graph restricted tags in a text.
     """
     checks = find_checks(fields.release.version)
-    if fields.accepted.servable.kind in ("vision", "omni"):
+    if fields.parsed.profile.kind in ("vision", "omni"):
         _validate_tags(fields, messages)
         if checks.pictures == "held":
             for url in fields.pictures:
                 load_picture(fields, url)
-        if fields.accepted.servable.kind == "omni":
+        if fields.parsed.profile.kind == "omni":
             for sound in fields.sounds:
                 load_sound(sound)
         return messages
@@ -195,7 +195,7 @@ def apply_template(fields: Fields, messages: tuple[Message, ...]) -> None:
     Raises:
         EmulatedError: with the template's text, or for an empty prompt.
     """
-    if fields.accepted.servable.stock_template:
+    if fields.parsed.profile.stock_template:
         if len(messages) != 1:
             raise refusal("This servable accepts only single message requests")
         if not messages[0].text:

@@ -27,14 +27,14 @@ from emulator.vendors.openvino.tools import NO_OFFER, Offer, parse_tools
 _NO_OPTIONS: dict[str, JSON] = {}
 
 
-def parse_chat(accepted: ParsedRequest) -> InferenceCall:
+def parse_chat(parsed: ParsedRequest) -> InferenceCall:
     """Parse a chat request.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    release = accepted.release
-    fields, messages = _parse_all(accepted)
+    release = parsed.release
+    fields, messages = _parse_all(parsed)
     body = fields.body
     offer = parse_tools(fields) if "tools" in body or "tool_choice" in body else NO_OFFER
     if "logprobs" in body and release.since(2025, 0):
@@ -45,26 +45,26 @@ def parse_chat(accepted: ParsedRequest) -> InferenceCall:
         raise refusal("max_tokens value should be greater than 0")
     form = parse_response_format(fields) if "response_format" in body else PLAIN_TEXT
     messages, thinks = apply_chat_template(fields, messages)
-    if accepted.stream and release.tools == "unary":
+    if parsed.stream and release.tools == "unary":
         offer = NO_OFFER
     chat, counted = build_chat(fields, messages, offer, form, "medium" if thinks else None)
     return InferenceCall(
-        deployment=accepted.deployment,
+        deployment=parsed.deployment,
         request=chat,
         codec=build_codec(fields, offer, chat.prompt or ""),
-        stream=accepted.stream,
+        stream=parsed.stream,
         prompt_tokens=counted,
-        served=accepted.method,
+        served=parsed.method,
         repeatable=True,
     )
 
 
-def _parse_all(accepted: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
+def _parse_all(parsed: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
     """Parse the common fields and the messages; only 2024.2 parses the messages first."""
-    if accepted.release.since(2025, 0):
-        fields = parse_fields(accepted)
+    if parsed.release.since(2025, 0):
+        fields = parse_fields(parsed)
         return fields, parse_messages(fields)
-    fields = begin_fields(accepted)
+    fields = begin_fields(parsed)
     messages = parse_messages(fields)
     parse_first_fields(fields)
     return fields, messages
@@ -86,23 +86,23 @@ def apply_chat_template(fields: Fields, messages: tuple[Message, ...]) -> tuple[
 
 def build_codec(fields: Fields, offer: Offer, prompt: str) -> ChatCodec:
     """Build the codec; ``prompt``: text of the last turn."""
-    accepted, servable = fields.accepted, fields.accepted.servable
+    parsed, profile = fields.parsed, fields.parsed.profile
     return ChatCodec(
-        settings=accepted.settings,
-        model=accepted.deployment.name,
+        settings=parsed.settings,
+        model=parsed.deployment.name,
         prompt=prompt,
         include_usage=fields.include_usage,
-        stateful=servable.stateful,
-        omits_logprobs=fields.release.since(2026, 1) and (servable.kind in ("vision", "omni") or servable.stateful),
+        stateful=profile.stateful,
+        omits_logprobs=fields.release.since(2026, 1) and (profile.kind in ("vision", "omni") or profile.stateful),
         apart=find_apart(fields, offer),
-        markup=servable.markup,
+        markup=profile.markup,
         voice=find_voice(fields),
     )
 
 
 def find_voice(fields: Fields) -> Voice | None:
     """Return the voice of an omni graph if audio output is requested."""
-    if fields.accepted.servable.kind != "omni" or not (fields.speaks or not fields.writes):
+    if fields.parsed.profile.kind != "omni" or not (fields.speaks or not fields.writes):
         return None
     return Voice(fields.pcm, fields.writes)
 
@@ -112,21 +112,21 @@ def find_apart(fields: Fields, offer: Offer) -> frozenset[SegmentKind]:
 
     Segments stay in the text if the graph has no parser for them or the request shows special tokens.
     """
-    release, servable = fields.release, fields.accepted.servable
+    release, profile = fields.release, fields.parsed.profile
     apart: set[SegmentKind] = set()
     if fields.plain:
         return frozenset(apart)
-    streams = release.since(2025, 3) or not fields.accepted.stream
-    if servable.reasoning_parser and release.since(2025, 2) and streams:
+    streams = release.since(2025, 3) or not fields.parsed.stream
+    if profile.reasoning_parser and release.since(2025, 2) and streams:
         apart.add("reasoning")
-    if servable.tool_parser and release.tools != "ignored" and streams and (offer.parsed or not offer.tools):
+    if profile.tool_parser and release.tools != "ignored" and streams and (offer.parsed or not offer.tools):
         apart.add("tool_call")
     return frozenset(apart)
 
 
 def _parse_logprobs(fields: Fields) -> None:
     fields.logprobs = parse_flag(fields, "logprobs")
-    if fields.logprobs and fields.accepted.stream:
+    if fields.logprobs and fields.parsed.stream:
         raise refusal("logprobs are not supported in streaming mode.")
 
 
@@ -144,9 +144,9 @@ def has_reasoning(fields: Fields) -> bool:
         if not isinstance(value, dict):
             raise refusal("chat_template_kwargs must be an object")
         options = value
-    servable = fields.accepted.servable
-    reads = fields.release.since(2025, 3) or (fields.release.since(2025, 2) and not fields.accepted.stream)
-    return servable.thinks and options.get("enable_thinking") is not False and (reads or not servable.reasoning_parser)
+    profile = fields.parsed.profile
+    reads = fields.release.since(2025, 3) or (fields.release.since(2025, 2) and not fields.parsed.stream)
+    return profile.thinks and options.get("enable_thinking") is not False and (reads or not profile.reasoning_parser)
 
 
 def build_chat(
@@ -157,10 +157,10 @@ def build_chat(
     Raises:
         EmulatedError: the prompt is too long, or the engine refuses the configuration.
     """
-    accepted = fields.accepted
+    parsed = fields.parsed
     if fields.plain:
         offer, reasoning = NO_OFFER, None
-    count = accepted.service.count_chat(messages, offer.tools, accepted.deployment)
+    count = parsed.service.count_chat(messages, offer.tools, parsed.deployment)
     chat = ChatRequest(
         messages=messages,
         sampling=build_sampling(fields, count),

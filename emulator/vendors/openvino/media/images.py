@@ -68,46 +68,46 @@ class ImagesCodec:
         return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_images(accepted: ParsedRequest) -> InferenceCall:
+def parse_images(parsed: ParsedRequest) -> InferenceCall:
     """Parse a prompt, with or without an initial image.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    path, release = accepted.request.path, accepted.release
+    path, release = parsed.request.path, parsed.release
     roots = ("/v3/", "/v1/") if release.v1_alias else ("/v3/",)
     if not release.since(2025, 3) or path.startswith(tuple([root + "images/generations" for root in roots])):
-        prompt, options = _parse_generation(accepted)
+        prompt, options = _parse_generation(parsed)
     elif path.startswith(tuple([root + "images/edits" for root in roots])):
-        prompt, options = _parse_edit(accepted)
+        prompt, options = _parse_edit(parsed)
     else:
         raise refusal(f"Unsupported URI: {path}")
-    _validate_bounds(accepted, options)
-    _validate_pipeline(accepted)
-    width, height = _find_size(accepted, options)
+    _validate_bounds(parsed, options)
+    _validate_pipeline(parsed)
+    width, height = _find_size(parsed, options)
     if width * height > _MAX_PIXELS:
         raise refusal("Error during images generation", word="INTERNAL")
     return InferenceCall(
-        deployment=accepted.deployment,
+        deployment=parsed.deployment,
         is_cpu_heavy=True,
         request=CompletionRequest(prompts=(prompt,), known=""),
         codec=ImagesCodec(
-            headers=accepted.settings.json_headers,
+            headers=parsed.settings.json_headers,
             width=width,
             height=height,
             count=int(options.number("num_images_per_prompt") or 1),
-            key=dump_json([prompt, accepted.deployment.name, options.values]) + _find_image(accepted),
+            key=dump_json([prompt, parsed.deployment.name, options.values]) + _find_image(parsed),
         ),
-        served=accepted.method,
+        served=parsed.method,
     )
 
 
-def _find_size(accepted: ParsedRequest, options: Options) -> tuple[int, int]:
+def _find_size(parsed: ParsedRequest, options: Options) -> tuple[int, int]:
     """Return width and height in pixels; an edit without a mask keeps its image's size, cut to multiples of 8.
 
     Source: openvino.genai, stable_diffusion_pipeline.hpp, ``compute_dim``.
     """
-    form = accepted.form
+    form = parsed.form
     if form is not None and not form.file("mask") and (found := measure_picture(form.file("image"))):
         width, height = (max(side - side % _STEP, _STEP) for side in found)
     else:
@@ -115,26 +115,26 @@ def _find_size(accepted: ParsedRequest, options: Options) -> tuple[int, int]:
     return width, height
 
 
-def _find_image(accepted: ParsedRequest) -> bytes:
-    form = accepted.form
+def _find_image(parsed: ParsedRequest) -> bytes:
+    form = parsed.form
     return form.file("image") + form.file("mask") if form is not None else b""
 
 
-def _parse_generation(accepted: ParsedRequest) -> tuple[str, Options]:
-    body = accepted.body
-    if accepted.form is not None or not body:
+def _parse_generation(parsed: ParsedRequest) -> tuple[str, Options]:
+    body = parsed.body
+    if parsed.form is not None or not body:
         raise refusal("Failed to parse JSON")
     if "prompt" not in body:
         raise refusal("prompt field is missing in JSON body")
     prompt = body["prompt"]
     if not isinstance(prompt, str):
         raise refusal("prompt field is not a string")
-    options = parse_options(accepted.release, lambda name, kind: take_member(body, name, kind))
+    options = parse_options(parsed.release, lambda name, kind: take_member(body, name, kind))
     for name in _UNHANDLED:
         if name in body:
             raise refusal(f"Unhandled parameter: {name}")
-    _default_size(accepted, options)
-    known = _list_fields(accepted.release)
+    _default_size(parsed, options)
+    known = _list_fields(parsed.release)
     for name in body:
         if name not in known:
             raise refusal(f"Unhandled parameter: {name}")
@@ -159,8 +159,8 @@ def _validate_alphas(body: Object) -> None:
         raise refusal(_LORA)
 
 
-def _parse_edit(accepted: ParsedRequest) -> tuple[str, Options]:
-    form = accepted.form
+def _parse_edit(parsed: ParsedRequest) -> tuple[str, Options]:
+    form = parsed.form
     if form is None:
         raise refusal("Failed to parse multipart data")
     prompt = form.text("prompt")
@@ -170,15 +170,15 @@ def _parse_edit(accepted: ParsedRequest) -> tuple[str, Options]:
     if not picture:  # the text around it is unverified
         raise refusal("Image field is missing in multipart body", word="INTERNAL")
     _validate_picture(picture)
-    options = parse_options(accepted.release, lambda name, kind: take_text(form, name, kind))
-    _validate_fields(accepted, form)
-    _default_size(accepted, options)
+    options = parse_options(parsed.release, lambda name, kind: take_text(form, name, kind))
+    _validate_fields(parsed, form)
+    _default_size(parsed, options)
     return prompt, options
 
 
-def _validate_fields(accepted: ParsedRequest, form: Form) -> None:
+def _validate_fields(parsed: ParsedRequest, form: Form) -> None:
     """Raise for unknown fields, OpenAI's first."""
-    known = _list_fields(accepted.release) | ({"mask"} if accepted.release.since(2026, 1) else frozenset())
+    known = _list_fields(parsed.release) | ({"mask"} if parsed.release.since(2026, 1) else frozenset())
     unknown = [name for name in _UNHANDLED if form.text(name)]
     unknown += [name for name in form.names() if name not in known]
     if unknown:
@@ -192,24 +192,24 @@ def _validate_picture(picture: bytes) -> None:
         raise refusal("Image parsing failed: unknown image type")
 
 
-def _default_size(accepted: ParsedRequest, options: Options) -> None:
+def _default_size(parsed: ParsedRequest, options: Options) -> None:
     """Fill in absent sides from the graph's trait ``default_resolution``."""
-    width, _, height = str(accepted.deployment.traits.get("default_resolution", "")).partition("x")
+    width, _, height = str(parsed.deployment.traits.get("default_resolution", "")).partition("x")
     for name, text in (("height", height), ("width", width)):
         if text.isdigit():
             options.values.setdefault(name, int(text))
 
 
-def _validate_bounds(accepted: ParsedRequest, options: Options) -> None:
+def _validate_bounds(parsed: ParsedRequest, options: Options) -> None:
     """Raise if a value exceeds the graph's bounds, which are traits of its deployment."""
-    _validate_count(accepted, options)
+    _validate_count(parsed, options)
     steps = options.number("num_inference_steps")
     if steps is not None:
-        limit = _find_bound(accepted, "max_num_inference_steps", 100)
+        limit = _find_bound(parsed, "max_num_inference_steps", 100)
         _validate_maximum(steps, limit, "num_inference_steps is greater than maxNumInferenceSteps")
     for name in ("num_inference_steps", "width", "height"):
         value = options.number(name)
-        if value is not None and value <= 0 and accepted.release.since(2025, 3):
+        if value is not None and value <= 0 and parsed.release.since(2025, 3):
             raise refusal(f"{name} must be higher than 0")
     strength = options.number("strength") or 0.0
     if strength > 1:
@@ -218,23 +218,23 @@ def _validate_bounds(accepted: ParsedRequest, options: Options) -> None:
         raise refusal("strength is less than minStrength: 0")
 
 
-def _validate_pipeline(accepted: ParsedRequest) -> None:
+def _validate_pipeline(parsed: ParsedRequest) -> None:
     """Raise if the pipeline is missing in the graph's trait ``pipelines``; without the trait there are all three."""
-    mask = accepted.form.file("mask") if accepted.form is not None else b""
-    name = "Text-to-image" if accepted.form is None else "Inpainting" if mask else "Image-to-image"
-    built = accepted.deployment.traits.get("pipelines")
-    if isinstance(built, list) and name.lower() not in built and accepted.release.since(2026, 1):
+    mask = parsed.form.file("mask") if parsed.form is not None else b""
+    name = "Text-to-image" if parsed.form is None else "Inpainting" if mask else "Image-to-image"
+    built = parsed.deployment.traits.get("pipelines")
+    if isinstance(built, list) and name.lower() not in built and parsed.release.since(2026, 1):
         raise refusal(f"{name} pipeline is not available for this model", word="FAILED_PRECONDITION")
     if mask:
         _validate_picture(mask)
 
 
-def _validate_count(accepted: ParsedRequest, options: Options) -> None:
-    count, later = options.number("num_images_per_prompt"), accepted.release.since(2025, 3)
+def _validate_count(parsed: ParsedRequest, options: Options) -> None:
+    count, later = options.number("num_images_per_prompt"), parsed.release.since(2025, 3)
     if count is None:
         return
     label = "num_images_per_prompt/n" if later else "num_images_per_prompt"
-    limit = _find_bound(accepted, "max_num_images_per_prompt", 10)
+    limit = _find_bound(parsed, "max_num_images_per_prompt", 10)
     _validate_maximum(count, limit, f"{label} is greater than maxNumImagesPerPrompt")
     if count <= 0 and later:
         raise refusal(f"{label} must be higher than 0")
@@ -247,6 +247,6 @@ def _validate_maximum(value: float, limit: int, reason: str) -> None:
         raise refusal(f"{reason}: {limit}")
 
 
-def _find_bound(accepted: ParsedRequest, trait: str, default: int) -> int:
-    value = accepted.deployment.traits.get(trait)
+def _find_bound(parsed: ParsedRequest, trait: str, default: int) -> int:
+    value = parsed.deployment.traits.get(trait)
     return value if isinstance(value, int) else default

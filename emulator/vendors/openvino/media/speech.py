@@ -37,16 +37,16 @@ class SpeechCodec:
         return StreamingResponse(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
-def parse_speech(accepted: ParsedRequest) -> InferenceCall:
+def parse_speech(parsed: ParsedRequest) -> InferenceCall:
     """Parse a text to speak.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    path, release, body = accepted.request.path, accepted.release, accepted.body
+    path, release, body = parsed.request.path, parsed.release, parsed.body
     if not path.startswith("/v3/audio/speech") and not (release.v1_alias and path.startswith("/v1/audio/speech")):
         raise refusal(f"Unsupported URI: {path}")
-    if accepted.form is not None or not body:
+    if parsed.form is not None or not body:
         raise refusal("Failed to parse JSON")
     if "input" not in body:
         raise refusal("input field is missing in JSON body")
@@ -55,37 +55,37 @@ def parse_speech(accepted: ParsedRequest) -> InferenceCall:
         raise refusal("input field is not a string")
     if "stream_format" in body:
         raise refusal("streaming is not supported")
-    voice = _parse_voice(accepted, body) if release.since(2026, 0) else ""
+    voice = _parse_voice(parsed, body) if release.since(2026, 0) else ""
     speed = 1.0
     if release.since(2026, 3):
         if not isinstance(body.get("language", ""), str):
             raise refusal("language field is not a string")
         speed = _parse_speed(body)
-        _validate_voice(accepted, voice, "Requested voice '%s' not found in available voices")
+        _validate_voice(parsed, voice, "Requested voice '%s' not found in available voices")
     return InferenceCall(
-        deployment=accepted.deployment,
+        deployment=parsed.deployment,
         is_cpu_heavy=True,
         request=CompletionRequest(prompts=(text,), known=""),
-        codec=SpeechCodec(accepted.settings.json_headers, text, voice, speed),
-        served=accepted.method,
+        codec=SpeechCodec(parsed.settings.json_headers, text, voice, speed),
+        served=parsed.method,
     )
 
 
-def _parse_voice(accepted: ParsedRequest, body: Object) -> str:
+def _parse_voice(parsed: ParsedRequest, body: Object) -> str:
     """Parse ``voice``; before 2026.3 a value that is not a text is ignored."""
     voice: JSON = body.get("voice", "")
     if not isinstance(voice, str):
-        if accepted.release.since(2026, 3):
+        if parsed.release.since(2026, 3):
             raise refusal("voice field is not a string")
         return ""
-    if not accepted.release.since(2026, 3):
-        _validate_voice(accepted, voice, "Requested voice not available: %s")
+    if not parsed.release.since(2026, 3):
+        _validate_voice(parsed, voice, "Requested voice not available: %s")
     return voice
 
 
-def _validate_voice(accepted: ParsedRequest, voice: str, reason: str) -> None:
+def _validate_voice(parsed: ParsedRequest, voice: str, reason: str) -> None:
     """Raise unless the voice is in the graph's trait ``voices``."""
-    known = accepted.deployment.traits.get("voices")
+    known = parsed.deployment.traits.get("voices")
     if voice and not (isinstance(known, list | tuple) and voice in known):
         raise refusal(reason % voice)
 

@@ -84,38 +84,38 @@ def _stream_events(plan: Plan, choice: Choice) -> Iterator[Event]:
     yield due, done, tokens, Mark.FINISH | Mark.DONE
 
 
-def parse_listening(accepted: ParsedRequest) -> InferenceCall:
+def parse_listening(parsed: ParsedRequest) -> InferenceCall:
     """Parse a sound to transcribe or translate.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    name = _find_endpoint(accepted)
-    form = accepted.form
+    name = _find_endpoint(parsed)
+    form = parsed.form
     if form is None:
         raise refusal("Failed to parse multipart data")
-    _validate_stream(accepted, form, name)
+    _validate_stream(parsed, form, name)
     sound = form.file("file")
     if not sound:
         raise refusal("File parsing fails")
     seconds = _measure(sound)
-    granularities = _parse_granularities(accepted, form) if name == "transcriptions" else set()
-    if accepted.release.since(2026, 0):
-        _validate_temperature(form, ranged=not accepted.release.since(2026, 2))
+    granularities = _parse_granularities(parsed, form) if name == "transcriptions" else set()
+    if parsed.release.since(2026, 0):
+        _validate_temperature(form, ranged=not parsed.release.since(2026, 2))
     generation = _build_request(form, sound, seconds, name)
     return InferenceCall(
-        deployment=accepted.deployment,
+        deployment=parsed.deployment,
         request=generation,
         codec=TranscriptionCodec(
-            headers=accepted.settings.json_headers,
-            stream_headers=accepted.settings.stream_headers,
+            headers=parsed.settings.json_headers,
+            stream_headers=parsed.settings.stream_headers,
             seconds=seconds,
             words="word" in granularities,
             segments="segment" in granularities,
         ),
-        stream=accepted.stream,
-        prompt_tokens=accepted.service.count_prompt(generation, accepted.deployment),
-        served=accepted.method,
+        stream=parsed.stream,
+        prompt_tokens=parsed.service.count_prompt(generation, parsed.deployment),
+        served=parsed.method,
     )
 
 
@@ -136,36 +136,36 @@ def _build_request(form: Form, sound: bytes, seconds: float, name: str) -> Compl
     )
 
 
-def _find_endpoint(accepted: ParsedRequest) -> str:
-    roots = ("/v3/", "/v1/") if accepted.release.v1_alias else ("/v3/",)
-    path = accepted.request.path
+def _find_endpoint(parsed: ParsedRequest) -> str:
+    roots = ("/v3/", "/v1/") if parsed.release.v1_alias else ("/v3/",)
+    path = parsed.request.path
     for name in ("transcriptions", "translations"):
         if path.startswith(tuple([f"{root}audio/{name}" for root in roots])):
             return name
     raise refusal(f"Unsupported URI: {path}")
 
 
-def _validate_stream(accepted: ParsedRequest, form: Form, name: str) -> None:
+def _validate_stream(parsed: ParsedRequest, form: Form, name: str) -> None:
     """Raise unless the request can stream: since 2026.2, transcriptions, graphs with the trait ``loopback``."""
     stream = form.text("stream")
-    if not accepted.release.since(2026, 2):
+    if not parsed.release.since(2026, 2):
         if stream:
             raise refusal("streaming is not supported")
         return
     if stream == "true" and name == "translations":
         raise refusal("streaming is not supported for translations endpoint")
-    if stream == "true" and accepted.deployment.traits.get("loopback") is False:
+    if stream == "true" and parsed.deployment.traits.get("loopback") is False:
         raise refusal("streaming is not supported for this graph configuration (LOOPBACK not configured)")
 
 
-def _parse_granularities(accepted: ParsedRequest, form: Form) -> set[str]:
+def _parse_granularities(parsed: ParsedRequest, form: Form) -> set[str]:
     if len(form.text("language").encode()) > _MAX_LANGUAGE:
         raise refusal("Invalid language code.")
-    if not accepted.release.since(2026, 0):
+    if not parsed.release.since(2026, 0):
         return set()
     wanted = form.texts("timestamp_granularities[]")
     for name in wanted:
-        if name == "word" and not accepted.deployment.traits.get("enable_word_timestamps"):
+        if name == "word" and not parsed.deployment.traits.get("enable_word_timestamps"):
             raise refusal("Word timestamps not supported for this model")
         if name not in ("word", "segment"):
             raise refusal('Invalid timestamp_granularities type. Allowed types: "segment", "word"')

@@ -22,35 +22,35 @@ _CHOICES = frozenset(("none", "auto", "required"))
 _IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
 
 
-def parse_responses(accepted: ParsedRequest) -> InferenceCall:
+def parse_responses(parsed: ParsedRequest) -> InferenceCall:
     """Parse a request of the Responses API.
 
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
-    body = accepted.body
-    accepted.body = {name: value for name, value in body.items() if name not in _IGNORED}
-    fields = parse_fields(accepted)
+    body = parsed.body
+    parsed.body = {name: value for name, value in body.items() if name not in _IGNORED}
+    fields = parse_fields(parsed)
     if "stream_options" in body:
         raise refusal("stream_options is not supported in Responses API.")
     messages = parse_input(fields)
     effort = _parse_effort(fields)
-    if parse_flag(fields, "logprobs") and accepted.stream:
+    if parse_flag(fields, "logprobs") and parsed.stream:
         raise refusal("logprobs are not supported in streaming mode.")
     offer = parse_tools(fields)
     _parse_max_output_tokens(fields)
     form = parse_response_format(fields)
     messages, thinks = apply_chat_template(fields, messages)
     chat, counted = build_chat(fields, messages, offer, form, (effort or "medium") if thinks else None)
-    deployment, servable = accepted.deployment, accepted.servable
+    deployment, profile = parsed.deployment, parsed.profile
     echoed = _build_echoed(fields, deployment.name, offer)
     return InferenceCall(
         deployment=deployment,
         request=chat,
-        codec=ResponsesCodec(accepted.settings, echoed, find_apart(fields, offer), servable.markup, find_voice(fields)),
-        stream=accepted.stream,
+        codec=ResponsesCodec(parsed.settings, echoed, find_apart(fields, offer), profile.markup, find_voice(fields)),
+        stream=parsed.stream,
         prompt_tokens=counted,
-        served=accepted.method,
+        served=parsed.method,
         repeatable=True,
     )
 

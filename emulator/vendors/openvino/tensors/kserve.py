@@ -17,7 +17,7 @@ from emulator.core.text import parse_integer
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import add_call_details
-from emulator.vendors.openvino.profile import REFUSED, OvmsService
+from emulator.vendors.openvino.profile import REFUSED, OpenVinoService
 from emulator.vendors.openvino.rapidjson import TooDeepError, parse_json
 from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.tensors.render import InferCodec
@@ -61,7 +61,7 @@ class _Input:
     values: list[Value] | None
 
 
-def parse_infer(request: Request, service: OvmsService) -> InferenceCall:
+def parse_infer(request: Request, service: OpenVinoService) -> InferenceCall:
     """Parse tensors for a model; the body is validated before the model's name.
 
     Raises:
@@ -114,7 +114,7 @@ def _split_body(request: Request) -> tuple[bytes, memoryview]:
     return request.body[:length], memoryview(request.body)[length:]
 
 
-def load_object(text: bytes, request: Request, service: OvmsService) -> Object:
+def load_object(text: bytes, request: Request, service: OpenVinoService) -> Object:
     """Parse a JSON object with the errors of the classic routes, which include the offset.
 
     Raises:
@@ -135,7 +135,7 @@ def load_object(text: bytes, request: Request, service: OvmsService) -> Object:
     return body
 
 
-def _load_head(text: bytes, request: Request, service: OvmsService) -> Object:
+def _load_head(text: bytes, request: Request, service: OpenVinoService) -> Object:
     body = load_object(text, request, service)
     if not isinstance(body.get("id", ""), str):
         raise status_refusal(_INPUT)

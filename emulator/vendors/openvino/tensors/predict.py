@@ -16,7 +16,7 @@ from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.media import decode_base64
 from emulator.vendors.openvino.errors import MISSING_MODEL, add_call_details, path_refusal
-from emulator.vendors.openvino.profile import REFUSED, OvmsService
+from emulator.vendors.openvino.profile import REFUSED, OpenVinoService
 from emulator.vendors.openvino.tensors.kserve import load_object
 from emulator.vendors.openvino.tensors.render import PredictCodec
 from emulator.vendors.openvino.tensors.tensor import (
@@ -43,7 +43,7 @@ class _NoArrayError(Exception):
     """Value that is not an array of one type and shape."""
 
 
-def parse_predict(request: Request, service: OvmsService) -> InferenceCall:
+def parse_predict(request: Request, service: OpenVinoService) -> InferenceCall:
     """Parse tensors for a classic model; the model's name is validated before the body.
 
     Raises:

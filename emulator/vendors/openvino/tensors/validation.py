@@ -10,7 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.requests import Deployment
 from emulator.vendors.openvino.errors import MISSING_MODEL
-from emulator.vendors.openvino.profile import OvmsService
+from emulator.vendors.openvino.profile import OpenVinoService
 from emulator.vendors.openvino.tensors.tensor import Tensor, TensorInfo, count_item_bytes, status_refusal, unpack_texts
 
 _IMAGE_DIMENSIONS = (4, 5)
@@ -101,7 +101,7 @@ _STATES = {
 }
 
 
-def find_model(request: Request, service: OvmsService, name: str) -> Deployment:
+def find_model(request: Request, service: OpenVinoService, name: str) -> Deployment:
     """Find a servable by name and version; graphs are included.
 
     Raises:

@@ -19,7 +19,7 @@ from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.images import has_vision, join_chunks, take_pictures
-from emulator.vendors.tgi.request import ParsedRequest, Prompt, validate
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, parse_request
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import parse_tool_choice, tool_refusal
 
@@ -36,12 +36,12 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     count = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
-    valid = validate(service, deployment, prompt, build_parameters(body), stream=body.stream, logprobs=logprobs)
+    parsed = parse_request(service, deployment, prompt, build_parameters(body), stream=body.stream, logprobs=logprobs)
     options = ChatOptions(
         settings=service.settings,
         model=find_served(service).name if model is None or model == "tgi" else model,
         prompt_tokens=count,
-        limit=valid.limit,
+        limit=parsed.limit,
         characters=sum([len(message.text) for message in chat.messages]),
         usage=body.stream_options.include_usage,
         logprobs=logprobs,
@@ -50,7 +50,7 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     )
     return InferenceCall(
         deployment=deployment,
-        request=constrain(chat, valid),
+        request=constrain(chat, parsed),
         codec=ChatCodec(options),
         stream=body.stream,
         prompt_tokens=(count,),
@@ -102,17 +102,17 @@ def build_parameters(body: ChatBody) -> Parameters:
     )
 
 
-def constrain(chat: ChatRequest, valid: ParsedRequest) -> InferenceRequest:
+def constrain(chat: ChatRequest, parsed: ParsedRequest) -> InferenceRequest:
     """Return the request with its sampling and grammar."""
-    grammar = valid.grammar
+    grammar = parsed.grammar
     if grammar is not None and grammar.bare:
         prompt = "\n".join(message.text for message in chat.messages)
         return CompletionRequest(
-            prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True
+            prompts=(prompt,), sampling=parsed.sampling, raw=False, schema=grammar.schema, bare=True
         )
     return ChatRequest(
         messages=chat.messages,
-        sampling=valid.sampling,
+        sampling=parsed.sampling,
         tools=chat.tools,
         tool_choice=chat.tool_choice,
         tool_name=chat.tool_name,

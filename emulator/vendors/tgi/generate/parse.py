@@ -11,7 +11,7 @@ from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest
 from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
-from emulator.vendors.tgi.request import ParsedRequest, validate
+from emulator.vendors.tgi.request import ParsedRequest, parse_request
 from emulator.vendors.tgi.settings import TgiService
 
 
@@ -47,38 +47,38 @@ def _build_call(
     )
     detailed = parameters.details or parameters.decoder_input_details
     logprobs = stream or detailed or (parameters.best_of or 1) > 1
-    valid = validate(service, deployment, inputs, parameters, stream=stream, logprobs=logprobs)
+    parsed = parse_request(service, deployment, inputs, parameters, stream=stream, logprobs=logprobs)
     echo = echoes if parameters.return_full_text is None else parameters.return_full_text
     options = GenerateOptions(
         settings=service.settings,
         tokenizer=service.tokenizer(deployment),
-        prompt_tokens=valid.prompt.count,
-        limit=valid.limit,
+        prompt_tokens=parsed.prompt.count,
+        limit=parsed.limit,
         array=array,
         details=parameters.details if stream else detailed,
-        prefill=valid.prompt.ids,
+        prefill=parsed.prompt.ids,
         echo=inputs if echo else "",
         characters=len(inputs),
         seed=parameters.seed,
-        seeded=valid.sampled,
+        seeded=parsed.sampled,
         top=parameters.top_n_tokens or 0,
     )
     return InferenceCall(
         deployment=deployment,
-        request=_build_request(valid),
+        request=_build_request(parsed),
         codec=GenerateCodec(options),
         stream=stream,
-        prompt_tokens=(valid.prompt.count,),
+        prompt_tokens=(parsed.prompt.count,),
         repeatable=True,
     )
 
 
-def _build_request(valid: ParsedRequest) -> CompletionRequest:
-    grammar = valid.grammar
+def _build_request(parsed: ParsedRequest) -> CompletionRequest:
+    grammar = parsed.grammar
     return CompletionRequest(
-        prompts=(valid.prompt.text,),
-        media=valid.prompt.media,
-        sampling=valid.sampling,
+        prompts=(parsed.prompt.text,),
+        media=parsed.prompt.media,
+        sampling=parsed.sampling,
         schema=grammar.schema if grammar else None,
         bare=grammar.bare if grammar else False,
     )

@@ -220,6 +220,7 @@ def test_bodies_of_the_wire(profile: str, error: EmulatedError, body: bytes) -> 
     assert word(error, f"profile={profile}").body == body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
 @pytest.mark.parametrize(
     "value", ["a " * 2_000_000, [{}] * 200_000, {"é": ["x" * 900_000]}], ids=["text", "list", "object"]

@@ -92,10 +92,17 @@ def test_connections_of_a_project() -> None:
 @pytest.mark.parametrize("target", ["/t/v2.0/.well-known/openid-configuration", "/t/.well-known/openid-configuration"])
 def test_a_tenant_says_where_tokens_are(target: str) -> None:
     status, body = get(target, headers={"api-key": ""})
-    assert (status, body["token_endpoint"], body["issuer"]) == (200, "/t/oauth2/v2.0/token", "/t/v2.0")
+    assert (status, body["token_endpoint"], body["issuer"]) == (
+        200,
+        "http://host/t/oauth2/v2.0/token",
+        "http://host/t/v2.0",
+    )
 
 
 def test_this_host_is_the_whole_cloud() -> None:
     status, body = get("/common/discovery/instance", headers={"api-key": ""})
-    assert (status, body["tenant_discovery_endpoint"]) == (200, "/common/v2.0/.well-known/openid-configuration")
+    assert (status, body["tenant_discovery_endpoint"]) == (
+        200,
+        "http://host/common/v2.0/.well-known/openid-configuration",
+    )
     assert get("/t/discovery/v2.0/keys", headers={"api-key": ""}) == (200, {"keys": []})

@@ -167,6 +167,7 @@ async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: W
     assert (await workspace.running.ask("databricks", "/api/2.0/serving-endpoints", headers=headers)).status == 403
 
 
+@pytest.mark.slow
 @pytest.mark.covers("databricks/limits", "endpoints of a workspace")
 async def test_a_workspace_has_room_for_a_thousand(start: Start) -> None:
     workspace = await open_workspace(start)

@@ -6,6 +6,8 @@ from tests.conftest import Start
 from tests.untyped_json import JSON
 from tests.vendors.databricks.management.api import CUSTOM, Workspace, open_workspace
 
+pytestmark = pytest.mark.slow
+
 SMALL = "databricks-meta-llama-3-1-405b-instruct"  # 5,000 tokens in, 500 out a minute, 1,200 requests an hour
 
 

@@ -144,6 +144,7 @@ def test_refused(fields: JSON, message: str) -> None:
     assert message in answer.body["error"]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.covers("databricks/AI gateway routes", "gemini/v1beta")
 def test_a_prompt_too_long() -> None:
     words = {"contents": [{"parts": [{"text": "word " * 1_100_000}]}]}

@@ -8,7 +8,7 @@ from emulator.core.requests import ChatRequest
 from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
-    accepted,
+    accept,
     error_of,
 )
 
@@ -22,7 +22,7 @@ def image(value: JSON) -> JSON:
 def test_chat_with_a_large_picture() -> None:
     data = "data:image/png;base64," + base64.b64encode(bytes(5 * 1024**2)).decode()
     message = {"role": "user", "content": [TEXT, image({"url": data})]}
-    call = accepted("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
+    call = accept("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
     assert call.request.prompt == PROMPT
 
 
@@ -30,7 +30,7 @@ def test_chat_with_a_large_picture() -> None:
 @pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
 def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
-    call = accepted("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
+    call = accept("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
     assert isinstance(call.request, ChatRequest)
     assert (call.request.prompt, call.request.messages[0].tool_calls) == ("x", ())
 
@@ -110,4 +110,4 @@ def test_media_refused(messages: list[JSON], text: str) -> None:
     ],
 )
 def test_media_taken(messages: list[JSON]) -> None:
-    accepted("/v1/chat/completions", chat(*messages))
+    accept("/v1/chat/completions", chat(*messages))

@@ -11,7 +11,7 @@ from tests.vendors.mindie.direct import (
     CHAT,
     HELLO,
     MODEL,
-    accepted,
+    accept,
     error_of,
 )
 
@@ -126,7 +126,7 @@ def test_messages_beside_tools_are_refused_in_other_words(messages: JSON, text: 
 @pytest.mark.parametrize("content", ["", [], [{"type": "text", "text": ""}, {"type": "other"}]], ids=repr)
 def test_a_content_without_tools_may_be_empty(content: JSON) -> None:
     assert isinstance(
-        accepted(CHAT, {"model": MODEL, "messages": [{"role": "user", "content": content}]}).request, ChatRequest
+        accept(CHAT, {"model": MODEL, "messages": [{"role": "user", "content": content}]}).request, ChatRequest
     )
 
 
@@ -134,7 +134,7 @@ def test_parts_of_text_are_one_text() -> None:
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": " two"}]
     for more in ({}, {"tools": TOOLS}):
         body = {"model": MODEL, "messages": [{"role": "user", "content": parts}], **more}
-        assert accepted(CHAT, body).request.prompt == "one two"
+        assert accept(CHAT, body).request.prompt == "one two"
 
 
 def test_a_part_that_is_no_text_is_found_before_the_model() -> None:

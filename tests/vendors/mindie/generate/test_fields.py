@@ -7,10 +7,10 @@ import pytest
 from emulator.core.requests import CompletionRequest
 from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
-    accepted,
+    accept,
     ask,
     generate_codec,
-    refused,
+    refuse,
 )
 
 PD = "vendors: {mindie: {pd_mode: true}}\n"
@@ -79,7 +79,7 @@ MAX_UINT64 = 18446744073709551615
     ],
 )
 def test_accepted(parameters: JSON) -> None:
-    accepted("/", ask(parameters))
+    accept("/", ask(parameters))
 
 
 RANGES = [
@@ -183,7 +183,7 @@ RANGES = [
 @pytest.mark.covers("mindie/vectors", "stop, bounds", case="1025 stops")
 @pytest.mark.parametrize(("field", "value", "text"), RANGES)
 def test_out_of_range(field: str, value: JSON, text: str) -> None:
-    answer = refused("/", ask({field: value}))
+    answer = refuse("/", ask({field: value}))
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": text, "error_type": "Input Validation Error"}
 
@@ -218,14 +218,14 @@ WRONG: dict[str, list[JSON]] = {
     ],
 )
 def test_wrong_type(field: str, kind: str, value: JSON) -> None:
-    answer = refused("/", ask({field: value}))
+    answer = refuse("/", ask({field: value}))
     assert answer.status == 422
     assert json.loads(answer.body)["error"] == f"{field} must be {kind} type."
 
 
 @pytest.mark.parametrize("value", [5, "x", [], True], ids=["a number", "a string", "a list", "a boolean"])
 def test_parameters_must_be_an_object(value: JSON) -> None:
-    answer = refused("/", ask(value))
+    answer = refuse("/", ask(value))
     assert json.loads(answer.body)["error"] == "parameters must be object type."
 
 
@@ -252,13 +252,13 @@ ORDER = [
 @pytest.mark.covers("mindie/vectors", "two bad fields")
 @pytest.mark.parametrize("position", range(len(ORDER)), ids=[f"{row[0]} hides what follows" for row in ORDER])
 def test_first_failure_is_told(position: int) -> None:
-    answer = refused("/", ask({field: value for field, value, _ in ORDER[position:]}))
+    answer = refuse("/", ask({field: value for field, value, _ in ORDER[position:]}))
     assert ORDER[position][2] in json.loads(answer.body)["error"]
 
 
 @pytest.mark.covers("mindie/parameters", "stream and decoder_input_details")
 def test_input_details_do_not_stream() -> None:
-    answer = refused("/", ask({"decoder_input_details": True}, stream=True))
+    answer = refuse("/", ask({"decoder_input_details": True}, stream=True))
     assert json.loads(answer.body)["error"] == "The decoder_input_details must not be true when stream is true."
     assert dict(answer.headers)["Content-Type"] == "application/json"
 
@@ -272,8 +272,8 @@ def test_input_details_do_not_stream() -> None:
     ],
 )
 def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> None:
-    assert json.loads(refused("/", ask(parameters), PD).body)["error"] == text
-    accepted("/", ask({"stop": [], "adapter_id": "None"}), PD)
+    assert json.loads(refuse("/", ask(parameters), PD).body)["error"] == text
+    accept("/", ask({"stop": [], "adapter_id": "None"}), PD)
 
 
 @pytest.mark.covers("mindie/parameters", "do_sample")
@@ -292,7 +292,7 @@ def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> 
     ],
 )
 def test_sampling(parameters: JSON, greedy: bool) -> None:
-    call = accepted("/", ask(parameters))
+    call = accept("/", ask(parameters))
     assert isinstance(call.request, CompletionRequest)
     assert call.request.sampling.greedy is greedy
 
@@ -317,7 +317,7 @@ def test_sampling(parameters: JSON, greedy: bool) -> None:
     ],
 )
 def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
-    first, second = (accepted("/", ask(parameters)).request for parameters in (left, right))
+    first, second = (accept("/", ask(parameters)).request for parameters in (left, right))
     assert (first == second) is same
 
 
@@ -330,5 +330,5 @@ def test_largest_seed_keeps_every_digit() -> None:
 @pytest.mark.parametrize("number", [b"1e400", b"-1e400"])
 def test_number_beyond_doubles_is_no_json(field: str, number: bytes) -> None:
     body = b'{"inputs":"a","parameters":{"%b":%b}}' % (field.encode(), number)
-    answer = refused("/", body)
+    answer = refuse("/", body)
     assert json.loads(answer.body)["error"] == "Failed to parse context to json body"

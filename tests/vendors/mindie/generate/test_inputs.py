@@ -11,7 +11,7 @@ from emulator.vendors.mindie.settings import MindieSettings
 from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
-    accepted,
+    accept,
     error_of,
 )
 
@@ -45,7 +45,7 @@ def test_length_is_counted_in_code_units(text: str, length: int) -> None:
 
 @pytest.mark.parametrize("text", ["x" * 8, "𝄞" * 4, "世界你好啊吗呢吧"], ids=["ASCII", "pairs", "Chinese"])
 def test_longest_text_is_taken(text: str) -> None:
-    accepted("/", {"inputs": text}, SMALL)
+    accept("/", {"inputs": text}, SMALL)
 
 
 @pytest.mark.covers("mindie/decisions", "3 length of inputs")
@@ -77,10 +77,10 @@ def test_default_bound_is_four_megabytes_of_characters() -> None:
     ],
 )
 def test_media_taken(part: JSON) -> None:
-    call = accepted("/", {"inputs": [TEXT, part]})
+    call = accept("/", {"inputs": [TEXT, part]})
     assert isinstance(call.request, CompletionRequest)
     assert (call.request.prompt, call.request.media) == (PROMPT, 1)
-    assert call.prompt_tokens[0] > accepted("/", {"inputs": [TEXT]}).prompt_tokens[0]
+    assert call.prompt_tokens[0] > accept("/", {"inputs": [TEXT]}).prompt_tokens[0]
 
 
 @pytest.mark.covers("mindie/other checks", "elements of a list")
@@ -144,6 +144,7 @@ def test_media_refused(part: JSON, text: str) -> None:
     assert error_of("/", {"inputs": [TEXT, part]}) == text
 
 
+@pytest.mark.slow
 @pytest.mark.covers("mindie/other checks", "media")
 def test_picture_of_more_than_twenty_megabytes() -> None:
     data = base64.b64encode(bytes(20 * 1024**2 + 1)).decode()
@@ -152,12 +153,13 @@ def test_picture_of_more_than_twenty_megabytes() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.covers("mindie/checks of media", "size")
 @pytest.mark.covers("mindie/decisions", "8 size of media")
 @pytest.mark.parametrize("form", ["{}", "data:image/png;base64,{}"], ids=["plain", "data URL"])
 def test_picture_of_exactly_twenty_megabytes(form: str) -> None:
     data = form.format(base64.b64encode(bytes(20 * 1024**2)).decode())
-    accepted("/", {"inputs": [TEXT, image(data)]})
+    accept("/", {"inputs": [TEXT, image(data)]})
 
 
 def test_texts_of_a_list_are_bounded_beside_a_large_picture() -> None:
@@ -172,7 +174,7 @@ def test_texts_of_a_list_are_bounded_beside_a_large_picture() -> None:
 def test_twenty_media_of_all_kinds_together() -> None:
     kinds = [("image_url", "a.png"), ("video_url", "a.mp4"), ("audio_url", "a.mp3")]
     parts = [{"type": kind, kind: name} for kind, name in (kinds * 7)[:20]]
-    accepted("/", {"inputs": [TEXT, *parts]})
+    accept("/", {"inputs": [TEXT, *parts]})
     assert (
         error_of("/", {"inputs": [TEXT, *parts, image("a.png")]})
         == "The number of multimodal url should be no more than 20"

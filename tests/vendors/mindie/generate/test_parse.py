@@ -9,12 +9,12 @@ from tests.untyped_json import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
     REPLY,
-    accepted,
+    accept,
     ask,
     error_of,
     generate_codec,
     post,
-    refused,
+    refuse,
 )
 
 
@@ -61,7 +61,7 @@ def test_refused(body: JSON | bytes, text: str) -> None:
 
 @pytest.mark.parametrize("stream", [None, False], ids=["null", "false"])
 def test_no_stream(stream: JSON) -> None:
-    assert accepted("/", {"inputs": PROMPT, "stream": stream}).stream is False
+    assert accept("/", {"inputs": PROMPT, "stream": stream}).stream is False
 
 
 TIGHT = "vendors: {mindie: {max_seq_len: 12, max_input_token_len: 8, max_iter_times: 6}}\n"
@@ -81,7 +81,7 @@ SIX = "a b c d e f"  # six tokens
 def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
     section = TIGHT.replace("max_iter_times: 6", f"max_iter_times: 6, truncation: {json.dumps(truncation)}")
     body = ask({"decoder_input_details": True}, inputs="a b c d e f g h i")
-    call = accepted("/", body, section)
+    call = accept("/", body, section)
     assert (call.request.prompt, call.prompt_tokens) == (prompt, (8,))
     assert len(generate_codec(body, section).prefill) == 8
 
@@ -97,7 +97,7 @@ def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
 )
 def test_truncate(truncate: int, prompt: str, count: int) -> None:
     body = ask({"truncate": truncate, "decoder_input_details": True}, inputs=SIX)
-    call = accepted("/", body)
+    call = accept("/", body)
     assert call.request.prompt == prompt
     assert call.prompt_tokens == (count,)
     assert len(generate_codec(body).prefill) == count
@@ -105,7 +105,7 @@ def test_truncate(truncate: int, prompt: str, count: int) -> None:
 
 @pytest.mark.covers("mindie/interplay", "truncate first")
 def test_truncate_lets_a_long_prompt_pass() -> None:
-    accepted("/", ask({"truncate": 8}, inputs="a b c d e f g h i"), TIGHT)
+    accept("/", ask({"truncate": 8}, inputs="a b c d e f g h i"), TIGHT)
 
 
 @pytest.mark.covers("mindie/tokens", "begin of a sequence")
@@ -119,7 +119,7 @@ def test_truncate_with_a_begin_of_sequence_token() -> None:
 
 @pytest.mark.covers("mindie/other checks", "the parameters")
 def test_parameters_are_checked_before_the_engine_is_asked() -> None:
-    assert refused("/", ask({"temperature": 0}, inputs="a b c d e f g h i"), TIGHT).status == 422
+    assert refuse("/", ask({"temperature": 0}, inputs="a b c d e f g h i"), TIGHT).status == 422
 
 
 SAMPLE = "My name is Olivier and I"

@@ -476,6 +476,7 @@ def _draw(chance: random.Random, depth: int = 0) -> JSON:
     return chance.choice(kinds if chance.random() < 0.3 else _ODD)
 
 
+@pytest.mark.slow
 def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
     chance = random.Random(7)
     seen = set()

@@ -6,7 +6,8 @@ import pytest
 
 from emulator.core.plan import Plan
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import CHAT, LATEST, SEED, Server, make_request, make_server
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import CHAT, LATEST, SEED, Server, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say, stream
 
 _TAIL = b'"created":1716825108,"model":"llama3","object":"chat.completion"'

@@ -10,8 +10,9 @@ import pytest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.media.image_files import draw_png
 from tests.untyped_json import JSON
+from tests.vendors.client import make_request
 from tests.vendors.openvino.media.forms import HEADERS, make_form
-from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_request, make_server
+from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 from tests.vendors.openvino.plans import say
 
 _PATH = "/v3/images/generations"

@@ -6,7 +6,8 @@ import pytest
 
 from emulator.core.plan import Plan
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import LATEST, make_request
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import LATEST
 from tests.vendors.openvino.plans import make_choice, make_plan, say
 
 PATH = "/v3/responses"

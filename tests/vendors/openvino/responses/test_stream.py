@@ -7,7 +7,8 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.vendors.openvino.routes import VENDOR
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import LATEST, failure, make_request
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import LATEST, failure
 from tests.vendors.openvino.plans import join_writes, make_choice, make_plan
 
 PATH = "/v3/responses"

@@ -8,7 +8,8 @@ from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
 from emulator.scenario.models import DeploymentEntry
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_request, make_server
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_server
 from tests.vendors.openvino.plans import say
 
 _NAME = "input name: input name: b"

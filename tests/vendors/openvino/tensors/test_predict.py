@@ -7,7 +7,8 @@ import pytest
 from emulator.core.http import Response
 from emulator.core.vendor import InferenceCall
 from tests.untyped_json import JSON
-from tests.vendors.openvino.ovms import SEED, Refusal, make_request, make_server
+from tests.vendors.client import make_request
+from tests.vendors.openvino.ovms import SEED, Refusal, make_server
 from tests.vendors.openvino.plans import say
 
 _PATH = "/v1/models/dummy:predict"
@@ -187,6 +188,7 @@ def test_metadata() -> None:
     assert answer.body.endswith(b'     "methodName": "",\n     "defaults": {}\n    }\n   }\n  }\n }\n}\n')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form", [b'{"instances":%b}', b'{"inputs":%b}', b'{"inputs":{"b":%b}}', b'{"instances":[{"b":%b}]}']
 )

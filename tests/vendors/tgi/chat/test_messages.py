@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.requests import ChatRequest
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import accepted, refused
+from tests.vendors.tgi.direct import accept, refuse
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tests.vendors.tgi.direct import accepted, refused
     ],
 )
 def test_messages(path: str, message: JSON, text: str) -> None:
-    answer = refused(path, json.dumps({"messages": [message]}).encode())
+    answer = refuse(path, json.dumps({"messages": [message]}).encode())
     assert text in answer.body.decode()
 
 
@@ -30,6 +30,6 @@ def test_messages(path: str, message: JSON, text: str) -> None:
 @pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
 def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
-    call = accepted("/v1/chat/completions", {"model": "tgi", "messages": [message]})
+    call = accept("/v1/chat/completions", {"model": "tgi", "messages": [message]})
     assert isinstance(call.request, ChatRequest)
     assert (call.request.prompt, call.request.messages[0].tool_calls) == ("x", ())

@@ -26,7 +26,7 @@ class Pool(Protocol):
     async def disconnect(self, inuse_connections: bool = True) -> None: ...
 
 
-class Connection(Protocol):
+class ServerConnection(Protocol):
     """Open connection."""
 
     async def disconnect(self) -> None: ...
@@ -36,7 +36,7 @@ class BlockingConnection(Protocol):
     """Client bound to a single connection, for commands that block."""
 
     @property
-    def connection(self) -> Connection | None: ...
+    def connection(self) -> ServerConnection | None: ...
 
     def initialize(self) -> Awaitable[BlockingConnection]: ...
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from emulator.control.credentials import mask_keys, restore_keys, show_text
+from emulator.control.token_masks import mask_keys, restore_keys, show_text
 from emulator.core.json import JSON, dump_text
 from emulator.observability.access_log import AccessLog
 from emulator.scenario.load import load_text

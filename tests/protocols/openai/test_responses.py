@@ -1,0 +1,77 @@
+"""Fields and status of response objects."""
+
+import pytest
+
+from emulator.core.plan import Choice, FinishReason, Plan, Segment, Tokens, Usage
+from emulator.protocols.openai.responses import (
+    ResponseOptions,
+    build_echo,
+    build_pending,
+    build_response,
+    find_top_logprobs,
+)
+from tests.untyped_json import JSON
+
+OPTIONS = ResponseOptions(
+    model="m",
+    draw_id=lambda key: "resp_1",
+    echo={"store": True},
+    chat_usage=False,
+    stream_usage=True,
+    events=True,
+    done=False,
+    summary=False,
+    encrypted=False,
+    findings={"filters": 1},
+    filtered={"filters": 2},
+)
+
+
+def plan_of(finish: FinishReason = "stop") -> Plan:
+    segments = (Segment("text", 0, 2),)
+    choice = Choice(Tokens(("a", "b"), (1, 2)), due=(0.1, 0.2), finish_reason=finish, segments=segments)
+    return Plan(key=bytes(16), created=5.5, choices=(choice,), usage=Usage(3, 2, 0))
+
+
+def test_build_echo_prefers_own_to_given_to_default() -> None:
+    given: JSON = {"model": "m", "temperature": 0, "top_p": None, "store": True, "user": "u"}
+    echo = build_echo(given, {"store": False}, without=("background", "service_tier"))
+    assert list(echo)[:2] == ["instructions", "max_output_tokens"]
+    assert (echo["temperature"], echo["top_p"], echo["store"], echo["user"]) == (0, 1.0, False, "u")
+    assert echo.keys().isdisjoint({"model", "background", "service_tier"})
+
+
+def test_build_pending_has_neither_output_nor_findings() -> None:
+    pending = build_pending(plan_of(), OPTIONS, "queued")
+    found = [pending[name] for name in ("status", "created_at", "output", "filters", "usage")]
+    assert found == ["queued", 5, [], None, None]
+    assert list(pending) == list(build_response(plan_of(), OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("finish", "status", "reason", "filters"),
+    [
+        pytest.param("stop", "completed", None, 1, id="complete"),
+        pytest.param("length", "incomplete", {"reason": "max_output_tokens"}, 1, id="cut at the limit"),
+        pytest.param("content_filter", "incomplete", {"reason": "content_filter"}, 2, id="filtered"),
+    ],
+)
+def test_build_response_has_status_reason_and_findings(
+    finish: FinishReason, status: str, reason: JSON, filters: int
+) -> None:
+    body: JSON = build_response(plan_of(finish), OPTIONS)
+    assert (body["status"], body["incomplete_details"], body["filters"]) == (status, reason, filters)
+    assert (body["output"][0]["content"][0]["text"], body["usage"]["total_tokens"]) == ("ab", 5)
+    assert build_response(plan_of(finish), OPTIONS, usage=False)["usage"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "include", "top"),
+    [
+        pytest.param(None, [], None, id="none"),
+        pytest.param(None, ["message.output_text.logprobs"], 0, id="included"),
+        pytest.param(3, ["message.output_text.logprobs"], 3, id="given"),
+    ],
+)
+def test_find_top_logprobs(given: int | None, include: list[JSON], top: int | None) -> None:
+    assert find_top_logprobs(given, include) == top
