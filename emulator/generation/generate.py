@@ -98,7 +98,7 @@ def generate(
     if isinstance(ask, EmbeddingRequest):
         return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = ask.sampling
-    if reply is None and isinstance(ask, ChatRequest) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
+    if reply is None and isinstance(ask, ChatRequest) and sampling.n == 1 and _is_usual(ask):
         language = ask.language or detect_language(ask.prompt or "")
         choice = _write_prose(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
@@ -130,9 +130,8 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
 
 
 def _chat_key(ask: ChatRequest, deployment: Deployment, seed: int) -> bytes:
-    if len(ask.messages) <= _MAX_CACHED_ROLES and (
-        ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))
-    ):
+    is_text = bool(ask.language) or not any(map(_has_more, ask.messages))
+    if is_text and len(ask.messages) <= _MAX_CACHED_ROLES and not _has_form(ask):
         roles = tuple([message.role for message in ask.messages])
         derive_texts = _prepare_key(seed, deployment.name, roles, _variation(ask.sampling))
         return derive_texts(*[message.text for message in ask.messages])

@@ -6,9 +6,9 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
+from emulator.http.compact_record import CompactRecord
 
 from emulator.handler.explain import Explainer
-from emulator.http.compact_record import CompactRecord
 from emulator.journal.record import JournalEntry, JournalItem
 from tests.conftest import Start
 from tests.handler.toy import TOY

@@ -4,10 +4,10 @@ import json
 from collections.abc import Awaitable, Callable
 
 import pytest
+from emulator.http.compact_record import CompactRecord
 
 from emulator.control.models import RequestEntry
 from emulator.core.json import Object, as_array, as_object
-from emulator.http.compact_record import CompactRecord
 from tests.conftest import Start
 from tests.http.test_head_cache import HEAD, MODEL, chat, warm
 from tests.http_client import Answer, Running

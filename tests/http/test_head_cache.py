@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-
 from emulator.http.compact_record import CompactRecord
 from emulator.http.head_cache import is_bare, read_frame
+
 from emulator.journal.record import JournalEntry, Payload
 from tests.conftest import Start
 from tests.golden import read_request

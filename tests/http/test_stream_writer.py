@@ -1,9 +1,9 @@
 """A stream without delays goes out in few writes, with the same bytes and journal entry."""
 
 import pytest
+from emulator.http.stream_writer import Sent, write_immediately
 
 from emulator.core.clock import FrozenClock
-from emulator.http.stream_writer import Sent, write_immediately
 from tests.conftest import Start
 
 _INSTANT = "version: 1\nname: pump\nclock: instant\n"

@@ -10,12 +10,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from emulator.http.stream_writer import Sent, StreamWriter, write_stream
 
 from emulator.core.clock import FrozenClock
 from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
 from emulator.http.listeners import Listeners
-from emulator.http.stream_writer import Sent, StreamWriter, write_stream
 from emulator.scenario.load import load_text
 from emulator.serve.application import create_application
 from tests.conftest import Start, running

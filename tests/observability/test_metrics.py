@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import pytest
+from emulator.http.compact_record import CompactRecord
 from prometheus_client.parser import text_string_to_metric_families
 
 from emulator.core.json import dump_json
-from emulator.http.compact_record import CompactRecord
 from emulator.journal.record import JournalEntry
 from emulator.observability.metrics import FAMILIES, SCHEMA, Family
 from emulator.vendors import VENDORS

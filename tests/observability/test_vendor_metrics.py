@@ -8,9 +8,9 @@ import weakref
 from dataclasses import dataclass
 
 import pytest
+from emulator.http.compact_record import CompactRecord
 
 from emulator.handler.call_record import CallRecord
-from emulator.http.compact_record import CompactRecord
 from emulator.observability.vendor_metrics import VendorMetrics
 from tests.conftest import Start
 from tests.handler.toy import TOY
