@@ -339,10 +339,15 @@ def test_a_body_in_an_odd_form_is_read_alike(world: World, text: str) -> None:
     compare(world, (text % world.models[0]).encode())
 
 
-OPTIONS: list[Object] = [
-    *({}, {"max_tokens": 5}, {"stream": True}, {"stream": False, "max_tokens": 9}, {"temperature": 0.5, "top_p": 0.5}),
-    *({"stop": ["a", "b"], "seed": 1}, {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]}),
-]
+OPTIONS: tuple[Object, ...] = (
+    {},
+    {"max_tokens": 5},
+    {"stream": True},
+    {"stream": False, "max_tokens": 9},
+    {"temperature": 0.5, "top_p": 0.5},
+    {"stop": ["a", "b"], "seed": 1},
+    {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+)
 
 
 @pytest.mark.parametrize("world", PLAIN, ids=lambda world: world.vendor + world.path)

@@ -64,14 +64,7 @@ def _parse_whole(request: Request, service: AzureService, context: Context) -> I
         chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=profile.openai, language=language)
     else:
         chat_request = _build_request(wire, extras, messages, tools, sampling, profile)
-    codec = ChatCodec(
-        profile=profile,
-        usage=not profile.openai or extras.include_usage,
-        named_tool=chat_request.tool_name is not None,
-        functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
-        customs=list_customs(tools),
-        audio=_parse_audio(wire, extras),
-    )
+    codec = _build_codec(wire, extras, chat_request, profile)
     call = InferenceCall(
         deployment=deployment,
         request=chat_request,
@@ -87,6 +80,19 @@ def _parse_whole(request: Request, service: AzureService, context: Context) -> I
     if call.store_result is None and not joins:  # else a rule is about options and messages
         remember_chat(request, service, partial(RememberedOptions, call, measure), context)
     return call
+
+
+def _build_codec(
+    wire: ChatBody, extras: ChatExtras, chat_request: ChatRequest, profile: DeploymentProfile
+) -> ChatCodec:
+    return ChatCodec(
+        profile=profile,
+        usage=not profile.openai or extras.include_usage,
+        named_tool=chat_request.tool_name is not None,
+        functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
+        customs=list_customs(chat_request.tools),
+        audio=_parse_audio(wire, extras),
+    )
 
 
 def _parse_inference(parsed: ParsedRequest) -> tuple[ChatBody, ChatExtras]:

@@ -54,10 +54,18 @@ class _MindieOptions(RememberedOptions):
 
 def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     settings = service.settings
-    is_recalled = not settings.coordinator and settings.infer_mode != "dmi"
-    longest = min(INLINE_BYTES, settings.max_input_chars // GROWTH)
-    if is_recalled and (call := recall_chat(request, service, limit=longest)):
-        return call
+    if settings.coordinator or settings.infer_mode == "dmi":  # whose requests depend on headers
+        return _parse_whole(request, service)[0]
+    call = recall_chat(request, service, limit=min(INLINE_BYTES, settings.max_input_chars // GROWTH))
+    if call is None:
+        call, codec, asked = _parse_whole(request, service)
+        remember_chat(request, service, partial(_MindieOptions, call, codec, asked))
+    return call
+
+
+def _parse_whole(request: Request, service: MindieService) -> tuple[InferenceCall, ChatCodec, int]:
+    """Return the call of a request, its codec, and the requested maximum of completion tokens."""
+    settings = service.settings
     validate_headers(request, service)
     fields = parse_body(request, settings)
     joined = join_parts(fields.get("messages"))
@@ -93,9 +101,7 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
         repeatable=True,
         cancel_ids=request_id.names,
     )
-    if is_recalled:
-        remember_chat(request, service, partial(_MindieOptions, call, codec, parsed.asked))
-    return call
+    return call, codec, parsed.asked
 
 
 def _build_request(
