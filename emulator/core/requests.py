@@ -148,8 +148,7 @@ class ChatRequest:
         format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of a string that satisfies it.
         around: prefix and suffix of an answer that satisfies a schema.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a reasoning model; ``None``: no reasoning.
-        language: locale of the last (user) message, set by fast parsers for a text-only conversation with one
-            answer of prose; empty: not detected yet.
+        language: locale of the last message if all messages are text and it is a user's; empty: not detected yet.
     """
 
     messages: tuple[Message, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from emulator.core.cache import BoundedCache
 from emulator.core.cancellation import RunningResponses
 from emulator.core.cost_limits import DEFAULT, CallBounds
 from emulator.core.dataclass import fast_dataclass
@@ -165,6 +166,23 @@ class Metrics(Protocol):
         """Return the number of running calls of a deployment."""
 
 
+class ParsedOptions(Protocol):
+    """Parsed members of a chat request other than its messages."""
+
+    def build_call(self, messages: tuple[Message, ...], request: Request, service: AnyService) -> InferenceCall:
+        """Return the call of valid messages.
+
+        Raises:
+            EmulatedError: the conversation is too long.
+        """
+
+
+class OptionsCache(BoundedCache[tuple[str, tuple[str | None, ...], bytes], ParsedOptions | None]):
+    """Cache of chat options by path, by header and query values, and by their JSON; ``None``: seen once."""
+
+    max_entries = 512
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Service(Generic[S, H]):
     """Running vendor under one scenario: settings, deployments, and the functions that parsers may use.
@@ -176,9 +194,10 @@ class Service(Generic[S, H]):
         tokenizer: returns the tokenizer of a deployment.
         bounds: cost limits of one request.
         count_prompt: returns the tokens of each prompt or input of a request, template included.
-        count_chat: returns the tokens of a conversation with its tools, before the rest of the request is parsed.
-        count_texts: returns the tokens of a text-only conversation, and the locale of its last message.
+        count_chat: returns the tokens of a conversation with its tools, before the rest of the request is parsed, and
+            the locale of its last message; the locale is empty unless all messages are text and the last is a user's.
         running: running responses that can be cancelled.
+        options: options of earlier chat requests.
     """
 
     name: str
@@ -190,11 +209,11 @@ class Service(Generic[S, H]):
     started: float
     tokenizer: Callable[[Deployment], Tokenizer]
     count_prompt: Callable[[InferenceRequest, Deployment], tuple[int, ...]]
-    count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
-    count_texts: Callable[[Sequence[Message], Deployment], tuple[int, str]]
+    count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], tuple[int, str]]
     metrics: Metrics
     bounds: CallBounds = DEFAULT
     running: RunningResponses = field(default_factory=RunningResponses)
+    options: OptionsCache = field(default_factory=OptionsCache)
 
     def principal(self, token: str | None) -> str | None:
         """Return the principal of a credential, or ``None`` if it is not accepted.
@@ -206,22 +225,6 @@ class Service(Generic[S, H]):
         if self.keys is None:
             return "default" if token.strip("0") else None
         return self.keys.get(token)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FastParser(Generic[S, H]):
-    """Parser that tries a fast path for common requests before the full validation.
-
-    Fields:
-        fast: returns a call equal to that of ``full``; ``None`` if the request needs ``full``.
-    """
-
-    fast: Callable[[Request, Service[S, H]], InferenceCall | None]
-    full: Callable[[Request, Service[S, H]], Parsed]
-
-    def __call__(self, request: Request, service: Service[S, H]) -> Parsed:
-        call = self.fast(request, service)
-        return self.full(request, service) if call is None else call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,10 +98,9 @@ def generate(
     if isinstance(request, EmbeddingRequest):
         return _write_vectors(request, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = request.sampling
-    chat = request if reply is None and isinstance(request, ChatRequest) else None
-    if chat is not None and (chat.language or (sampling.n == 1 and _is_uncut_prose(chat))):
-        language = chat.language or detect_language(chat.prompt or "")
-        choice = _write_prose(_chat_key(chat, deployment, seed), language, sampling, tokenizer, 0)
+    if reply is None and isinstance(request, ChatRequest) and sampling.n == 1 and _is_uncut_prose(request):
+        language = request.language or detect_language(request.prompt or "")
+        choice = _write_prose(_chat_key(request, deployment, seed), language, sampling, tokenizer, 0)
         return Content(Usage(sum(prompt_tokens), choice.count), (choice,))
     if isinstance(request, ChatRequest):
         prompts = [(request.prompt or "", _chat_key(request, deployment, seed))]
@@ -131,9 +130,8 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
 
 
 def _chat_key(request: ChatRequest, deployment: Deployment, seed: int) -> bytes:
-    if len(request.messages) <= _MAX_CACHED_ROLES and (
-        request.language or not (any(map(_has_more, request.messages)) or _has_form(request))
-    ):
+    is_text = bool(request.language) or not any(map(_has_more, request.messages))
+    if is_text and len(request.messages) <= _MAX_CACHED_ROLES and not _has_form(request):
         roles = tuple([message.role for message in request.messages])
         derive_texts = _prepare_key(seed, deployment.name, roles, _variation(request.sampling))
         return derive_texts(*[message.text for message in request.messages])

@@ -7,18 +7,18 @@ from emulator.core.json import dump_text
 from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message, Tool
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import judge_language
-from emulator.generation.tokenizer import PROFILES, ProfileTokenizer
+from emulator.generation.tokenizer import ProfileTokenizer
 
 _MAX_COUNTED = 1024**2  # characters that are tokenized
 _MAX_CACHED = 8192  # characters of a text with a cached count
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
 
-def count_prompt(request: InferenceRequest, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
+def count_prompt(request: InferenceRequest, tokenizer: ProfileTokenizer) -> tuple[int, ...]:
     """Return the tokens of each prompt or input, template and special tokens included; one number for a chat."""
     if isinstance(request, ChatRequest):
-        return (count_chat(request.messages, request.tools, tokenizer, profile),)
-    template = PROFILES[profile]
+        return (count_chat(request.messages, request.tools, tokenizer)[0],)
+    template = tokenizer.profile
     if isinstance(request, CompletionRequest):
         extra = template.per_text if request.raw else template.template_base + template.template_per_message
         return tuple(_count(prompt, tokenizer) + extra + request.media * MEDIA_TOKENS for prompt in request.prompts)
@@ -26,26 +26,30 @@ def count_prompt(request: InferenceRequest, tokenizer: Tokenizer, profile: str) 
     return tuple(_count(text, tokenizer) + template.per_text + instruction for text in request.inputs)
 
 
-def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Tokenizer, profile: str) -> int:
-    """Return the tokens of a conversation, template and special tokens included."""
-    template = PROFILES[profile]
+def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: ProfileTokenizer) -> tuple[int, str]:
+    """Return the tokens of a conversation, template and special tokens included, and the locale of its last message.
+
+    The locale is empty unless all messages are text and the last is a user's.
+    """
+    template = tokenizer.profile
     count = template.template_base + template.template_per_message * len(messages)
+    language = ""
+    is_text = True
     last = messages[-1] if messages else None
-    for message in messages:  # every later turn sends the earlier ones again
-        count += _count_text(message.text, tokenizer) if message is last else _count_again(message.text, tokenizer)
-        if message.media or message.tool_calls:
+    for message in messages:
+        text = message.text
+        if message.media or message.tool_calls or message.tool_call_id:
+            is_text = False
             count += _count_beside(message, tokenizer)
-    return count + _count_tools(tools, tokenizer) if tools else count
-
-
-def count_tokens_and_language(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
-    """Return :func:`count_chat` of a text-only conversation, and the locale of its last message."""
-    template, last = tokenizer.profile, messages[-1].text
-    count, leaning = tokenizer.count_and_lean(last)
-    for message in messages[:-1]:
-        count += _count_again(message.text, tokenizer)
-    count += template.template_base + template.template_per_message * len(messages)
-    return count, judge_language(last, leaning)
+        if message is not last:  # every later turn sends the earlier ones again
+            count += _count_again(text, tokenizer)
+        elif is_text and message.role == "user" and len(text) <= _MAX_COUNTED:
+            tokens, leaning = tokenizer.count_and_lean(text)
+            count += tokens
+            language = judge_language(text, leaning)
+        else:
+            count += _count_text(text, tokenizer)
+    return count + _count_tools(tools, tokenizer) if tools else count, language
 
 
 def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:

@@ -11,7 +11,7 @@ from emulator.core.clock import Clock
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
-from emulator.generation.prompt import count_chat, count_prompt, count_tokens_and_language
+from emulator.generation.prompt import count_chat, count_prompt
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
@@ -180,7 +180,6 @@ def create_service(
         tokenizer=_tokenizer_of,
         count_prompt=_count_prompt,
         count_chat=_count_chat,
-        count_texts=_count_texts,
         metrics=metrics,
         bounds=scenario.bounds,
     )
@@ -191,12 +190,8 @@ def _tokenizer_of(deployment: Deployment) -> Tokenizer:
 
 
 def _count_prompt(request: InferenceRequest, deployment: Deployment) -> tuple[int, ...]:
-    return count_prompt(request, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+    return count_prompt(request, tokenizer_for(deployment.tokenizer))
 
 
-def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> int:
-    return count_chat(messages, tools, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
-
-
-def _count_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
-    return count_tokens_and_language(messages, tokenizer_for(deployment.tokenizer))
+def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> tuple[int, str]:
+    return count_chat(messages, tools, tokenizer_for(deployment.tokenizer))

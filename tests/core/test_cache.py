@@ -11,7 +11,6 @@ from emulator.core import cache
 from emulator.core.cache import Cache, SizedCache, clear_all, clear_scenario_caches, lru, scenario_lru
 from emulator.encoding import sse
 from emulator.generation import language
-from emulator.protocols.openai.fast_parse import SAMPLINGS
 from tests.conftest import Start
 from tests.handler.toy import TOY
 
@@ -79,7 +78,6 @@ def test_a_cache_without_references_is_collected() -> None:
     [
         pytest.param(sse.encode_string, "twelve", id="texts as JSON"),
         pytest.param(language._tally_of, "twelve", id="languages of words"),
-        pytest.param(SAMPLINGS.__getitem__, 12, id="common samplings"),
     ],
 )
 def test_clear_all_empties_caches_without_counters(find: Callable[[Any], object], key: object) -> None:

@@ -11,7 +11,7 @@ from emulator.core.requests import (
     Tool,
     ToolCall,
 )
-from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt, count_tokens_and_language
+from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 
 LLAMA = PROFILES["llama3"]
@@ -21,7 +21,7 @@ TURN = LLAMA.template_per_message + HELLO
 
 
 def count(ask: InferenceRequest, profile: str = "llama3") -> tuple[int, ...]:
-    return count_prompt(ask, tokenizer_for(profile), profile)
+    return count_prompt(ask, tokenizer_for(profile))
 
 
 def chat(*messages: Message, tools: tuple[Tool, ...] = ()) -> ChatRequest:
@@ -82,11 +82,20 @@ def test_a_bert_puts_its_marks_around_each_text() -> None:
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
-def test_texts_are_weighed_as_they_are_counted(profile: str) -> None:
+def test_a_last_text_of_a_user_is_weighed_as_it_is_counted(profile: str) -> None:
     tokenizer = tokenizer_for(profile)
     said = (Message("system", "Be  brief."), Message("user", "Was ist das?"), Message("user", "what's this, 12 345?"))
-    for count in (1, 2, 3):
-        texts = said[:count]
-        assert count_tokens_and_language(texts, tokenizer)[0] == count_chat(texts, (), tokenizer, profile)
-    assert count_tokens_and_language(said, tokenizer)[1] == "en_US"
-    assert count_tokens_and_language(said[:2], tokenizer)[1] == "de_DE"
+    for count, language in ((1, ""), (2, "de_DE"), (3, "en_US")):
+        tokens, locale = count_chat(said[:count], (), tokenizer)
+        template = tokenizer.profile
+        texts = sum(tokenizer.count(message.text) for message in said[:count])
+        assert tokens == texts + template.template_base + template.template_per_message * count
+        assert locale == language
+
+
+def test_a_conversation_with_more_than_text_has_no_locale() -> None:
+    tokenizer = tokenizer_for("llama3")
+    seen = Message("user", "Was ist das?", media=1)
+    told = Message("tool", "Was ist das?", tool_call_id="c")
+    for messages in ((), (seen,), (seen, USER), (told,), (told, USER)):
+        assert count_chat(messages, (), tokenizer)[1] == ""

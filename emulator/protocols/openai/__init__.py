@@ -1,1 +1,1 @@
-"""The OpenAI API: chat messages, the fast parser of chat requests, strict schemas, the Responses API."""
+"""The OpenAI API: chat messages, remembered options of chats, strict schemas, the Responses API."""

@@ -18,6 +18,7 @@ from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, UrlKind, classify_url
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
+HEADERS = ("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name")
 _OPTIONS = {
     "error": "error",
     "drop": "drop",

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from emulator.core.http import Request
-from emulator.core.vendor import Endpoint, FastParser, Parsed, Vendor
+from emulator.core.vendor import Endpoint, Parsed, Vendor
 from emulator.protocols.openai import messages
-from emulator.vendors.azure.chat.fast_parse import fast_parse
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.chat.stored import (
     delete_stored,
@@ -27,7 +26,7 @@ from emulator.vendors.azure.models import list_deployments
 from emulator.vendors.azure.passthrough.anthropic import count_tokens, parse_messages
 from emulator.vendors.azure.passthrough.rerank import parse_rerank
 from emulator.vendors.azure.profile import AzureService, ByProfile, profile_deployment
-from emulator.vendors.azure.request import authenticate
+from emulator.vendors.azure.request import HEADERS, authenticate
 from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.responses.stored import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.settings import AzureSettings
@@ -47,7 +46,7 @@ VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
     endpoints=(
-        *_list_endpoints("POST", "/chat/completions", FastParser(fast_parse, parse_chat)),
+        *_list_endpoints("POST", "/chat/completions", parse_chat),
         *_list_endpoints("POST", "/completions", parse_completions),
         *_list_endpoints("POST", "/images/embeddings", parse_image_embeddings),
         *_list_endpoints("POST", "/embeddings", parse_embeddings),
@@ -114,6 +113,6 @@ VENDOR = Vendor(
     render_late_error=render_late_error,
     profile_deployment=profile_deployment,
     fields=messages.FIELDS,
-    relevant_headers=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
+    relevant_headers=HEADERS,
     provider=name_provider,
 )

@@ -99,7 +99,7 @@ def parse_completion_request(parsed: ParsedRequest) -> InferenceCall:
         validate_output_limit(parsed, "max_tokens", max_tokens)
     raw = bool(parsed.get("use_raw_prompt", False))
     prompts, counts = _truncate(parsed, prompts, raw, truncate)
-    limit = limit_output(parsed, max_tokens, max(counts))
+    limit = limit_output(parsed.profile, max_tokens, max(counts))
     return InferenceCall(
         deployment=parsed.deployment,
         request=CompletionRequest(prompts=prompts, raw=raw, sampling=parse_sampling(parsed, limit)),
@@ -180,7 +180,7 @@ def _truncate(
 
 def _validate_length(parsed: ParsedRequest, longest: int, context: int) -> None:
     if longest > context:
-        raise error_length(parsed, longest, "prompt")
+        raise error_length(parsed.profile, longest, "prompt")
     max_tokens = parsed.get_integer("max_tokens") or 0
     if longest + max_tokens > context:
         text = (

@@ -12,7 +12,7 @@ from functools import partial
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON
 from emulator.core.vendor import InferenceCall
-from emulator.vendors.databricks.chat.parse import parse_chat_request
+from emulator.vendors.databricks.chat.parse import parse_chat_request, recall_chat
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.embeddings import parse_embedding_request
 from emulator.vendors.databricks.families import Family
@@ -36,6 +36,8 @@ def parse_gateway(
     Raises:
         EmulatedError: the gateway or the endpoint rejects the request.
     """
+    if call := recall_chat(request, service):
+        return call
     body = parse_body(request, service.settings.payload_limit_bytes)
     name = parse_model(body)
     parsed = build_request(request, service, body, find_ready(_find_name(name, request, service), request, service))

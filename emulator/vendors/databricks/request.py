@@ -95,7 +95,7 @@ def build_request(request: Request, service: DatabricksService, body: Object, fo
     else:
         served = pick_served(request, entities)
         repeatable = "served" in request.params
-    if served in profile.behind:
+    if profile.behind and served in profile.behind:
         profile = profile.behind[served]
         deployment = profile.deployment
     if found.kept is not None:
@@ -187,12 +187,12 @@ def find_ready(name: str, request: Request, service: DatabricksService) -> Found
     if found is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
     validate_access(found.kept, request.principal, "CAN_QUERY")
-    deployment = found.deployment
-    if deployment.state == "stopped":
+    state = found.deployment.state
+    if state == "ready":
+        return found
+    if state == "stopped":
         raise error_parameter(f"Endpoint {name} is stopped. Start the endpoint before sending requests.")  # unverified
-    if deployment.state != "ready":
-        raise EmulatedError(ErrorKind.NOT_READY)
-    return found
+    raise EmulatedError(ErrorKind.NOT_READY)
 
 
 def pick_served(request: Request, entities: Mapping[str, float]) -> str:

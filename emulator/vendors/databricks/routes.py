@@ -10,10 +10,9 @@ from collections.abc import Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import FieldNames, Request
-from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Vendor
+from emulator.core.vendor import Endpoint, InferenceCall, Vendor
 from emulator.vendors.databricks import gateway_routes
-from emulator.vendors.databricks.chat.fast_parse import fast_parse
-from emulator.vendors.databricks.chat.parse import parse_chat, parse_chat_request
+from emulator.vendors.databricks.chat.parse import parse_chat, parse_chat_request, recall_chat
 from emulator.vendors.databricks.completions import parse_completion_request, parse_completions
 from emulator.vendors.databricks.embeddings import parse_embedding_request, parse_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
@@ -41,6 +40,8 @@ def parse_invocations(request: Request, service: DatabricksService) -> Inference
     Raises:
         EmulatedError: the endpoint rejects the request.
     """
+    if call := recall_chat(request, service):
+        return call
     parsed = find_named(request, service)
     deployment = parsed.deployment
     if is_custom(deployment):
@@ -80,7 +81,6 @@ _INFERENCE: tuple[tuple[str, Parse], ...] = (
     ("/{name}/invocations", parse_invocations),
     ("/{name}/served-models/{served}/invocations", parse_invocations),
 )
-_CHATS = ("/chat/completions", "/{name}/invocations")
 _NATIVE: tuple[tuple[str, Parse], ...] = (
     ("/anthropic/v1/messages", apply_gateway_policy(anthropic.parse_messages)),
     ("/anthropic/v1/messages/count_tokens", anthropic.count_tokens),
@@ -102,9 +102,7 @@ _PUBLIC: tuple[tuple[str, str, Parse], ...] = (
 
 def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for path, parse in _INFERENCE:
-        governed = (
-            FastParser(fast_parse, apply_gateway_policy(parse)) if path in _CHATS else apply_gateway_policy(parse)
-        )
+        governed = apply_gateway_policy(parse)
         yield from _list_routes("POST", f"/serving-endpoints{path}", governed)
         if "{" not in path:
             yield from _list_routes("POST", f"/serving-endpoints/v1{path}", governed)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_number, as_text
-from emulator.core.requests import InferenceRequest, Message, Sampling, Tool
+from emulator.core.requests import InferenceRequest, Sampling
 from emulator.vendors.databricks.decoder import error_parameter
+from emulator.vendors.databricks.profile import DeploymentProfile
 from emulator.vendors.databricks.request import ParsedRequest
 
 # Fields that change the text, with the values that do not. Other sampling fields are parsed by name.
@@ -149,10 +148,10 @@ def validate_output_limit(parsed: ParsedRequest, name: str, wanted: int | None) 
     raise error_parameter(text, name)
 
 
-def error_length(parsed: ParsedRequest, count: int, name: str = "messages") -> EmulatedError:
+def error_length(profile: DeploymentProfile, count: int, name: str = "messages") -> EmulatedError:
     """Return the error of a prompt that is too long. Source: public traces, where the first text ends at the number."""
-    context = parsed.deployment.context
-    family = parsed.family
+    context = profile.deployment.context
+    family = profile.family
     if family in ("claude", "gemini"):
         text = f"prompt is too long: {count} tokens > {context} maximum"
     elif family == "gpt":
@@ -168,10 +167,10 @@ def error_length(parsed: ParsedRequest, count: int, name: str = "messages") -> E
     return EmulatedError(ErrorKind.CONTEXT_LENGTH, text, name)
 
 
-def limit_output(parsed: ParsedRequest, wanted: int | None, prompt_tokens: int) -> int | None:
+def limit_output(profile: DeploymentProfile, wanted: int | None, prompt_tokens: int) -> int | None:
     """Return the maximum of output tokens: the least of the request's, the endpoint's and the remaining context."""
-    deployment = parsed.deployment
-    if wanted is None and parsed.settings.model_max_tokens:
+    deployment = profile.deployment
+    if wanted is None and profile.settings.model_max_tokens:
         wanted = deployment.default_max_tokens
     remaining = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
     limit = remaining
@@ -186,8 +185,3 @@ def count(parsed: ParsedRequest, ask: InferenceRequest) -> tuple[int, ...]:
     counts = parsed.service.count_prompt(ask, parsed.deployment)
     extra = parsed.profile.overhead
     return tuple([number + extra for number in counts]) if extra else counts
-
-
-def count_chat(parsed: ParsedRequest, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
-    """Return the tokens of a conversation, including those of a server-side template."""
-    return parsed.service.count_chat(messages, tools, parsed.deployment) + parsed.profile.overhead

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import DROPPED, FieldNames, Request, Response
-from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Parsed, Plane, Vendor
+from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Plane, Vendor
 from emulator.protocols import tgi
-from emulator.vendors.mindie.chat.fast_parse import fast_parse
 from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
@@ -83,7 +82,7 @@ _POSTS: Mapping[str, Parse] = {
     "/generate_stream": parse_generate_stream,
     "/infer": parse_infer,
     "/infer_token": parse_infer,
-    "/v1/chat/completions": FastParser(fast_parse, parse_chat),
+    "/v1/chat/completions": parse_chat,
     "/v1/completions": parse_completions,
     "/v1/tokenizer": count_tokens,
     f"{_MODEL}/infer": parse_token,
@@ -131,14 +130,11 @@ _INFERENCE = re.compile(
 
 
 def _manage(parse: Parse) -> Parse:
-    """Wrap the parser of a route so that engine state and a Coordinator take effect.
-
-    The fast parser declines requests with documents or behind a Coordinator, so it needs no wrapper.
-    """
-    if isinstance(parse, FastParser):
-        return FastParser(parse.fast, _manage(parse.full))
+    """Wrap the parser of a route so that engine state and a Coordinator take effect."""
 
     def parse_managed(request: Request, service: MindieService) -> Parsed:
+        if not request.documents and not service.settings.coordinator:
+            return parse(request, service)
         if request.documents and is_killed(request.documents, service.clock.now()):
             return Response(DROPPED, b"")
         if service.settings.coordinator and _INFERENCE.fullmatch(request.path) and request.method == "POST":

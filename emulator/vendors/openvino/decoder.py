@@ -11,7 +11,7 @@ from emulator.core.cache import lru
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.json import JSON, TooMuch, dump_json, dump_string
-from emulator.protocols.openai.fast_parse import has_each_key_once
+from emulator.protocols.openai.options import has_each_key_once
 from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, parse_json
 from emulator.vendors.openvino.release import Release
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Vendor
+from emulator.core.vendor import Endpoint, InferenceCall, Vendor
 from emulator.protocols.auth import bearer_token
 from emulator.protocols.openai import messages
 from emulator.vendors.openvino import info
-from emulator.vendors.openvino.chat.fast_parse import fast_parse
-from emulator.vendors.openvino.chat.parse import parse_chat
+from emulator.vendors.openvino.chat.parse import parse_chat, recall_chat
 from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import (
@@ -47,7 +46,6 @@ _TEXT_PARSERS: Mapping[str, Callable[[ParsedRequest], InferenceCall]] = {
     "completions": parse_completions,
     "responses": parse_responses,
 }
-_CHAT = "/v3/chat/completions"
 _TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "/v1/") for name in _TEXT_PARSERS}
 
 
@@ -57,6 +55,8 @@ def parse_generative(request: Request, service: OpenVinoService) -> InferenceCal
     Raises:
         EmulatedError: the first failed check, in the server's order.
     """
+    if call := recall_chat(request, service):
+        return call
     parsed = parse_request(request, service)
     try:
         return _PARSERS.get(parsed.profile.kind, _parse_text)(parsed)
@@ -200,10 +200,7 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], ..
         ("OPTIONS", "/{rest:path}", handle_options),
     )
     guarded = [(method, path, _guard(parse)) for method, path, parse in rows]
-    return tuple(
-        Endpoint(method=method, path=path, parse=FastParser(fast_parse, parse) if path == _CHAT else parse)
-        for method, path, parse in guarded
-    )
+    return tuple(Endpoint(method=method, path=path, parse=parse) for method, path, parse in guarded)
 
 
 VENDOR = Vendor(

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
 from emulator.core.redaction.credentials import matches_folded
-from emulator.core.vendor import Endpoint, FastParser, InferenceCall, Parsed, Vendor, no_profile
+from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Vendor, no_profile
 from emulator.protocols import tgi
 from emulator.protocols.openai import messages
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.fast_parse import fast_parse
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.parse import parse_chat, parse_chat_body
 from emulator.vendors.tgi.completions import (
@@ -100,7 +99,7 @@ _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
     "/generate": parse_generate,
     "/generate_stream": parse_generate_stream,
-    "/v1/chat/completions": FastParser(fast_parse, _since_1(parse_chat)),
+    "/v1/chat/completions": _since_1(parse_chat),
     "/v1/completions": _since_1(parse_completions),
     "/vertex": _since_1(parse_vertex),
     "/invocations": parse_invocations,

@@ -105,7 +105,7 @@ def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService,
         request = CompletionRequest(prompts=(parsed.prompt.text,), sampling=parsed.sampling)
         return _Instance(request, parsed.prompt.text, parsed)
     chat = build_request(instance, pictures=has_vision(deployment))
-    prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment))
+    prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment)[0])
     parsed = _validate_parameters(service, deployment, prompt, build_parameters(instance))
     return _Instance(constrain(chat, parsed), "\n".join(message.text for message in chat.messages), parsed)
 

@@ -1,10 +1,12 @@
 """``POST /chat/completions``: parse a request into a chat request."""
 
 from dataclasses import replace
+from functools import partial
 
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool
 from emulator.core.vendor import InferenceCall
+from emulator.protocols.openai.options import Context, RememberedOptions, recall_chat, remember_chat
 from emulator.vendors.azure.chat.audio import AudioFormat, parse_format
 from emulator.vendors.azure.chat.features import validate_features, validate_rules
 from emulator.vendors.azure.chat.messages import parse_message
@@ -24,7 +26,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.request import ParsedRequest, parse_extras, parse_request
+from emulator.vendors.azure.request import HEADERS, ParsedRequest, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
 
 _KNOWN = frozenset(ChatBody.model_fields)
@@ -34,6 +36,11 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "f
 
 def parse_chat(request: Request, service: AzureService) -> InferenceCall:
     """Validate in the order of the real service: route, body, extra parameters, then the model's features."""
+    context = (request.query.get("api-version"), *map(request.headers.get, HEADERS))
+    return recall_chat(request, service, context) or _parse_whole(request, service, context)
+
+
+def _parse_whole(request: Request, service: AzureService, context: Context) -> InferenceCall:
     parsed = parse_request(request, service, "chat")
     deployment, profile = parsed.deployment, parsed.profile
     wire, extras = (_parse_openai if profile.openai else _parse_inference)(parsed)
@@ -45,23 +52,20 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
         validate_schemas(wire)
     messages = tuple([parse_message(message) for message in wire.messages])
     tools = parse_tools(wire) or _parse_functions(extras)
-    count = service.count_chat(messages, tools, deployment)
-    limit = _limit(wire, extras, parsed, count)
+    count, language = service.count_chat(messages, tools, deployment)
+    requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
+    if profile.openai:
+        validate_output(requested, deployment, profile)
+    measure = partial(limit_tokens, requested, profile.default_tokens, deployment, settings=parsed.settings)
+    limit = measure(count)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = parse_sampling(wire, extras, limit, logprobs)
     if not extras.model_fields_set and _TOOLING.isdisjoint(parsed.fields) and not profile.reasoning:
-        chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=profile.openai)
+        chat_request = ChatRequest(messages=messages, sampling=sampling, parallel=profile.openai, language=language)
     else:
         chat_request = _build_request(wire, extras, messages, tools, sampling, profile)
-    codec = ChatCodec(
-        profile=profile,
-        usage=not profile.openai or extras.include_usage,
-        named_tool=chat_request.tool_name is not None,
-        functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
-        customs=list_customs(tools),
-        audio=_parse_audio(wire, extras),
-    )
-    return InferenceCall(
+    codec = _build_codec(wire, extras, chat_request, profile)
+    call = InferenceCall(
         deployment=deployment,
         request=chat_request,
         codec=codec,
@@ -72,15 +76,23 @@ def parse_chat(request: Request, service: AzureService) -> InferenceCall:
         if isinstance(extras, OpenAIChatExtras) and extras.store
         else None,
     )
+    joins = wire.response_format or "roles" in profile.traits or "messages" in profile.parameters
+    if call.store_result is None and not joins:  # else a rule is about options and messages
+        remember_chat(request, service, partial(RememberedOptions, call, measure), context)
+    return call
 
 
-def _limit(wire: ChatBody, extras: ChatExtras, parsed: ParsedRequest, prompt_tokens: int) -> int | None:
-    """Return the maximum of completion tokens, under either name."""
-    deployment, profile = parsed.deployment, parsed.profile
-    requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
-    if profile.openai:
-        validate_output(requested, deployment, profile)
-    return limit_tokens(requested, profile.default_tokens, deployment, prompt_tokens, parsed.settings)
+def _build_codec(
+    wire: ChatBody, extras: ChatExtras, chat_request: ChatRequest, profile: DeploymentProfile
+) -> ChatCodec:
+    return ChatCodec(
+        profile=profile,
+        usage=not profile.openai or extras.include_usage,
+        named_tool=chat_request.tool_name is not None,
+        functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
+        customs=list_customs(chat_request.tools),
+        audio=_parse_audio(wire, extras),
+    )
 
 
 def _parse_inference(parsed: ParsedRequest) -> tuple[ChatBody, ChatExtras]:

@@ -5,19 +5,21 @@ Source: Databricks, "Foundation model REST API reference", chat task.
 
 from __future__ import annotations
 
+from functools import partial
+
 from emulator.core.http import Request
 from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
-from emulator.core.requests import ChatRequest, Message, Tool
+from emulator.core.requests import ChatRequest, Message
 from emulator.core.vendor import InferenceCall
+from emulator.protocols.openai import options
 from emulator.protocols.openai.messages import parse_format, parse_message, parse_tool, parse_tool_choice
 from emulator.vendors.databricks.chat.messages import validate_messages
 from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.families import is_agent
-from emulator.vendors.databricks.profile import DatabricksService
+from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 from emulator.vendors.databricks.request import ParsedRequest, error_messages, find_by_model
 from emulator.vendors.databricks.sampling import (
-    count_chat,
     error_length,
     limit_output,
     parse_sampling,
@@ -42,7 +44,13 @@ _REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 
 def parse_chat(request: Request, service: DatabricksService) -> InferenceCall:
     """``POST /serving-endpoints/chat/completions``."""
-    return parse_chat_request(find_by_model(request, service))
+    return recall_chat(request, service) or parse_chat_request(find_by_model(request, service))
+
+
+def recall_chat(request: Request, service: DatabricksService) -> InferenceCall | None:
+    """Return the call of a request with remembered options; ``None`` for any other request."""
+    context = (request.params.get("served"),)
+    return options.recall_chat(request, service, context, limit=service.settings.payload_limit_bytes)
 
 
 def parse_chat_request(parsed: ParsedRequest) -> InferenceCall:
@@ -154,17 +162,23 @@ def _parse_effort(parsed: ParsedRequest) -> str | None:
 def _build_call(parsed: ParsedRequest, messages: list[JSON]) -> InferenceCall:
     messages_parsed = tuple([parse_message(as_object(message)) for message in messages])
     chat_request, count = _build_request(parsed, messages_parsed)
-    return InferenceCall(
+    marked = _has_cache_marks(parsed)
+    call = InferenceCall(
         deployment=parsed.deployment,
         request=chat_request,
-        codec=ChatCodec(
-            parsed.settings, parsed.profile.style, parsed.served, parsed.wants_usage(), _has_cache_marks(parsed)
-        ),
+        codec=ChatCodec(parsed.settings, parsed.profile.style, parsed.served, parsed.wants_usage(), marked),
         stream=parsed.wants_stream(),
         prompt_tokens=(count,),
         repeatable=parsed.repeatable,
+        quotas=parsed.profile.quotas,
         served=parsed.served,
     )
+    is_independent = not (marked or parsed.settings.alternate_roles or chat_request.format == "json_object")
+    if is_independent and parsed.repeatable:
+        limit = partial(_limit_tokens, parsed.profile, _parse_limit(parsed)[1])
+        parse_options = partial(options.RememberedOptions, call, limit, parsed.profile.overhead)
+        options.remember_chat(parsed.request, parsed.service, parse_options, (parsed.request.params.get("served"),))
+    return call
 
 
 def _has_cache_marks(parsed: ParsedRequest) -> bool:
@@ -176,13 +190,22 @@ def _build_request(parsed: ParsedRequest, messages_parsed: tuple[Message, ...]) 
     """Return the vendor-neutral chat request and the tokens of its prompt."""
     body = parsed.body
     tools = tuple([parse_tool(as_object(tool)) for tool in parsed.get_array("tools")]) if "tools" in body else ()
-    count, limit = _count_tokens(parsed, messages_parsed, tools)
+    name, requested = _parse_limit(parsed)
+    if name == "max_completion_tokens":
+        validate_positive(parsed, name)
+    validate_output_limit(parsed, name, requested)
+    count, language = parsed.service.count_chat(messages_parsed, tools, parsed.deployment)
+    count += parsed.profile.overhead
+    limit = _limit_tokens(parsed.profile, requested, count)
     sampling = parse_sampling(
         parsed, limit, (parsed.get_integer("top_logprobs") or 0) if body.get("logprobs") else None
     )
     parallel, effort = takes_parallel(parsed), _parse_effort(parsed)
     if _TOOLING.isdisjoint(body):
-        return ChatRequest(messages=messages_parsed, sampling=sampling, parallel=parallel, reasoning=effort), count
+        chat_request = ChatRequest(
+            messages=messages_parsed, sampling=sampling, parallel=parallel, reasoning=effort, language=language
+        )
+        return chat_request, count
     choice, named = parse_tool_choice(parsed.get("tool_choice"), tools=bool(tools))
     kind, schema = parse_format(parsed.get("response_format"))
     chat_request = ChatRequest(
@@ -195,23 +218,22 @@ def _build_request(parsed: ParsedRequest, messages_parsed: tuple[Message, ...]) 
         format=kind,
         schema=schema,
         reasoning=effort,
+        language=language,
     )
     return chat_request, count
 
 
-def _count_tokens(
-    parsed: ParsedRequest, messages_parsed: tuple[Message, ...], tools: tuple[Tool, ...]
-) -> tuple[int, int | None]:
-    """Return the tokens of the prompt and the maximum of the answer, within the endpoint's limits."""
-    name = "max_tokens"
-    requested = parsed.get_integer(name)
+def _parse_limit(parsed: ParsedRequest) -> tuple[str, int | None]:
+    """Return the requested maximum of the answer's tokens, after the name of its field."""
+    requested = parsed.get_integer("max_tokens")
     if requested is None:
-        name = "max_completion_tokens"
-        validate_positive(parsed, name)
-        requested = parsed.get_integer(name)
-    validate_output_limit(parsed, name, requested)
-    count = count_chat(parsed, messages_parsed, tools)
-    context = parsed.deployment.context
+        return "max_completion_tokens", parsed.get_integer("max_completion_tokens")
+    return "max_tokens", requested
+
+
+def _limit_tokens(profile: DeploymentProfile, requested: int | None, count: int) -> int | None:
+    """Return the maximum of the answer's tokens within the endpoint's limits; raise if the prompt is too long."""
+    context = profile.deployment.context
     if context is not None and count > context:
-        raise error_length(parsed, count)
-    return count, limit_output(parsed, requested, count)
+        raise error_length(profile, count)
+    return limit_output(profile, requested, count)

@@ -25,6 +25,7 @@ from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import pick_served
 
 Parse = Callable[[Request, DatabricksService], Parsed]
+_TRAITS = frozenset({"scale_to_zero_enabled", "ai_gateway"})  # with an effect on calls
 
 
 def apply_gateway_policy(parse: Parse) -> Parse:
@@ -38,6 +39,10 @@ def apply_gateway_policy(parse: Parse) -> Parse:
             raise
         if not isinstance(parsed, InferenceCall):
             return parsed
+        deployment = parsed.deployment
+        if not request.documents and _TRAITS.isdisjoint(deployment.traits):
+            presets = service.profiles[deployment.name].quotas
+            return parsed if presets == parsed.quotas else replace(parsed, quotas=presets)
         parsed = wake_endpoint(parsed, request, service)
         settings = _load_settings(parsed.deployment, request.documents)
         presets = _list_presets(parsed.deployment, settings, service)
@@ -124,7 +129,9 @@ def _apply_guardrails(
     validate_input(before, chat_request.messages)
     if before.personal == "MASK":
         chat_request = replace(
-            chat_request, messages=tuple(replace(message, text=mask(message.text)) for message in chat_request.messages)
+            chat_request,
+            messages=tuple(replace(message, text=mask(message.text)) for message in chat_request.messages),
+            language="",
         )
     return replace(call, request=chat_request, codec=GuardedCodec(call.codec, replace(after, topics=()), service))
 

@@ -57,8 +57,8 @@ def parse_messages(request: Request, service: DatabricksService) -> InferenceCal
     counts = count(parsed, chat_request)
     context = parsed.deployment.context
     if context is not None and counts[0] > context:
-        raise error_length(parsed, counts[0])
-    limit = limit_output(parsed, max_tokens, counts[0])
+        raise error_length(parsed.profile, counts[0])
+    limit = limit_output(parsed.profile, max_tokens, counts[0])
     return InferenceCall(
         deployment=parsed.deployment,
         request=replace(chat_request, sampling=parse_sampling(body, limit)),

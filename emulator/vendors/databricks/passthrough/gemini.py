@@ -89,7 +89,7 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "contents")
     return InferenceCall(
         deployment=parsed.deployment,
-        request=_build_request(parsed, chat_request, body, limit_output(parsed, limit, counts[0])),
+        request=_build_request(parsed, chat_request, body, limit_output(parsed.profile, limit, counts[0])),
         codec=GeminiCodec(parsed.settings, parsed.profile.style, parsed.served, includes_thoughts(config)),
         stream=stream,
         prompt_tokens=counts,

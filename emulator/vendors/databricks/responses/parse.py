@@ -234,9 +234,9 @@ def _build_call(parsed: ParsedRequest, chat_request: ChatRequest) -> InferenceCa
     context = parsed.deployment.context
     if context is not None and counts[0] > context:
         if parsed.get("truncation") != "auto":
-            raise error_length(parsed, counts[0], "input")
+            raise error_length(parsed.profile, counts[0], "input")
         counts = (context - 1,)  # the oldest items are dropped until an answer fits
-    sampling = _parse_sampling(parsed, limit_output(parsed, requested, counts[0]))
+    sampling = _parse_sampling(parsed, limit_output(parsed.profile, requested, counts[0]))
     return InferenceCall(
         deployment=parsed.deployment,
         request=replace(chat_request, sampling=sampling),

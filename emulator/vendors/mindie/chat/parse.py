@@ -3,11 +3,15 @@
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/infer_param.cpp``.
 """
 
+from functools import partial
+
+from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.http import Request
 from emulator.core.requests import ChatRequest, Message
-from emulator.core.vendor import InferenceCall
+from emulator.core.vendor import AnyService, InferenceCall
+from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
 from emulator.vendors.mindie.chat.fields import validate_template
-from emulator.vendors.mindie.chat.messages import Tools, join_parts, parse_messages, parse_tools
+from emulator.vendors.mindie.chat.messages import GROWTH, Tools, join_parts, parse_messages, parse_tools
 from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.profile import MindieService
 from emulator.vendors.mindie.request import ParsedRequest, measure_lengths, parse_body, parse_request, validate_headers
@@ -16,9 +20,53 @@ from emulator.vendors.mindie.sampling import parse_model
 from emulator.vendors.mindie.server_state import list_served, validate_serving
 
 
+class _MindieOptions(RememberedOptions):
+    """Remembered options whose codec has the id of the request and the lengths of its prompt and answer."""
+
+    __slots__ = ("_asked", "_codec")
+
+    def __init__(self, call: InferenceCall, codec: ChatCodec, asked: int) -> None:
+        super().__init__(call)
+        self._codec = codec
+        self._asked = asked
+
+    def build_call(self, messages: tuple[Message, ...], request: Request, service: AnyService) -> InferenceCall:
+        deployment, _, stream, _, _ = self.call
+        count, language = service.count_chat(messages, self.tools, deployment)
+        lengths = measure_lengths(service, deployment, count, self._asked)
+        request_id = parse_id(request)
+        known = self._codec
+        codec = ChatCodec(
+            id=request_id,
+            model=known.model,
+            prompt_tokens=lengths.prompt,
+            limit=lengths.answer,
+            stops=known.stops,
+            tokenizer=known.tokenizer,
+            full_text=known.full_text,
+            split=known.split,
+            beams=known.beams,
+            prefix_cache=known.prefix_cache,
+        )
+        chat = self.build(messages, self.samplings[lengths.answer], language=language)
+        return InferenceCall(deployment, chat, codec, stream, (lengths.prompt,), True, cancel_ids=request_id.names)
+
+
 def parse_chat(request: Request, service: MindieService) -> InferenceCall:
-    validate_headers(request, service)
     settings = service.settings
+    if settings.coordinator or settings.infer_mode == "dmi":  # whose requests depend on headers
+        return _parse_whole(request, service)[0]
+    call = recall_chat(request, service, limit=min(INLINE_BYTES, settings.max_input_chars // GROWTH))
+    if call is None:
+        call, codec, asked = _parse_whole(request, service)
+        remember_chat(request, service, partial(_MindieOptions, call, codec, asked))
+    return call
+
+
+def _parse_whole(request: Request, service: MindieService) -> tuple[InferenceCall, ChatCodec, int]:
+    """Return the call of a request, its codec, and the requested maximum of completion tokens."""
+    settings = service.settings
+    validate_headers(request, service)
     fields = parse_body(request, settings)
     joined = join_parts(fields.get("messages"))
     served = list_served(request, service)
@@ -27,10 +75,10 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     tools = parse_tools(fields)
     validate_template(fields)
     messages = parse_messages(joined, settings.max_input_chars, len(request.body), tools=tools.given)
-    count = service.count_chat(messages, tools.offered, deployment)
+    count, language = service.count_chat(messages, tools.offered, deployment)
     parsed = parse_request(fields, service, deployment, chat=True)
     lengths = measure_lengths(service, deployment, count, parsed.asked)
-    chat = _build_request(messages, tools, parsed, lengths.answer)
+    chat = _build_request(messages, tools, parsed, lengths.answer, language)
     request_id = parse_id(request)
     codec = ChatCodec(
         id=request_id,
@@ -44,7 +92,7 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
         beams=parsed.sampling.beams,
         prefix_cache=settings.prefix_cache,
     )
-    return InferenceCall(
+    call = InferenceCall(
         deployment=deployment,
         request=chat,
         codec=codec,
@@ -53,9 +101,12 @@ def parse_chat(request: Request, service: MindieService) -> InferenceCall:
         repeatable=True,
         cancel_ids=request_id.names,
     )
+    return call, codec, parsed.asked
 
 
-def _build_request(messages: tuple[Message, ...], tools: Tools, parsed: ParsedRequest, max_tokens: int) -> ChatRequest:
+def _build_request(
+    messages: tuple[Message, ...], tools: Tools, parsed: ParsedRequest, max_tokens: int, language: str
+) -> ChatRequest:
     sampling = parsed.sampling
     return ChatRequest(
         messages=messages,
@@ -67,4 +118,5 @@ def _build_request(messages: tuple[Message, ...], tools: Tools, parsed: ParsedRe
         format=parsed.form,
         schema=parsed.schema,
         reasoning="medium" if sampling.thinking else None,
+        language=language,
     )

@@ -5,10 +5,17 @@ Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_com
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from emulator.core.http import Request
 from emulator.core.json import JSON
 from emulator.core.plan import SegmentKind
-from emulator.core.requests import ChatRequest, Message
+from emulator.core.requests import ChatRequest, Deployment, Message
 from emulator.core.vendor import InferenceCall
+from emulator.protocols.openai import options
+from emulator.protocols.openai.options import RememberedOptions
 from emulator.vendors.openvino.chat.fields import (
     begin_fields,
     parse_fields,
@@ -20,8 +27,10 @@ from emulator.vendors.openvino.chat.messages import apply_template, parse_messag
 from emulator.vendors.openvino.chat.render import ChatCodec
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.audio_files import Voice
+from emulator.vendors.openvino.profile import DeploymentProfile, OpenVinoService
+from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
-from emulator.vendors.openvino.sampling import build_sampling
+from emulator.vendors.openvino.sampling import bound_tokens, build_sampling, validate_length
 from emulator.vendors.openvino.tools import NO_OFFER, Offer, parse_tools
 
 _NO_OPTIONS: dict[str, JSON] = {}
@@ -48,7 +57,7 @@ def parse_chat(parsed: ParsedRequest) -> InferenceCall:
     if parsed.stream and release.tools == "unary":
         offer = NO_OFFER
     chat, counted = build_chat(fields, messages, offer, form, "medium" if thinks else None)
-    return InferenceCall(
+    call = InferenceCall(
         deployment=parsed.deployment,
         request=chat,
         codec=build_codec(fields, offer, chat.prompt or ""),
@@ -57,6 +66,46 @@ def parse_chat(parsed: ParsedRequest) -> InferenceCall:
         served=parsed.method,
         repeatable=True,
     )
+    if _takes_any_text(parsed):
+        limit = partial(
+            _limit_tokens, parsed.profile, parsed.deployment, release, fields.max_tokens, endless=fields.ignore_eos
+        )
+        context = (parsed.request.headers.get("Content-Type"),)
+        options.remember_chat(parsed.request, parsed.service, partial(_build_options, call, limit), context)
+    return call
+
+
+def recall_chat(request: Request, service: OpenVinoService) -> InferenceCall | None:
+    """Return the call of a request with remembered options, which the slow reader of bodies would read alike."""
+    context = (request.headers.get("Content-Type"),)
+    return options.recall_chat(request, service, context, forbidden=b"\\u00")
+
+
+def _takes_any_text(parsed: ParsedRequest) -> bool:
+    """Return whether options are read and answered alike for all plain messages."""
+    profile = parsed.profile
+    is_text = profile.kind in ("text", "speculative") and not profile.stock_template
+    return is_text and not parsed.settings.verbose_response and parsed.body is parsed.request.json_members()
+
+
+def _limit_tokens(
+    profile: DeploymentProfile,
+    deployment: Deployment,
+    release: Release,
+    asked: int | None,
+    count: int,
+    *,
+    endless: bool,
+) -> int | None:
+    validate_length(profile, deployment, release, asked, count)
+    return bound_tokens(deployment, asked, count, endless=endless)
+
+
+def _build_options(call: InferenceCall, limit: Callable[[int], int | None]) -> RememberedOptions:
+    codec = call.codec
+    assert isinstance(codec, ChatCodec)
+    codec = replace(codec, prompt="")
+    return RememberedOptions(replace(call, codec=replace(codec, template=codec.build_template())), limit)
 
 
 def _parse_all(parsed: ParsedRequest) -> tuple[Fields, tuple[Message, ...]]:
@@ -138,15 +187,19 @@ def has_reasoning(fields: Fields) -> bool:
     Raises:
         EmulatedError: the template options are not an object.
     """
-    options = _NO_OPTIONS
+    template_options = _NO_OPTIONS
     if "chat_template_kwargs" in fields.body and fields.release.chat_template_kwargs:
         value = fields.body["chat_template_kwargs"]
         if not isinstance(value, dict):
             raise refusal("chat_template_kwargs must be an object")
-        options = value
+        template_options = value
     profile = fields.parsed.profile
     reads = fields.release.since(2025, 3) or (fields.release.since(2025, 2) and not fields.parsed.stream)
-    return profile.thinks and options.get("enable_thinking") is not False and (reads or not profile.reasoning_parser)
+    return (
+        profile.thinks
+        and template_options.get("enable_thinking") is not False
+        and (reads or not profile.reasoning_parser)
+    )
 
 
 def build_chat(
@@ -160,7 +213,7 @@ def build_chat(
     parsed = fields.parsed
     if fields.plain:
         offer, reasoning = NO_OFFER, None
-    count = parsed.service.count_chat(messages, offer.tools, parsed.deployment)
+    count, language = parsed.service.count_chat(messages, offer.tools, parsed.deployment)
     chat = ChatRequest(
         messages=messages,
         sampling=build_sampling(fields, count),
@@ -173,5 +226,6 @@ def build_chat(
         bare=form.bare,
         around=(form.opening, form.closing),
         reasoning=reasoning,
+        language=language,
     )
     return chat, (count,)

@@ -5,13 +5,15 @@ Source: text-generation-inference, ``router/src/server.rs`` and ``router/src/inf
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from emulator.core.http import Request
 from emulator.core.json import Object
 from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message
 from emulator.core.text import parse_integer
-from emulator.core.vendor import InferenceCall
+from emulator.core.vendor import AnyService, InferenceCall
 from emulator.protocols.openai import messages as openai
+from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
 from emulator.protocols.tgi import find_served, find_served_deployment, validate_ready
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
@@ -19,13 +21,52 @@ from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.images import has_vision, join_chunks, take_pictures
-from emulator.vendors.tgi.request import ParsedRequest, Prompt, parse_request
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, measure_limit, parse_request
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import parse_tool_choice, tool_refusal
 
 
+class _TgiOptions(RememberedOptions):
+    """Remembered options whose codec has the lengths of the prompt."""
+
+    __slots__ = ("_asked", "_shown")
+
+    def __init__(self, call: InferenceCall, shown: ChatOptions, asked: int | None) -> None:
+        super().__init__(call)
+        self._shown = shown
+        self._asked = asked
+
+    def build_call(self, messages: tuple[Message, ...], request: Request, service: AnyService) -> InferenceCall:
+        deployment, _, stream, _, _ = self.call
+        shown, settings = self._shown, self._shown.settings
+        count, language = service.count_chat(messages, self.tools, deployment)
+        limit = measure_limit(settings, deployment, count, self._asked)
+        options = ChatOptions(
+            settings=settings,
+            model=shown.model,
+            prompt_tokens=count,
+            limit=limit,
+            characters=sum([len(message.text) for message in messages]),
+            usage=shown.usage,
+            logprobs=shown.logprobs,
+            top=shown.top,
+            call_id="0",
+        )
+        chat = self.build(messages, self.samplings[limit], language=language)
+        return InferenceCall(deployment, chat, ChatCodec(options), stream, (count,), True)
+
+
 def parse_chat(request: Request, service: TgiService) -> InferenceCall:
-    return parse_chat_body(service, serde.read(request, CHAT_REQUEST))
+    context = (request.headers.get("Content-Type"),)
+    call = recall_chat(request, service, context, forbidden=b"\\u0022")  # such a quote may hide a repeated key
+    if call is not None:
+        return call
+    body = serde.read(request, CHAT_REQUEST)
+    call = parse_chat_body(service, body)
+    if isinstance(call.request, ChatRequest) and isinstance(call.codec, ChatCodec) and not has_vision(call.deployment):
+        asked = build_parameters(body).max_new_tokens
+        remember_chat(request, service, partial(_TgiOptions, call, call.codec.options, asked), context)
+    return call
 
 
 def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
@@ -33,7 +74,7 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     model = body.model
     deployment = validate_ready(find_served_deployment(tuple(service.deployments.values()), model or ""))
     chat = build_request(body, pictures=has_vision(deployment))
-    count = service.count_chat(chat.messages, chat.tools, deployment)
+    count, language = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
     parsed = parse_request(service, deployment, prompt, build_parameters(body), stream=body.stream, logprobs=logprobs)
@@ -50,7 +91,7 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     )
     return InferenceCall(
         deployment=deployment,
-        request=constrain(chat, parsed),
+        request=constrain(chat, parsed, language),
         codec=ChatCodec(options),
         stream=body.stream,
         prompt_tokens=(count,),
@@ -102,7 +143,7 @@ def build_parameters(body: ChatBody) -> Parameters:
     )
 
 
-def constrain(chat: ChatRequest, parsed: ParsedRequest) -> InferenceRequest:
+def constrain(chat: ChatRequest, parsed: ParsedRequest, language: str = "") -> InferenceRequest:
     """Return the request with its sampling and grammar."""
     grammar = parsed.grammar
     if grammar is not None and grammar.bare:
@@ -118,6 +159,7 @@ def constrain(chat: ChatRequest, parsed: ParsedRequest) -> InferenceRequest:
         tool_name=chat.tool_name,
         format="text" if grammar is None else "json_schema",
         schema=None if grammar is None else grammar.schema,
+        language=language,
     )
 
 

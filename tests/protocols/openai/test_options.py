@@ -1,10 +1,11 @@
-"""What is read at little cost is read as the vendor's own checks read it, and what they refuse is left to them."""
+"""A request is parsed alike whether its options were parsed before or not."""
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from emulator.core.http import Request
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest
-from emulator.core.vendor import AnyService, FastParser, InferenceCall
+from emulator.core.vendor import AnyService, InferenceCall
 from emulator.generation.generate import generate
 from emulator.generation.language import detect_language
 from emulator.generation.tokenizer import tokenizer_for
@@ -189,7 +190,7 @@ def bodies(draw: st.DrawFn, models: tuple[str, ...]) -> JSON:
 
 
 @cache
-def find(world: World) -> tuple[FastParser[Any, Any], dict[str, str], AnyService]:
+def find(world: World) -> tuple[Callable[[Request, AnyService], object], dict[str, str], AnyService]:
     """Where the world is asked."""
     vendor = VENDORS[world.vendor]
     entries = [{"vendor": world.vendor, **entry} for entry in world.deployments]
@@ -197,23 +198,40 @@ def find(world: World) -> tuple[FastParser[Any, Any], dict[str, str], AnyService
     scenario = Scenario.model_validate(head)
     service = create_service(vendor, read_settings(vendor, scenario), scenario, FrozenClock(), VendorMetrics())
     endpoint, params = Router(vendor.endpoints).resolve("POST", world.path)
-    assert isinstance(endpoint.parse, FastParser)
     return endpoint.parse, dict(params), service
 
 
-def read(world: World, body: JSON | bytes) -> tuple[InferenceCall | None, InferenceCall | EmulatedError, Request]:
-    """A request as the short way reads it, and as the long one does; ``body`` is JSON unless bytes."""
-    parse, params, service = find(world)
-    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"}
-    request = Request("POST", world.path, world.query, headers, sent, params, key=bytes(range(16)))
-    call = parse.fast(request, service)
+def parse(world: World, body: JSON | bytes, headers: dict[str, str] | None = None) -> InferenceCall | EmulatedError:
+    """Parse a request; ``body`` is JSON unless bytes."""
+    run, _, service = find(world)
     try:
-        whole = parse.full(request, service)
+        call = run(build(world, body, headers), service)
     except EmulatedError as error:
-        return call, error, request
-    assert isinstance(whole, InferenceCall)
-    return call, whole, request
+        return error
+    assert isinstance(call, InferenceCall)
+    return call
+
+
+def build(world: World, body: JSON | bytes, headers: dict[str, str] | None = None) -> Request:
+    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = {"Content-Type": "application/json", **(headers or {})}
+    return Request("POST", world.path, world.query, given, sent, find(world)[1], key=bytes(range(16)))
+
+
+PLAIN_SAID: JSON = [{"role": "user", "content": "Was ist das?"}]
+
+
+def remember(world: World, body: JSON | bytes) -> None:
+    """Send other plain messages with the options of a body until they are remembered."""
+    with suppress(ValueError):
+        options = json.loads(body.decode("utf-8-sig")) if isinstance(body, bytes) else body
+        if isinstance(options, dict):
+            for _ in range(2):
+                parse(world, {**options, "messages": PLAIN_SAID})
+
+
+def is_remembered(world: World) -> bool:
+    return any(options is not None for options in find(world)[2].options.values())
 
 
 def say(call: InferenceCall, request: Request) -> object:
@@ -232,29 +250,33 @@ def say(call: InferenceCall, request: Request) -> object:
 @pytest.mark.parametrize("world", WORLDS)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
-def test_the_short_way_reads_what_the_long_one_does(world: World, data: st.DataObject) -> None:
+def test_remembered_options_are_read_as_new_ones(world: World, data: st.DataObject) -> None:
     compare(world, data.draw(bodies(world.models)))
 
 
-def compare(world: World, body: JSON | bytes) -> None:
-    """Whatever the short way reads, the long one reads as the same call, which is answered with the same bytes."""
-    call, whole, request = read(world, body)
-    if call is None:
+def compare(world: World, body: JSON | bytes, headers: dict[str, str] | None = None) -> None:
+    """A request has the same call or refusal whether its options were seen before or not."""
+    find(world)[2].options.clear()
+    whole = parse(world, body, headers)
+    remember(world, body)
+    call, request = parse(world, body, headers), build(world, body, headers)
+    if isinstance(whole, EmulatedError):
+        assert isinstance(call, EmulatedError)
+        assert (call.kind, call.message, call.details) == (whole.kind, whole.message, whole.details)
         return
-    assert isinstance(whole, InferenceCall), f"refused: {whole}"
+    assert isinstance(call, InferenceCall), f"refused: {call}"
     for part in fields(InferenceCall):
         if part.name not in ("codec", "store_result", "fallback", "cancel_ids"):
             assert getattr(call, part.name) == getattr(whole, part.name), part.name
-    assert (call.store_result, whole.store_result, call.fallback, whole.fallback) == (None,) * 4
+    assert (call.store_result, call.fallback) == (None, None)
     assert isinstance(call.request, ChatRequest)
-    assert call.request.language == detect_language(call.request.prompt or "")
+    assert call.request.language in ("", detect_language(call.request.prompt or ""))
     assert (call.cancel_ids is None) == (whole.cancel_ids is None)
     if call.cancel_ids is not None and whole.cancel_ids is not None:
         assert call.cancel_ids(request.key) == whole.cancel_ids(request.key)
     assert say(call, request) == say(whole, request)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_model_is_asked_alike(world: World) -> None:
     """Of short prompts and of long ones, within every bound and beyond."""
@@ -317,30 +339,89 @@ def test_a_body_in_an_odd_form_is_read_alike(world: World, text: str) -> None:
     compare(world, (text % world.models[0]).encode())
 
 
+OPTIONS: tuple[Object, ...] = (
+    {},
+    {"max_tokens": 5},
+    {"stream": True},
+    {"stream": False, "max_tokens": 9},
+    {"temperature": 0.5, "top_p": 0.5},
+    {"stop": ["a", "b"], "seed": 1},
+    {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+)
+
+
 @pytest.mark.parametrize("world", PLAIN, ids=lambda world: world.vendor + world.path)
-def test_a_usual_request_takes_the_short_way(world: World) -> None:
-    said: JSON = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Tell me about the tides."}]
-    for more in ({}, {"max_tokens": 5}, {"stream": True}, {"stream": False, "max_tokens": 9}):
-        call, _, _ = read(world, {"model": world.models[0], "messages": said, **more})
-        assert call is not None, more
-    call, _, _ = read(world, {"model": world.models[0], "messages": said, "temperature": 0.5})
-    assert call is None
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_options_are_remembered_when_seen_twice(world: World, options: Object) -> None:
+    body: Object = {"model": world.models[0], "messages": PLAIN_SAID, **options}
+    compare(world, body)
+    assert is_remembered(world) or isinstance(parse(world, body), EmulatedError)
+    find(world)[2].options.clear()
+    parse(world, body)
+    assert not is_remembered(world)
+
+
+@pytest.mark.parametrize("value", [1, 1.0, True, "1", -0.0, 0, None, [1], {"a": 1}], ids=repr)
+@pytest.mark.parametrize("world", PLAIN, ids=lambda world: world.vendor + world.path)
+def test_values_that_equal_another_are_told_apart(world: World, value: JSON) -> None:
+    body: Object = {"model": world.models[0], "messages": PLAIN_SAID}
+    for other in (1, 1.0, True, 0.0, -0.0, 0, False):
+        for name in ("temperature", "max_tokens", "seed"):
+            find(world)[2].options.clear()
+            remember(world, {**body, name: other})
+            again = parse(world, {**body, name: value})
+            find(world)[2].options.clear()
+            whole = parse(world, {**body, name: value})
+            assert (isinstance(again, EmulatedError)) == (isinstance(whole, EmulatedError)), (name, other)
+            if isinstance(again, InferenceCall) and isinstance(whole, InferenceCall):
+                assert repr(again.request) == repr(whole.request)
 
 
 @pytest.mark.parametrize("world", PLAIN[:4], ids=lambda world: world.vendor + world.path)
 def test_what_words_an_answer_is_made_once_for_all(world: World) -> None:
+    remember(world, {"model": world.models[0]})
     asked: list[JSON] = [{"model": world.models[0], "messages": [{"role": "user", "content": text}]} for text in "ab"]
-    one, other = [read(world, body)[0] for body in asked]
-    assert one is not None
-    assert other is not None
+    one, other = [parse(world, body) for body in asked]
+    assert isinstance(one, InferenceCall)
+    assert isinstance(other, InferenceCall)
     assert one.codec is other.codec
 
 
 @pytest.mark.parametrize("header", ["extra-parameters", "azureml-model-deployment", "Content-Type"])
-def test_headers_that_have_a_say_are_left_to_the_long_way(header: str) -> None:
-    parse, _, service = find(_azure())
-    body: JSON = {"model": "mistral-small-2503", "messages": [{"role": "user", "content": "Tell me about the tides."}]}
-    request = Request("POST", "/chat/completions", {"api-version": "2024-05-01"}, {}, json.dumps(body).encode())
-    assert parse.fast(request, service) is not None
-    request.headers = {header: "text/plain"}
-    assert parse.fast(request, service) is None
+def test_headers_that_have_a_say_are_part_of_the_options(header: str) -> None:
+    body: JSON = {"model": "mistral-small-2503", "messages": PLAIN_SAID}
+    compare(_azure(), body)
+    compare(_azure(), body, {header: "text/plain"})
+
+
+def test_a_named_served_entity_is_part_of_the_options() -> None:
+    """A fallback asks for another entity under the same path."""
+    world = _databricks()
+    run, _, service = find(world)
+    body: JSON = {"model": "split", "messages": PLAIN_SAID}
+    service.options.clear()
+    served = []
+    for name in "aababb":
+        request = build(world, body)
+        request.params = {"served": name}
+        call = run(request, service)
+        assert isinstance(call, InferenceCall)
+        served.append(call.served)
+    assert "".join(served) == "aababb"
+
+
+def test_long_options_are_not_remembered() -> None:
+    world = _azure()
+    find(world)[2].options.clear()
+    for length, remembered in ((3000, False), (10, True)):
+        remember(world, {"model": world.models[0], "stop": ["x" * length]})
+        assert is_remembered(world) is remembered
+
+
+def test_unique_options_leave_no_call_behind() -> None:
+    world = _databricks()
+    find(world)[2].options.clear()
+    for seed in range(600):
+        parse(world, {"model": world.models[0], "messages": PLAIN_SAID, "seed": seed})
+    assert not is_remembered(world)
+    assert len(find(world)[2].options) <= 512

@@ -1,0 +1,159 @@
+"""Remember the parsed options of chats: all members of the body except ``messages``.
+
+Most requests have the options of an earlier one, so a vendor validates and parses them once. Messages that are plain
+texts are valid for every vendor. Any other request passes the vendor's validation, in the vendor's order of errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from functools import partial
+from operator import attrgetter
+
+from pydantic_core import to_json
+
+from emulator.core.cost_limits import INLINE_BYTES
+from emulator.core.errors import EmulatedError
+from emulator.core.http import Request
+from emulator.core.json import JSON
+from emulator.core.requests import ChatRequest, Message, Sampling
+from emulator.core.vendor import AnyService, H, InferenceCall, ParsedOptions, S, Service
+
+Limit = Callable[[int], int | None]
+Context = tuple[str | None, ...]
+Texts = tuple[Message, ...]
+
+_MAX_LIMITS = 16  # of the same options
+_MAX_SIZE = 2048  # bytes of JSON of options that are remembered
+_MESSAGES = {"messages"}
+_SPACED = re.compile(rb'"[ \t\r\n]+:')
+_FORM = {f.name: f.default for f in fields(ChatRequest) if f.name not in ("messages", "sampling", "language", "task")}
+_list_rest = attrgetter(*[field.name for field in fields(Sampling) if field.name != "max_tokens"])
+
+
+class RememberedOptions:
+    """Options of a valid chat, which hold for any plain messages.
+
+    Args:
+        call: the call of that chat.
+        limit: returns the maximum tokens of an answer to a prompt of a number of tokens, or raises that it is too long.
+        overhead: tokens of each prompt besides its conversation.
+    """
+
+    __slots__ = ("_limit", "_overhead", "build", "call", "samplings", "tools")
+
+    def __init__(self, call: InferenceCall, limit: Limit = lambda count: None, overhead: int = 0) -> None:
+        chat = call.request
+        assert isinstance(chat, ChatRequest)
+        form = {name: getattr(chat, name) for name, default in _FORM.items() if getattr(chat, name) != default}
+        self.build: Callable[..., ChatRequest] = partial(ChatRequest, **form)
+        self.samplings = Samplings(chat.sampling)
+        self.tools = chat.tools
+        self._limit = limit
+        self._overhead = overhead
+        self.call = (call.deployment, call.codec, call.stream, call.quotas, call.served)
+
+    def build_call(self, messages: Texts, request: Request, service: AnyService) -> InferenceCall:
+        deployment, codec, stream, quotas, served = self.call
+        count, language = service.count_chat(messages, self.tools, deployment)
+        count += self._overhead
+        chat = self.build(messages, self.samplings[self._limit(count)], language=language)
+        return InferenceCall(deployment, chat, codec, stream, (count,), True, quotas, served)
+
+
+def recall_chat(
+    request: Request,
+    service: Service[S, H],
+    context: Context = (),
+    *,
+    limit: int = INLINE_BYTES,
+    forbidden: bytes = b"",
+) -> InferenceCall | None:
+    """Return the call of plain messages with remembered options; ``None`` for any other request.
+
+    Args:
+        context: header and query values on which options depend.
+        limit: maximum bytes of the body.
+        forbidden: leave bodies that have this escape, or may have a key twice.
+    """
+    text = request.body
+    if request.documents or len(text) > limit:
+        return None
+    try:
+        body = request.json()
+        encoded = to_json(body, exclude=_MESSAGES) if type(body) is dict else b""
+    except ValueError:
+        return None
+    options = service.options.get((request.path, context, encoded))
+    if options is None or type(body) is not dict:
+        return None
+    messages = parse_texts(body.get("messages"))
+    if not messages:
+        return None
+    if forbidden:
+        keys = encoded.count(b'":') + 1 + 2 * len(messages)
+        if forbidden in text or not has_each_key_once(text, keys):
+            return None
+    try:
+        return options.build_call(messages, request, service)
+    except EmulatedError:
+        return None  # its details are those of the whole validation
+
+
+def remember_chat(
+    request: Request, service: Service[S, H], parse_options: Callable[[], ParsedOptions], context: Context = ()
+) -> None:
+    """Remember valid options, which depend on service, path, context and members other than ``messages`` only.
+
+    Options are remembered when they are seen a second time, as some have a seed or a user of their own. Long ones are
+    not, nor those of a request with stored documents, on which they may depend.
+
+    Args:
+        parse_options: called if the options are remembered now.
+        context: as of :func:`recall_chat`.
+    """
+    if not request.documents:
+        with suppress(ValueError):  # nested too deeply to encode
+            encoded = to_json(request.json(), exclude=_MESSAGES)
+            key = (request.path, context, encoded)
+            if len(encoded) <= _MAX_SIZE and service.options.get(key) is None:
+                service.options.keep(key, parse_options() if key in service.options else None)
+
+
+def parse_texts(messages: JSON) -> Texts:
+    """Return plain messages: an optional system text, then user and assistant texts, a user's last; else ``()``."""
+    parsed: list[Message] = []
+    role = None
+    for message in messages if type(messages) is list else ():
+        if type(message) is not dict or len(message) != 2:
+            return ()
+        role, content = message.get("role"), message.get("content")
+        if type(content) is not str or not content:
+            return ()
+        if not (role == "user" or role == "assistant" or (role == "system" and not parsed)):
+            return ()
+        parsed.append(Message(role, content))
+    return tuple(parsed) if role == "user" else ()
+
+
+def has_each_key_once(text: bytes, count: int) -> bool:
+    """Return whether a JSON text has exactly ``count`` keys; false if in doubt."""
+    keys = text.count(b'":')
+    return keys == count and (keys == text.count(b":") or _SPACED.search(text) is None)
+
+
+class Samplings(dict[int | None, Sampling]):
+    """Sampling of parsed options by token limit; the latest few limits are remembered."""
+
+    def __init__(self, sampling: Sampling) -> None:
+        super().__init__()
+        self._rest = _list_rest(sampling)
+
+    def __missing__(self, limit: int | None) -> Sampling:
+        if len(self) >= _MAX_LIMITS:
+            self.clear()
+        sampling = self[limit] = Sampling(limit, *self._rest)
+        return sampling
