@@ -70,7 +70,7 @@ class ResponseWriter:
             "_context",
             "_early",
             "_keep_alive",
-            "_record",
+            "_on_complete",
             "_request",
             "_schedule",
             "_vendor",

@@ -19,8 +19,8 @@ from emulator.encoding.template_stream import (
     encode_chunks,
     render_chunks,
 )
-from emulator.handler.planning import UNMATCHED
 from emulator.scenario.load import load_text
+from emulator.scenario.matching import UNMATCHED
 from emulator.serve.application import create_application
 from emulator.vendors import VENDORS
 from emulator.vendors.openvino.release import RELEASES

@@ -24,13 +24,15 @@ def call(*, repeatable: bool = True) -> InferenceCall:
 
 def test_an_equal_request_is_known() -> None:
     cache, parsed = ParseCache(), call()
-    cache.remember("place", request(headers={"x-b": "1"}), parsed)
-    assert cache.find("place", request(headers={"x-b": "2"})) is parsed
+    cache.remember("place", request(headers={"x-b": "1"}), b"f", parsed)
+    cached = cache.find("place", request(headers={"x-b": "2"}))
+    assert cached is not None
+    assert (cached.fingerprint, cached.call) == (b"f", parsed)
 
 
 def test_another_request_is_not() -> None:
     cache = ParseCache()
-    cache.remember("place", request(), call())
+    cache.remember("place", request(), b"f", call())
     assert cache.find("place", request(body=b"[]")) is None
     assert cache.find("place", request(principal="b")) is None
     assert cache.find("another", request()) is None
@@ -53,20 +55,20 @@ async def test_the_place_of_a_request_is_what_its_parser_may_read(start: Start) 
 
 def test_what_cannot_be_repeated_is_not_kept() -> None:
     cache = ParseCache()
-    cache.remember("place", request(), call(repeatable=False))
+    cache.remember("place", request(), b"f", call(repeatable=False))
     assert cache.find("place", request()) is None
 
 
 def test_a_large_body_is_not_kept() -> None:
     cache = ParseCache()
     large = request(body=b"x" * 10_000)
-    cache.remember("place", large, call())
+    cache.remember("place", large, b"f", call())
     assert cache.find("place", large) is None
 
 
 def test_the_oldest_is_forgotten() -> None:
     cache = ParseCache()
     for number in range(600):
-        cache.remember("place", request(body=b"%d" % number), call())
+        cache.remember("place", request(body=b"%d" % number), b"f", call())
     assert cache.find("place", request(body=b"0")) is None
     assert cache.find("place", request(body=b"599")) is not None

@@ -158,7 +158,7 @@ async def test_more_than_are_answered_in_turn_keep_their_order(start: Start) -> 
         connection.data_received(ask(number))
     async with asyncio.timeout(WAIT):
         answers = [await read_answer(reader) for _ in range(120)]
-    asked = [entry.payload.request.json() for entry in served.built.journal if entry.payload is not None]
+    asked = [json.loads(entry.payload.request.body) for entry in served.built.journal if entry.payload is not None]
     assert [body["messages"][0]["content"] for body in asked] == [f"Question {number}" for number in range(120)]
     assert journal(served) == [name(answer) for answer in answers]
     writer.close()

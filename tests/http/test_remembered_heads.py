@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.http import Request, Response
-from emulator.core.vendor import Endpoint
+from emulator.core.vendor import AnyEndpoint, Endpoint
 from emulator.journal.record import JournalEntry, Payload
 from tests.conftest import FROZEN, Start, running
 from tests.golden import read_request
@@ -99,7 +99,8 @@ async def test_both_roads_give_the_same_bytes(start: Start, vendor: str, scenari
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         lines = head.replace("\n", "\r\n") + "\r\n"
         requests.append((path.name, f"{lines}Host: {host}\r\n{length}\r\n".encode(), body))
-    heads, kept = find_heads(served, vendor), {}
+    heads = find_heads(served, vendor)
+    kept = dict(heads)
     seen: dict[str, object] = {}
     for remembered in (False, True):
         await begin_anew(served, scenario)
@@ -136,7 +137,7 @@ def watch(seen: list[Seen]) -> Callable[[Request, ToyService], Response]:
     return parse
 
 
-def watched(seen: list[Seen]) -> Endpoint:
+def watched(seen: list[Seen]) -> AnyEndpoint:
     return Endpoint(method="*", path="/seen/{name}", parse=watch(seen))
 
 
