@@ -187,16 +187,8 @@ class CallRecord:
         """Return a value that is equal for calls with equal labels; a call that is not over has none like it."""
         if not self.over:
             return self
-        return (
-            self.vendor,
-            self.path,
-            self.session,
-            self.deployment,
-            self.served,
-            self.operation,
-            self.failure,
-            self.status,
-        )
+        labels = self.vendor, self.path, self.session, self.deployment, self.served, self.operation
+        return *labels, self.stream, self.failure, self.sent.status, self.rule, self.faults
 
     @property
     def failure(self) -> str:

@@ -59,6 +59,14 @@ class ConnectionServer:
         """Return the connections that are open or still write a response."""
         return [*self.connections]
 
+    def forget_heads(self, session: str) -> None:
+        """Forget the remembered heads of a session; without a name, all."""
+        others = (
+            {} if not session else {data: head for data, head in self.heads.items() if not _leads_to(head, session)}
+        )
+        self.heads.clear()
+        self.heads.update(others)
+
     async def finish(self, seconds: float) -> None:
         """Wait up to ``seconds`` for open responses, then abort the rest; if cancelled, abort at once."""
         waiting = [asyncio.ensure_future(client.finish()) for client in self.clients]
@@ -206,6 +214,7 @@ class Listeners:
         self.urls = runtime.urls
         self.scheme = "http"
         runtime.on_session_end.append(self._close_session)
+        runtime.on_change.append(self._forget_heads)
 
     async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
         """Listen on the front port and on one port for each served vendor; port 0 picks a free one.
@@ -266,6 +275,11 @@ class Listeners:
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
             task.add_done_callback(lambda _, sock=sock: self._sockets.remove(sock))  # type: ignore[misc]
+
+    def _forget_heads(self, session: str) -> None:
+        """Forget the heads of a session after a change of its scenario, which they refer to; without a name, all."""
+        for sock in self._sockets:
+            sock.web.forget_heads(session)
 
     def _check_timeouts(self) -> None:
         self._timeouts.check(self.clients())
@@ -343,6 +357,10 @@ class _Destination:
         """Return whether the scenarios are still those that the target was found under."""
         session, server = self.target.session, runtime.active
         return self.server is server and self.active is (runtime.find(session) if session else server)
+
+
+def _leads_to(head: RequestHead, session: str) -> bool:
+    return isinstance(head.destination, _Destination) and head.destination.target.session == session
 
 
 class Port:

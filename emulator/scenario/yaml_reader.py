@@ -104,6 +104,7 @@ _MAX_TEXT = 8 * 1024**2  # characters of all strings, aliases expanded
 _MAX_DIGITS = 4300  # of a number; the limit of Python's int()
 _MAX_DEPTH = 200  # nested mappings and lists; the JSON encoder takes no more
 _TOO_LARGE = f"more than {_MAX_NODES:,} values or {_MAX_TEXT // 1024**2} MiB of text once aliases are written out"
+_TOO_DEEP = "nested too deeply"
 _NO_CHARACTER = "found invalid Unicode character escape code"
 
 # The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
@@ -144,7 +145,7 @@ def parse_document(text: str | bytes, file: str) -> Document:
         document.rows.append(Diagnostic(file, 1, 1, "", f"not YAML: {reason}"))
     except RecursionError:
         document = Document()
-        document.rows.append(Diagnostic(file, 1, 1, "", "nested too deeply"))
+        document.rows.append(Diagnostic(file, 1, 1, "", _TOO_DEEP))
     except _TooLargeError as error:
         document = Document()
         document.rows.append(Diagnostic.at(error.location, _TOO_LARGE))
@@ -175,6 +176,8 @@ def _check_size(text: str, file: str) -> None:
 
 
 def _syntax_row(file: str, error: MarkedYAMLError) -> Diagnostic:
+    if "nesting depth" in (error.problem or ""):  # PyYAML has a bound of its own since 6.0.4
+        return Diagnostic(file, 1, 1, "", _TOO_DEEP)
     mark = error.problem_mark or error.context_mark
     reason = " ".join(part for part in (error.problem, error.context) if part)
     if error.problem == _NO_CHARACTER:

@@ -46,6 +46,9 @@ async def steps_of(running: Running, count: int) -> Steps:
             answer = await running.send("databricks", HEAD, BODY)
             assert answer.status == 200
         len(journal)
+        async with asyncio.timeout(10):
+            while running.clients:  # of which the last closes later
+                await asyncio.sleep(0)
     del steps[_LEAVING]
     return steps
 
@@ -68,7 +71,7 @@ async def test_once_a_viewer_has_left_a_call_takes_the_steps_it_took_before(star
     watched = await steps_of(running, 20)
     viewer.close()
     async with asyncio.timeout(10):
-        while running.built.journal.watchers:
+        while running.built.journal.watchers or running.clients:
             await asyncio.sleep(0)
     after = await steps_of(running, 20)
     assert watched["emulator.control.watcher.JournalWatcher._wake"] == 20

@@ -22,7 +22,7 @@ from tests.http_client import Answer, Running, read_answer
 from tests.untyped_json import JSON
 
 _BOUND = 20.0  # seconds that a test waits for what must happen; it takes milliseconds
-_AMOUNT = 1_000_000  # tokens of the quota
+_AMOUNT = 2_000_000  # tokens of the quota
 _LONG = "0123456789abcdef" * 50_000
 SCENARIO = f"""
 version: 1
