@@ -1,6 +1,6 @@
-"""What features cost that nobody uses: their share of all that a server does for a chat, by its profile.
+"""Measure the cost of features that are off, as a share of the server's time for a chat request, by profiling.
 
-A profile makes calls look dearer than they are, so that the true share is rather less.
+Profiling makes function calls look more expensive than they are, so the true share is lower.
 """
 
 import pstats
@@ -17,14 +17,14 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "rules": ("emulator/scenario/",),
     "limits": ("emulator/ratelimit/", "emulator/core/quota"),
     "faults": ("emulator/faults/", "emulator/core/faultable"),
-    "bodies": ("emulator/journal/record.py:_keep", "emulator/handler/record.py:_keep"),
+    "bodies": ("emulator/handler/call_record.py:cut", "emulator/handler/call_record.py:_build_payload"),
     "metrics": ("emulator/observability/vendor_metrics", "emulator/observability/totals"),
 }
-_ROADS = ("emulator/http/listeners.py:serve", "emulator/http/head_cache.py:answer")  # where requests come in
+ENTRY = "emulator/http/connection.py:data_received"  # called with the bytes of each request
 
 
 def measure(side: Side, load: Load, loader: Loader, seconds: float) -> Figures:
-    """Shares of the time of answering, by feature."""
+    """Return the share of each feature in the time of serving requests."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "profile"
         command = (sys.executable, "-m", "cProfile", "-o", str(file), *side.command[1:])
@@ -34,13 +34,13 @@ def measure(side: Side, load: Load, loader: Loader, seconds: float) -> Figures:
 
 
 def read_profile(stats: pstats.Stats) -> Figures:
-    """The time inside the functions of each feature, over that from a request's first line to its last."""
+    """Return the time in the functions of each feature, divided by the time in ``ENTRY`` and below."""
     times = {
         f"{Path(path).as_posix()}:{name}": (own, whole)
         for (path, _, name), (_, _, own, whole, _) in stats.stats.items()  # type: ignore[attr-defined]
     }
-    road = sum(whole for place, (_, whole) in times.items() if place.endswith(_ROADS))
+    total = sum(whole for place, (_, whole) in times.items() if place.endswith(ENTRY))
     return {
-        feature: sum(own for place, (own, _) in times.items() if any(part in place for part in parts)) / road
+        feature: sum(own for place, (own, _) in times.items() if any(part in place for part in parts)) / total
         for feature, parts in FEATURES.items()
     }

@@ -1,14 +1,16 @@
-/* The load: keeps a number of connections busy and says what came back, as one line of JSON.
+/* Load generator: sends requests over some connections and prints a report as one line of JSON.
  *
- * load PORT PID FILE NAME=VALUE...
+ * load PORT PID[,PID...] FILE NAME=VALUE...
  *
- * FILE holds one whole HTTP request. Each "########" in it becomes a number of eight digits that never comes twice,
- * counted from `start`. Every connection sends its next request as soon as its answer is whole, or with `rate`, requests
- * a second of all connections together, when it is its turn again, be it late or not; `conns` of them are opened evenly over `ramp` seconds, and after `warm` seconds more everything is measured for `secs` seconds. `ttft`
- * and `itl` (milliseconds) are what a stream is held to: a token is an event with a text that is not empty. `leave`
- * is the share of answers, in percent, whose client hangs up after a random wait of up to `patience` seconds.
+ * FILE holds one HTTP request, head and body. Each "########" in it becomes a number of eight digits that never repeats,
+ * counted from `start`. `conns` connections are opened evenly over `ramp` seconds; after `warm` more seconds, `secs`
+ * seconds are measured. A connection sends its next request as soon as its response is complete, or by schedule with
+ * `rate`, the requests a second of all connections together. `ttft` and `itl` (milliseconds) are the planned times of a
+ * stream; a token is an event with a text that is not empty. `leave` is the percentage of responses whose client
+ * disconnects after a random time of up to `leave_within` seconds.
  *
- * One thread, so that it is at most one processor; what it used is in the report, beside what process PID used.
+ * The program has one thread, so it uses one processor at most. The report has its own processor time and the sum of
+ * that of the processes PID.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -35,18 +37,28 @@ typedef struct {
 typedef struct { double *all; size_t count, room; } samples;
 
 static const char TOKEN[] = "\"content\":\"";
-static double conns = 32, secs = 3, warm = 0.5, ramp = 0, ttft = 0, itl = 0, start = 0, leave = 0, patience = 0.5, rate = 0;
-static int port, poller;
+static double conns = 32, secs = 3, warm = 0.5, ramp = 0, ttft = 0, itl = 0, start = 0, leave = 0, leave_within = 0.5, rate = 0;
+static int port, poller, server_count;
+static clockid_t servers[64];
 static char *request;
 static size_t request_length, places[256], place_count;
 static long next_number, answers, tokens, bytes, bad, resets, left_early;
 static samples latency, first_error, drift;
-static double from, until; /* the measured time */
+static double from, until; /* bounds of the measurement */
 static uint64_t draws = 88172645463325252ull;
 
 static double seconds(clockid_t clock) {
   struct timespec t;
   return clock_gettime(clock, &t) ? 0 : t.tv_sec + t.tv_nsec * 1e-9;
+}
+static void read_servers(char *list) {
+  for (char *pid = strtok(list, ","); pid && server_count < 64; pid = strtok(NULL, ","))
+    if (clock_getcpuclockid(atoi(pid), servers + server_count++)) { fprintf(stderr, "load: no process %s\n", pid); exit(1); }
+}
+static double server_seconds(void) {
+  double sum = 0;
+  for (int i = 0; i < server_count; i++) sum += seconds(servers[i]);
+  return sum;
 }
 static double now(void) { return seconds(CLOCK_MONOTONIC); }
 static double draw(void) { /* xorshift64: in [0, 1) */
@@ -80,14 +92,14 @@ static void send_next(conn *c) {
   char digits[9];
   double t = now();
   if (t < c->due) { c->at = WAITING; return; }
-  if (rate > 0 && (c->due += conns / rate) < t - 1) c->due = t - 1; /* who is late catches up, a second at most */
+  if (rate > 0 && (c->due += conns / rate) < t - 1) c->due = t - 1; /* a late connection catches up, by a second at most */
   for (size_t i = 0; i < place_count; i++) {
     snprintf(digits, sizeof digits, "%08u", (unsigned)(next_number++ % 100000000));
     memcpy(request + places[i], digits, 8);
   }
   c->at = HEAD, c->head_length = c->tokens = c->matched = 0;
   c->sent = t;
-  c->leave_at = leave > 0 && draw() * 100 < leave ? c->sent + draw() * patience : 0;
+  c->leave_at = leave > 0 && draw() * 100 < leave ? c->sent + draw() * leave_within : 0;
   if (write(c->fd, request, request_length) != (ssize_t)request_length) resets++, hang_up(c, c->sent + 0.1);
 }
 static void open_one(conn *c) {
@@ -98,7 +110,7 @@ static void open_one(conn *c) {
   if (c->fd < 0) { perror("socket"); exit(1); }
   setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   if (connect(c->fd, (void *)&to, sizeof to) && errno != EINPROGRESS) {
-    if (errno != EADDRNOTAVAIL) resets++; /* that one is about this machine's ports, not the server */
+    if (errno != EADDRNOTAVAIL) resets++; /* the client has no free port */
     hang_up(c, now() + 0.1);
     return;
   }
@@ -126,7 +138,7 @@ static void count_tokens(conn *c, const char *data, long length, double t) {
   }
   c->matched = at;
 }
-static int finish(conn *c, double t) { /* 1: an answer is whole, and the connection goes on */
+static int finish(conn *c, double t) { /* 1: the response is complete and the connection stays open */
   if (c->sent >= from && t <= until) {
     add(&latency, (t - c->sent) * 1e3);
     if (c->tokens > 1) add(&drift, (c->last - c->first) * 1e3 - (c->tokens - 1) * itl);
@@ -135,7 +147,7 @@ static int finish(conn *c, double t) { /* 1: an answer is whole, and the connect
   if (c->close) hang_up(c, t);
   return !c->close;
 }
-static int read_head(conn *c, const char *data, long length, long *used) { /* 1: it is whole */
+static int read_head(conn *c, const char *data, long length, long *used) { /* 1: the head is complete */
   long before = c->head_length, room = sizeof c->head - 1 - before, take = length < room ? length : room;
   memcpy(c->head + before, data, take);
   c->head[c->head_length += take] = 0;
@@ -152,7 +164,7 @@ static int read_head(conn *c, const char *data, long length, long *used) { /* 1:
   if (c->chunked) c->left = 0;
   return 1;
 }
-static int feed(conn *c, const char *data, long length, double t) { /* 0: the connection is gone */
+static int feed(conn *c, const char *data, long length, double t) { /* 0: the connection is closed */
   long i = 0, used;
   while (i < length || (c->at == BODY && !c->left)) {
     switch (c->at) {
@@ -196,7 +208,7 @@ static int feed(conn *c, const char *data, long length, double t) { /* 0: the co
   }
   return 1;
 }
-static void receive(conn *c, int ended) { /* ended: no further event will tell of the end */
+static void receive(conn *c, int ended) { /* ended: no further event reports the end */
   static char buffer[1 << 18];
   for (;;) {
     ssize_t got = read(c->fd, buffer, sizeof buffer);
@@ -208,7 +220,7 @@ static void receive(conn *c, int ended) { /* ended: no further event will tell o
     if (got < (ssize_t)sizeof buffer && !ended) return;
   }
 }
-static void look_after(conn *all, double t) { /* opens those whose time has come; those who have waited enough leave */
+static void look_after(conn *all, double t) { /* opens connections that are due, and closes those that leave */
   for (conn *c = all; c < all + (int)conns; c++) {
     if (c->at == IDLE && t >= c->open_at) open_one(c);
     else if (c->at == WAITING && t >= c->due) send_next(c);
@@ -230,21 +242,20 @@ static void read_request(const char *path) {
 }
 static void read_options(int count, char **given) {
   struct { const char *name; double *value; } known[] = {{"conns", &conns}, {"secs", &secs}, {"warm", &warm},
-    {"ramp", &ramp}, {"ttft", &ttft}, {"itl", &itl}, {"start", &start}, {"leave", &leave}, {"patience", &patience}, {"rate", &rate}};
+    {"ramp", &ramp}, {"ttft", &ttft}, {"itl", &itl}, {"start", &start}, {"leave", &leave}, {"leave_within", &leave_within}, {"rate", &rate}};
   for (int i = 0; i < count; i++) {
     char *value = strchr(given[i], '=');
     size_t found = 0, all = sizeof known / sizeof *known;
     while (value && found < all && (strlen(known[found].name) != (size_t)(value - given[i]) ||
            strncmp(known[found].name, given[i], value - given[i]))) found++;
-    if (!value || found == all) { fprintf(stderr, "load: what is %s?\n", given[i]); exit(2); }
+    if (!value || found == all) { fprintf(stderr, "load: unknown option %s\n", given[i]); exit(2); }
     *known[found].value = atof(value + 1);
   }
 }
 int main(int argc, char **argv) {
-  if (argc < 4) { fprintf(stderr, "usage: load PORT PID FILE NAME=VALUE...\n"); return 2; }
+  if (argc < 4) { fprintf(stderr, "usage: load PORT PID[,PID...] FILE NAME=VALUE...\n"); return 2; }
   port = atoi(argv[1]);
-  clockid_t server;
-  if (clock_getcpuclockid(atoi(argv[2]), &server)) { fprintf(stderr, "load: no process %s\n", argv[2]); return 1; }
+  read_servers(argv[2]);
   read_request(argv[3]);
   read_options(argc - 4, argv + 4);
   next_number = (long)start;
@@ -263,7 +274,7 @@ int main(int argc, char **argv) {
   }
   static struct epoll_event events[1024];
   while ((t = now()) < until) {
-    if (!measuring && t >= from) measuring = 1, cpu = seconds(server), own = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    if (!measuring && t >= from) measuring = 1, cpu = server_seconds(), own = seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (t >= scanned + 0.002) look_after(all, scanned = t);
     int count = epoll_wait(poller, events, 1024, 2);
     for (int i = 0; i < count; i++) {
@@ -280,11 +291,11 @@ int main(int argc, char **argv) {
   double took = t - from;
   printf("{\"answers_s\": %.3f, \"tokens_s\": %.3f, \"bytes_s\": %.0f, \"bad\": %ld, \"resets\": %ld, \"left\": %ld, ",
          answers / took, tokens / took, bytes / took, bad, resets, left_early);
-  printf("\"server_cpu\": %.5f, \"load_cpu\": %.5f, \"sent\": %ld", (seconds(server) - cpu) / took,
+  printf("\"server_cpu\": %.5f, \"load_cpu\": %.5f, \"sent\": %ld", (server_seconds() - cpu) / took,
          (seconds(CLOCK_PROCESS_CPUTIME_ID) - own) / took, next_number - (long)start);
   tell("latency_ms", &latency), tell("first_error_ms", &first_error), tell("drift_ms", &drift);
   printf("}\n");
-  struct linger at_once = {1, 0}; /* or each connection would hold its port for another minute */
+  struct linger at_once = {1, 0}; /* else each connection holds its port for a minute */
   for (conn *c = all; c < all + (int)conns; c++)
     if (c->fd >= 0) setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), close(c->fd);
   return 0;

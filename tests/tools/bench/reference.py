@@ -1,8 +1,8 @@
-"""The floor to compare with: bare aiohttp handlers, each of which does one part of the work and nothing else.
+"""Serve bare aiohttp handlers to compare with; each does one part of the emulator's work and nothing else.
 
-Run as ``python -m tests.tools.bench.reference SAMPLE PORT_FILE``. The sample is what the emulator answered: one
-answer in
-one piece, and the events of two streams. So both sides write the same bytes. Under the same event loop.
+Run as ``python -m tests.tools.bench.reference SAMPLE PORT_FILE``. The sample has responses of the emulator: one of a
+chat request, and the events of two streams. So both sides write the same content. The handlers run on the event loop
+that the emulator selects, by the same function.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class EmbeddingRequest(BaseModel):
 
 
 class Wheel:
-    """One timer for all streams: a slot each millisecond."""
+    """Timer of all streams, with one slot a millisecond."""
 
     def __init__(self) -> None:
         self._slots: dict[int, list[Callable[[], None]]] = {}
@@ -69,11 +69,11 @@ class Wheel:
 
 
 class Stream:
-    """The events of one stream, each written when it is due; what is late goes out at once."""
+    """Writer of one stream at its due times; late events are written in one piece."""
 
-    def __init__(self, transport: asyncio.Transport, begun: float, events: list[bytes], wheel: Wheel) -> None:
+    def __init__(self, transport: asyncio.Transport, started: float, events: list[bytes], wheel: Wheel) -> None:
         self._transport = transport
-        self._begun = begun
+        self._started = started
         self._events = events
         self._wheel = wheel
         self._next = 0
@@ -81,7 +81,7 @@ class Stream:
         self._plan()
 
     def _due(self) -> float:
-        return self._begun + TTFT + self._next * ITL
+        return self._started + TTFT + self._next * ITL
 
     def _plan(self) -> None:
         self._wheel.at(self._due(), self._step)
@@ -106,15 +106,15 @@ class Stream:
 
 
 class Reference:
-    """All handlers; ``answer`` and the events of the streams are the sample's."""
+    """The handlers; ``answer`` and the events of the streams come from the sample."""
 
     def __init__(self, answer: bytes, joined: list[bytes], paced: list[bytes]) -> None:
         self._answer = answer
         self._fields = orjson.loads(answer)
-        spoken = [event for event in joined if _CONTENT in event]
-        before, _, rest = spoken[1].partition(_CONTENT)
+        texts = [event for event in joined if _CONTENT in event]
+        before, _, rest = texts[1].partition(_CONTENT)
         self._before, self._after = before + _CONTENT, rest[rest.index(b"}") :]
-        self._tokens = [event.split(_CONTENT)[1].split(b"}")[0] for event in spoken]
+        self._tokens = [event.split(_CONTENT)[1].split(b"}")[0] for event in texts]
         framed = [b"%x\r\n%b\r\n" % (len(event), event) for event in paced if event != _DONE]
         first, last = framed[0] + framed[1], framed[-1] + b"%x\r\n%b\r\n" % (len(_DONE), _DONE) + _LAST_CHUNK
         self._paced = [first, *framed[2:-2], framed[-2] + last]
@@ -124,12 +124,12 @@ class Reference:
         return web.Response(body=self._answer, headers={"Content-Type": "application/json"})
 
     async def validating(self, request: web.Request) -> web.Response:
-        asked = ChatRequest.model_validate_json(await request.read())
-        answer = {**self._fields, "model": asked.model, "created": int(time.time())}
+        parsed = ChatRequest.model_validate_json(await request.read())
+        answer = {**self._fields, "model": parsed.model, "created": int(time.time())}
         return web.Response(body=orjson.dumps(answer), headers={"Content-Type": "application/json"})
 
     async def joined(self, request: web.Request) -> web.StreamResponse:
-        """All events rendered from a template and joined into one write."""
+        """Render all events from a template and write them at once."""
         await request.read()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -139,38 +139,38 @@ class Reference:
         return response
 
     async def paced(self, request: web.Request) -> web.StreamResponse:
-        """The sample's events at their due times, from one timer, straight to the transport."""
-        begun = time.monotonic()
+        """Write the sample's events to the transport at their due times, by one timer."""
+        started = time.monotonic()
         await request.read()
         transport = request.transport
         assert transport is not None
         transport.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        await Stream(transport, begun, self._paced, self._wheel).done
+        await Stream(transport, started, self._paced, self._wheel).done
         return Written()
 
     async def embeddings(self, request: web.Request) -> web.Response:
-        """Unit vectors of a generator, encoded at once."""
+        """Draw unit vectors from a random number generator and encode them."""
         import numpy as np
 
-        asked = EmbeddingRequest.model_validate_json(await request.read())
-        texts = [asked.input] if isinstance(asked.input, str) else asked.input
+        parsed = EmbeddingRequest.model_validate_json(await request.read())
+        texts = [parsed.input] if isinstance(parsed.input, str) else parsed.input
         generator = np.random.Generator(np.random.SFC64(len(texts)))
         rows = generator.standard_normal((len(texts), 1024), dtype=np.float32)
         rows /= np.sqrt((rows * rows).sum(1, keepdims=True))
-        as_text = asked.encoding_format == "base64"
+        as_text = parsed.encoding_format == "base64"
         vectors = [base64.b64encode(row.tobytes()).decode() if as_text else row for row in rows]
         data = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(vectors)]
         usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
-        answer = {"object": "list", "model": asked.model, "data": data, "usage": usage}
+        answer = {"object": "list", "model": parsed.model, "data": data, "usage": usage}
         body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
         return web.Response(body=body, headers={"Content-Type": "application/json"})
 
 
 class Written(web.StreamResponse):
-    """Tells the framework that the answer is already on the wire; nothing of the base class is used."""
+    """Response that is already written; nothing of the base class is used."""
 
     def __init__(self) -> None:
-        """Sets nothing up."""
+        """Leave the base class uninitialised."""
 
     @property
     def keep_alive(self) -> bool | None:
@@ -184,9 +184,9 @@ class Written(web.StreamResponse):
 
 
 async def serve(sample: Path, port_file: Path) -> None:
-    taken = json.loads(sample.read_text(encoding="utf-8"))
-    joined, paced = ([event.encode() for event in taken[name]] for name in ("joined", "paced"))
-    reference = Reference(taken["answer"].encode(), joined, paced)
+    content = json.loads(sample.read_text(encoding="utf-8"))
+    joined, paced = ([event.encode() for event in content[name]] for name in ("joined", "paced"))
+    reference = Reference(content["answer"].encode(), joined, paced)
     app = web.Application(client_max_size=2**26)
     for name in ("constant", "validating", "joined", "paced", "embeddings"):
         app.router.add_post(f"/{name}", getattr(reference, name))
