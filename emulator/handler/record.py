@@ -6,8 +6,8 @@ from collections.abc import Awaitable
 
 from emulator.core.clock import RealClock
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import Response
-from emulator.core.plan import Plan
+from emulator.core.http import Response, StreamingResponse
+from emulator.core.plan import Choice, Plan, Usage
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, explain_rules
@@ -95,28 +95,11 @@ class CallRecorder:
         return record
 
     def _build_record(self, context: RequestContext) -> CallRecord:
-        request, response, sent, call, plan = (
-            context.request,
-            context.response,
-            context.sent,
-            context.call,
-            context.plan,
-        )
-        usage = choice = planned_ttft = planned_end = None
-        sent_tokens = 0
-        if plan is not None:
-            usage = plan.usage
-            choice = plan.choices[0] if plan.choices else None
-            whole = sent.whole and sent.tokens is None
-            sent_tokens = usage.completion_tokens if whole else context.sent_tokens
-            planned_ttft, planned_end = (context.planned_ttft, _find_planned_end(plan)) if plan.due else (0.0, 0.0)
+        request, response, sent, call = context.request, context.response, context.sent, context.call
+        usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
             refused = RefusedCall(context.error, self._emulator.tokens.redact(context.hint), context.limits)
-        body = None
-        if isinstance(response, Response) or (isinstance(response, FaultableResponse) and not response.streamed):
-            body = response.body
-        deployment = None if call is None else call.deployment
         name, served = context.asked if call is None else (call.deployment.name, call.served)
         return CallRecord(  # positional: this many keyword arguments cost more than the rest of the function
             self.explainer,
@@ -132,7 +115,7 @@ class CallRecorder:
             len(request.body),
             name,
             served,
-            None if deployment is None else deployment.task,
+            None if call is None else call.deployment.task,
             call is not None and call.stream,
             context.match,
             context.match is not None and bool(self._emulator.rules),
@@ -144,9 +127,31 @@ class CallRecorder:
             choice,
             () if response is None else response.headers,
             context.extra,
-            body,
+            _find_body(response),
             self._settings.bodies,
         )
+
+
+_Figures = tuple[Usage | None, Choice | None, int, float | None, float | None]
+
+
+def _read_plan(context: RequestContext) -> _Figures:
+    """Return usage, first choice, tokens sent, and the planned seconds to the first and the last token."""
+    plan, sent = context.plan, context.sent
+    if plan is None:
+        return None, None, 0, None, None
+    usage, choice = plan.usage, plan.choices[0] if plan.choices else None
+    tokens = usage.completion_tokens if sent.whole and sent.tokens is None else context.sent_tokens
+    if not plan.due:
+        return usage, choice, tokens, 0.0, 0.0
+    return usage, choice, tokens, context.planned_ttft, _find_planned_end(plan)
+
+
+def _find_body(response: Response | StreamingResponse | FaultableResponse | None) -> bytes | None:
+    """Return the body of a response in one piece."""
+    if isinstance(response, Response) or (isinstance(response, FaultableResponse) and not response.streamed):
+        return response.body
+    return None
 
 
 def _find_planned_end(plan: Plan) -> float:

@@ -40,6 +40,7 @@ def counted() -> Iterator[Steps]:
 async def steps_of(running: Running, count: int) -> Steps:
     """Count the function calls of the server for equal chat requests; new texts would be parsed once more."""
     journal = running.built.journal
+    others = len(running.clients)
     len(journal)  # whoever asks for its length has it enter what waits: neither more nor less is counted
     with counted() as steps:
         for _ in range(count):
@@ -47,7 +48,7 @@ async def steps_of(running: Running, count: int) -> Steps:
             assert answer.status == 200
         len(journal)
         async with asyncio.timeout(10):
-            while running.clients:  # of which the last closes later
+            while len(running.clients) > others:  # the last closes later
                 await asyncio.sleep(0)
     del steps[_LEAVING]
     return steps
