@@ -25,7 +25,7 @@ _MAX_NAME = 256  # characters kept of an unknown deployment's name, which stays 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class RequestTarget:
     """Where a request goes, which depends on its head and the active scenario alone.
 
     Fields:
@@ -83,7 +83,7 @@ class RequestContext:
     """
 
     request: Request
-    target: Target
+    target: RequestTarget
     started: float
     epoch: tuple[int, int] = (0, 0)
     start_seq: int = 0

@@ -14,7 +14,7 @@ from emulator.core.http import NOTHING, Headers, Request, Response, StreamingRes
 from emulator.core.plan import Plan
 from emulator.core.storage import DocumentsError
 from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
-from emulator.handler.context import RequestContext, Target
+from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
 from emulator.handler.explain import Explainer, explain_rules
@@ -72,13 +72,13 @@ class VendorApp:
         self._closing = closing
         self._journal = journal
 
-    def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> Target:
+    def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> RequestTarget:
         """Return what the requests with this head have in common."""
         request = Request(head.method, path, head.query, route.headers, b"", NOTHING, base_url, "", route.session)
         request.key_suffix = route.key_suffix
         return self._reader.find_target(request, overrides=route.overrides)
 
-    async def serve(self, http: IncomingRequest, target: Target) -> bool:
+    async def serve(self, http: IncomingRequest, target: RequestTarget) -> bool:
         """Respond to one request, then settle its quotas and close its call record, also after an error."""
         context = self._receive(target)
         clock, on_complete = self.emulator.clock, self._recorder.record
@@ -150,7 +150,7 @@ class VendorApp:
         codec = call.codec
         writer.stop(codec.stream(plan, context.request) if call.stream else codec.render(plan, context.request))
 
-    def _receive(self, target: Target) -> RequestContext:
+    def _receive(self, target: RequestTarget) -> RequestContext:
         session, journal = target.session, self._journal
         request, clock = target.open_request(), self.emulator.clock
         clock.catch_up()  # if many requests come at once, due streams are served between them

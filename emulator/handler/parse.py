@@ -13,7 +13,7 @@ from emulator.core.json import canonical_json
 from emulator.core.rng import derive_key_from_bytes
 from emulator.core.storage import LocalState
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, InferenceCall, Parsed
-from emulator.handler.context import RequestContext, Target
+from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.planning import Emulator
 from emulator.http.routing import Router
 
@@ -72,7 +72,7 @@ class RequestParser:
         self._is_local = isinstance(emulator.state, LocalState)
         self._stateful_sessions: set[str] = set()
 
-    def find_target(self, request: Request, *, overrides: bool = True) -> Target:
+    def find_target(self, request: Request, *, overrides: bool = True) -> RequestTarget:
         """Return what the requests with the head of this one have in common."""
         endpoint, params, missing = None, NOTHING, None
         try:
@@ -82,7 +82,7 @@ class RequestParser:
             missing.clear_traceback()
         headers, query = request.headers, request.query
         values = [headers.get(name) for name in self._vendor.relevant_headers]
-        return Target(
+        return RequestTarget(
             method=request.method,
             path=request.path,
             query=query,

@@ -17,7 +17,7 @@ from emulator.control.problem import problem_response
 from emulator.core.errors import ProblemError
 from emulator.core.os_errors import explain_address
 from emulator.core.storage import LocalState
-from emulator.handler.context import Target
+from emulator.handler.context import RequestTarget
 from emulator.handler.handler import VendorApp
 from emulator.http.connection import Connection, IncomingRequest, RequestHead, WriteCoalescer
 from emulator.http.sessions import SessionNameError, route_session
@@ -346,12 +346,12 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Destination:
-    """Target of the requests with one head, as long as neither the server's nor the session's scenario changes."""
+    """RequestTarget of the requests with one head, as long as neither the server's nor the session's scenario changes."""
 
     server: ActiveScenario
     active: ActiveScenario
     app: VendorApp
-    target: Target
+    target: RequestTarget
 
     def is_valid(self, runtime: Runtime) -> bool:
         """Return whether the scenarios are still those that the target was found under."""
