@@ -214,6 +214,12 @@ async def _resume(coroutine: Coroutine[Any, Any, bool], waits_for: object) -> bo
     return await _Resumed(coroutine, waits_for)
 
 
+def _cancel_once(task: asyncio.Task[bool]) -> None:
+    """Cancel a task; once more would interrupt what it releases in a store that has to be waited for."""
+    if not task.cancelling():
+        task.cancel()
+
+
 class WriteCoalescer:
     """Coalesces the writes of whole responses until all readable connections were read.
 
@@ -658,4 +664,4 @@ class Connection(BaseProtocol):
     def _cancel(self) -> None:
         """Cancel the task of the current request; after its first step, which the loop has scheduled before."""
         if self._task is not None:
-            self._event_loop.call_soon(self._task.cancel)
+            self._event_loop.call_soon(_cancel_once, self._task)

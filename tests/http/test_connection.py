@@ -160,6 +160,35 @@ async def test_what_escapes(error: Exception, answer: bytes, lines: int, caplog:
     await connections.finish(0)
 
 
+async def test_what_a_call_releases_after_its_end_is_released_however_it_ends() -> None:
+    """An aborted connection is also lost: the second of both does not interrupt a release that waits for a store."""
+    released = []
+
+    async def serve(request: IncomingRequest) -> bool:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            released.append(True)
+        return True
+
+    connections = ConnectionServer(serve)
+    server = await asyncio.get_running_loop().create_server(connections, "127.0.0.1", 0)
+    _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    async with asyncio.timeout(_BOUND):
+        while not any(client.phase is ConnectionPhase.ANSWER for client in connections.clients):
+            await asyncio.sleep(0)
+        (client,) = connections.clients
+        client.abort()
+        while connections.clients:
+            await asyncio.sleep(0)
+    assert released == [True]
+    writer.close()
+    server.close()
+
+
 async def test_what_follows_the_control_prefix_without_a_slash_is_the_vendors() -> None:
     async with serving() as served:
         answer = await served.send(b"GET /_emulatorx HTTP/1.1\r\nHost: x\r\nx-key: k\r\nConnection: close\r\n\r\n")
