@@ -346,7 +346,7 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Destination:
-    """RequestTarget of the requests with one head, as long as neither the server's nor the session's scenario changes."""
+    """Target of the requests with one head, as long as neither the server's nor the session's scenario changes."""
 
     server: ActiveScenario
     active: ActiveScenario

@@ -9,7 +9,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.requests import ChatRequest, Deployment, Message, Sampling
 from emulator.core.vendor import Change, Endpoint, InferenceCall, Service, Vendor, VendorSettings, Write, no_profile
-from emulator.handler.context import Target
+from emulator.handler.context import RequestTarget
 from tests.untyped_json import JSON
 
 _TEXT = (("Content-Type", "text/plain"),)
@@ -118,9 +118,9 @@ def _render_late_error(error: EmulatedError, request: Request, service: ToyServi
     return f"{error.kind}: {error.message}\n".encode()
 
 
-def make_target(request: Request) -> Target:
+def make_target(request: Request) -> RequestTarget:
     """Return the target of a request, as if no endpoint had its path."""
-    return Target(
+    return RequestTarget(
         method=request.method,
         path=request.path,
         query=request.query,
