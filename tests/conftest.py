@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import yaml  # noqa: F401  # pytester drops what a test imports, and PyYAML 6.0.4 cannot be imported twice
 from hypothesis import HealthCheck, settings
 
 from emulator.core.vendor import AnyVendor
