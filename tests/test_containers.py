@@ -34,13 +34,13 @@ def instruction(name: str) -> list[str]:
 
 
 @pytest.mark.covers("promises/first steps", "both names of the command")
-def test_the_entry_point_is_the_console_script() -> None:
+def test_entrypoint_is_console_script() -> None:
     assert instruction("ENTRYPOINT") == ["emulator"]
     assert PROJECT["scripts"] == {"emulator": "emulator.cli:main", "llm-emulator": "emulator.cli:main"}
     assert PROJECT["name"] == "llm-emulator"  # the other is taken, on the index and by another's command
 
 
-def test_the_image_serves_its_scenarios_to_everyone() -> None:
+def test_image_serves_scenarios_on_all_interfaces() -> None:
     options = build_parser().parse_args(instruction(r"\nCMD"))
     settings = load_settings(vars(options), ENVIRONMENT)
     assert (settings.host, settings.port, settings.paths) == ("0.0.0.0", FRONT_PORT, (Path("/scenarios"),))
@@ -49,7 +49,7 @@ def test_the_image_serves_its_scenarios_to_everyone() -> None:
     assert (ROOT / "scenarios" / "default.yaml").is_file()
 
 
-def test_the_health_command_is_the_one_that_takes_little() -> None:
+def test_image_healthcheck_uses_health_command() -> None:
     assert instruction("-retries=3 CMD") == ["emulator", "health"]
     assert VARIABLE in ENVIRONMENT
     assert "healthcheck" not in SERVICE  # it is the image's
@@ -58,16 +58,16 @@ def test_the_health_command_is_the_one_that_takes_little() -> None:
     assert int(times["start-period"]) >= load_settings({}, {}).state_wait
 
 
-def test_every_port_is_open() -> None:
+def test_every_port_is_exposed() -> None:
     assert f"EXPOSE {FRONT_PORT}-{LAST_PORT}" in DOCKERFILE
     assert SERVICE["ports"] == [f"127.0.0.1:{FRONT_PORT}-{LAST_PORT}:{FRONT_PORT}-{LAST_PORT}"]
 
 
-def test_the_environment_of_the_service_is_known() -> None:
+def test_service_environment_has_no_unknown_setting() -> None:
     assert load_settings({}, SERVICE["environment"]).unknown == ()
 
 
-def test_the_authority_outlives_the_container() -> None:
+def test_tls_authority_is_on_volumes() -> None:
     folder = load_settings({}, ENVIRONMENT).tls_dir
     user = USER.partition(":")[0]
     assert f"install -d -o {user} -g {user} {folder} {folder}/{PLACE} " in DOCKERFILE
@@ -77,13 +77,13 @@ def test_the_authority_outlives_the_container() -> None:
         assert name in COMPOSE["volumes"]
 
 
-def test_documented_services_name_the_image() -> None:
+def test_documented_services_name_image() -> None:
     for page in sorted((ROOT / "docs").glob("*.md")):
         for name in re.findall(r"image: (\S*emulator\S*)", page.read_text(encoding="utf-8")):
             assert re.fullmatch(r"(ghcr\.io/llm-emulator/)?llm-emulator(:[\w.]+)?", name), page.name
 
 
-def test_the_documented_service_with_tls_fits_the_image() -> None:
+def test_documented_tls_service_matches_image() -> None:
     text = (ROOT / "docs" / "tls.md").read_text(encoding="utf-8")
     documented = yaml.safe_load(text.split("```yaml\n")[1].split("```")[0])
     services = documented["services"]
@@ -95,7 +95,7 @@ def test_the_documented_service_with_tls_fits_the_image() -> None:
     assert list(documented["volumes"]) == ["authority", "private"]
 
 
-def test_no_application_sees_the_key_of_the_authority() -> None:
+def test_no_application_mounts_authority_key() -> None:
     """In every service of the documentation, and of the repository, that is no emulator."""
     texts = [(ROOT / "docker-compose.yml").read_text(encoding="utf-8")]
     for page in sorted((ROOT / "docs").rglob("*.md")):
@@ -114,12 +114,12 @@ def test_no_application_sees_the_key_of_the_authority() -> None:
     assert seen >= 2
 
 
-def test_no_page_fetches_the_certificate_without_looking() -> None:
+def test_no_page_uses_insecure_curl() -> None:
     for page in sorted((ROOT / "docs").rglob("*.md")):
         assert not re.search(r"curl [^\n`]*(-k\b|--insecure)", page.read_text(encoding="utf-8")), page.name
 
 
-def test_nothing_runs_as_root_or_writes_to_the_image() -> None:
+def test_container_runs_as_non_root_on_read_only_image() -> None:
     user, group = USER.split(":")
     assert user.isdecimal()
     assert int(user) > 0
@@ -128,7 +128,7 @@ def test_nothing_runs_as_root_or_writes_to_the_image() -> None:
     assert SERVICE["read_only"] is True
 
 
-def test_the_service_may_do_nothing_that_it_need_not() -> None:
+def test_service_drops_capabilities_and_bounds_resources() -> None:
     assert SERVICE["cap_drop"] == ["ALL"]
     assert "cap_add" not in SERVICE
     assert "privileged" not in SERVICE
@@ -137,13 +137,13 @@ def test_the_service_may_do_nothing_that_it_need_not() -> None:
     assert SERVICE["pids_limit"] > 0
 
 
-def test_a_container_is_not_killed_before_its_answers_have_ended() -> None:
+def test_stop_grace_period_covers_drain() -> None:
     drain = load_settings({}, SERVICE["environment"]).drain
     assert drain == load_settings({}, {}).drain
     assert parse_duration(SERVICE["stop_grace_period"]) >= drain + 2
 
 
-def test_health_is_asked_where_the_server_listens_whatever_its_flags_say() -> None:
+def test_healthcheck_reads_port_from_port_file() -> None:
     file = load_settings({}, ENVIRONMENT).port_file
     assert file is not None
     assert file.parent == Path("/dev/shm")  # can be written to even where the root cannot
@@ -151,14 +151,14 @@ def test_health_is_asked_where_the_server_listens_whatever_its_flags_say() -> No
     assert (options.url, options.port, options.port_file) == (None, None, None)
 
 
-def test_the_base_is_pinned_by_its_release_and_digest() -> None:
+def test_base_image_is_pinned_by_release_and_digest() -> None:
     assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON}"] * 2
     assert re.search(r"^ARG PYTHON=python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
     assert f"\nARG PYTHON=python:{IMAGES['PYTHON_TAG']}\n" in DOCKERFILE
 
 
 @pytest.mark.parametrize("name", ["PYTHON", "VALKEY", "HAPROXY"])
-def test_compose_takes_the_tags_of_the_pinned_images(name: str) -> None:
+def test_compose_uses_pinned_image_tags(name: str) -> None:
     tag, _, digest = IMAGES[f"{name}_TAG"].partition("@")
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", digest)
     services = COMPOSE["services"]
@@ -166,14 +166,14 @@ def test_compose_takes_the_tags_of_the_pinned_images(name: str) -> None:
     assert sum(image.endswith(f":${{{name}_TAG:-{tag}}}") for image in images) == 1
 
 
-def test_nothing_can_be_installed_at_run_time() -> None:
+def test_final_image_cannot_install_packages() -> None:
     final = DOCKERFILE.rpartition("\nFROM ")[2]
     assert "pip uninstall --yes --quiet --root-user-action ignore pip " in final
     assert "pip install" not in final
     assert "deploy/prune.py /install" in DOCKERFILE
 
 
-def test_everything_that_is_installed_is_checked_by_its_hash() -> None:
+def test_installs_require_hashes() -> None:
     installs = re.findall(r"pip install [^&\n]+", DOCKERFILE)
     assert [
         ("--require-hashes" in line or line.rstrip(" \\").endswith("--prefix /install .")) for line in installs
@@ -183,7 +183,7 @@ def test_everything_that_is_installed_is_checked_by_its_hash() -> None:
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-build.lock"])
-def test_every_requirement_of_a_lock_file_has_a_release_and_hashes(name: str) -> None:
+def test_lock_file_pins_release_and_hashes(name: str) -> None:
     blocks = re.split(r"\n(?=\S)", (ROOT / name).read_text(encoding="utf-8").strip())
     locked = [block for block in blocks if not block.startswith("#")]
     assert len(locked) > 3
@@ -192,7 +192,7 @@ def test_every_requirement_of_a_lock_file_has_a_release_and_hashes(name: str) ->
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", block)
 
 
-def test_the_lock_file_has_what_the_package_needs() -> None:
+def test_lock_file_satisfies_package_requirements() -> None:
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     locked = dict(re.findall(r"^([a-z0-9-]+)==([0-9.]+)", text, re.MULTILINE))
     extras = PROJECT["optional-dependencies"]
@@ -225,7 +225,7 @@ def test_aiohttp_is_bounded_by_its_next_major_release() -> None:
     assert re.fullmatch(r"aiohttp>=3\.\d+,<4", aiohttp)
 
 
-def test_the_lowest_releases_are_tried() -> None:
+def test_lowest_releases_are_tested() -> None:
     script = (ROOT / ".ci" / "lowest.py").read_text(encoding="utf-8")
     names: dict[str, object] = {"__file__": str(ROOT / ".ci" / "lowest.py")}
     exec(compile(script, "lowest.py", "exec"), names)
@@ -239,7 +239,7 @@ def test_the_lowest_releases_are_tried() -> None:
     assert re.search(r"^step .+ \.ci/lowest ", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_the_image_says_which_release_and_where_it_comes_from() -> None:
+def test_image_labels_name_release_and_source() -> None:
     assert f"\nARG VERSION={__version__}\n" in DOCKERFILE
     home = "https://github.com/llm-emulator/llm-emulator"
     for label in ("url", "source"):
@@ -249,11 +249,11 @@ def test_the_image_says_which_release_and_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     "label", ["title", "description", "documentation", "source", "licenses", "version", "revision"]
 )
-def test_the_image_says_what_it_is(label: str) -> None:
+def test_image_has_label(label: str) -> None:
     assert f'org.opencontainers.image.{label}="' in DOCKERFILE
 
 
-def test_the_build_gets_what_it_copies_and_nothing_else() -> None:
+def test_build_context_holds_only_copied_files() -> None:
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     rules = [line for line in lines if line and not line.startswith("#")]
     assert rules[0] == "*"
@@ -265,5 +265,5 @@ def test_the_build_gets_what_it_copies_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("file", re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE))
-def test_what_is_copied_is_there(file: str) -> None:
+def test_copied_files_exist(file: str) -> None:
     assert all((ROOT / name).exists() for name in file.split())

@@ -24,7 +24,7 @@ def name_of(path: Path) -> str:
 TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
-def test_no_function_is_long() -> None:
+def test_functions_are_short() -> None:
     long = [
         f"{name}:{node.lineno} {node.name}"
         for name, tree in TREES.items()
@@ -36,7 +36,7 @@ def test_no_function_is_long() -> None:
 
 
 @pytest.mark.parametrize(("word", "most"), [("Any", MOST_ANY), ("cast", MOST_CASTS)])
-def test_types_are_honest(word: str, most: int) -> None:
+def test_any_and_cast_uses_are_limited(word: str, most: int) -> None:
     uses = [
         f"{name}:{node.lineno}"
         for name, tree in TREES.items()
@@ -61,7 +61,7 @@ def imports_of(name: str, tree: ast.AST) -> set[str]:
     return {module for module in found if module in TREES and module != name}
 
 
-def test_no_module_imports_in_a_circle() -> None:
+def test_modules_have_no_import_cycle() -> None:
     modules = {name: imports_of(name, tree) for name, tree in TREES.items() if name != "emulator"}
     TopologicalSorter(modules).prepare()  # says the circle; the root imports nothing before it is called
 
@@ -75,12 +75,12 @@ def find_bare_refusals(tree: ast.AST) -> list[int]:
     ]
 
 
-def test_a_refusal_that_is_made_is_raised() -> None:
+def test_refusals_are_raised() -> None:
     bare = [f"{name}:{line}" for name, tree in TREES.items() for line in find_bare_refusals(tree)]
     assert not bare
 
 
-def test_a_refusal_that_is_not_raised_is_found() -> None:
+def test_find_bare_refusals_finds_unraised_refusal() -> None:
     source = "raise refusal('a')\nrefusal('b')\nrefusals.not_json('c')\nreturn_(refusal('d'))\n"
     assert find_bare_refusals(ast.parse(source)) == [2, 3]
 
@@ -90,7 +90,7 @@ _VENDOR_FIELDS = re.compile(r"usage|finish_reason|stop_reason|generated_text|com
 _OF_THE_LANGUAGE = {"emulator.faults.drop", "emulator.faults.position", "emulator.faults.wrong_usage"}
 
 
-def test_faults_name_no_field_of_a_vendor() -> None:
+def test_faults_name_no_vendor_fields() -> None:
     named = [
         f"{name}:{node.lineno} {node.value}"
         for name, tree in TREES.items()
@@ -115,17 +115,17 @@ def files_with(pattern: str) -> set[str]:
         pytest.param(r"\bopen_memory\b", {"storage/memory.py", "storage/__init__.py"}, id="a store"),
     ],
 )
-def test_what_is_added_touches_few_files(pattern: str, files: set[str]) -> None:
+def test_registered_names_appear_in_few_files(pattern: str, files: set[str]) -> None:
     assert files_with(pattern) == files
 
 
-def test_a_vendor_is_named_in_one_file_beside_its_folder() -> None:
+def test_vendor_is_named_in_one_file_outside_its_folder() -> None:
     """And among the words that people bring, which nobody has to add to."""
     named = files_with(r"\bopenvino\b") - {"scenario/errors.py"}
     assert {name for name in named if not name.startswith("vendors/openvino/")} == {"vendors/__init__.py"}
 
 
-def test_the_paths_that_newcomers_are_told_exist() -> None:
+def test_vendor_paths_in_contributing_guide_exist() -> None:
     text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     header, _, *rows = [line for line in text[text.index("| to find |") :].split("\n\n")[0].splitlines()]
     vendors = [cell.strip() for cell in header.strip("|").split("|")][1:]
@@ -135,7 +135,7 @@ def test_the_paths_that_newcomers_are_told_exist() -> None:
             assert (ROOT / "vendors" / vendor / cell.strip().strip("`")).is_file(), row
 
 
-def test_every_place_of_the_map_exists() -> None:
+def test_map_paths_in_contributing_guide_exist() -> None:
     text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = text[text.index("| you want to … |") :].split("\n\n")[0].splitlines()[2:]
     places = [place for row in rows for place in re.findall(r"`([a-z_]+(?:/[a-z_./]*|\.py))`", row.split("|")[2])]

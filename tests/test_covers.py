@@ -162,11 +162,11 @@ def test_named_case_exists() -> None:
 
 
 @pytest.mark.parametrize("table", NAMES)
-def test_every_name_of_the_language_is_covered(table: str) -> None:
+def test_every_language_name_is_covered(table: str) -> None:
     assert read_tables("language")[table] == set(NAMES[table])
 
 
-def test_every_table_of_the_language_is_checked() -> None:
+def test_every_language_table_is_checked() -> None:
     assert read_tables("language").keys() == NAMES.keys()
 
 

@@ -13,7 +13,7 @@ from tests.determinism_probe import REQUESTS, collect
 pytestmark = pytest.mark.slow
 
 
-async def test_another_process_answers_with_the_same_bytes() -> None:
+async def test_responses_are_identical_across_processes() -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     process = subprocess.run(
         [sys.executable, "-m", "tests.determinism_probe"],

@@ -25,7 +25,7 @@ __all__ = ["suite"]  # a fixture
 
 
 @pytest.mark.covers("promises/plugin", "an application's suite")
-def test_the_suite_of_an_application_needs_no_fixture_of_its_own(suite: pytest.Pytester) -> None:
+def test_example_suite_passes_without_fixtures(suite: pytest.Pytester) -> None:
     pytest.importorskip("openai")
     names = sorted(path.name for path in EXAMPLES.glob("*.py"))
     assert names == ["assistant.py", "test_assistant.py"]
@@ -37,7 +37,7 @@ def test_the_suite_of_an_application_needs_no_fixture_of_its_own(suite: pytest.P
     suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--strict-markers").assert_outcomes(passed=tests)
 
 
-def test_the_page_lists_every_method() -> None:
+def test_client_page_lists_every_method() -> None:
     named = re.findall(r"^\| ((?:`\w+\(.*?\)`(?:, )?)+) \|", PAGE, re.MULTILINE)
     methods = {method for cell in named for method in re.findall(r"`(\w+)\(", cell)}
     public = {name for name in vars(EmulatorClient) if not name.startswith("_")}
@@ -45,7 +45,7 @@ def test_the_page_lists_every_method() -> None:
 
 
 @pytest.mark.parametrize("block", [block for block in SHOWN if "emulator" in block])
-def test_what_the_page_shows_works(suite: pytest.Pytester, block: str) -> None:
+def test_client_page_examples_pass(suite: pytest.Pytester, block: str) -> None:
     for name in re.findall(r"scenarios/[\w-]+\.yaml", block):
         (suite.path / "scenarios").mkdir(exist_ok=True)
         (suite.path / name).write_bytes((ROOT / name).read_bytes())

@@ -60,7 +60,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
         pytest.param(["--strict", "scenarios/odd.yaml"], 1, id="a warning where it counts"),
     ],
 )
-def test_the_hook_checks_each_file_that_is_committed(repository: Path, arguments: list[str], code: int) -> None:
+def test_hook_checks_given_files(repository: Path, arguments: list[str], code: int) -> None:
     assert run([*shlex.split(HOOK["entry"]), *arguments], repository).returncode == code
 
 
@@ -74,7 +74,7 @@ def test_the_hook_checks_each_file_that_is_committed(repository: Path, arguments
         pytest.param("deploy/values.yaml", False, id="any other YAML"),
     ],
 )
-def test_the_hook_is_about_scenarios(path: str, is_meant: bool) -> None:
+def test_hook_matches_scenario_files(path: str, is_meant: bool) -> None:
     assert bool(re.search(HOOK["files"], path)) is is_meant
 
 
@@ -108,7 +108,7 @@ def act(repository: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         ),
     ],
 )
-def test_the_action_annotates(
+def test_action_annotates(
     act: Callable[..., subprocess.CompletedProcess[str]], inputs: dict[str, str], code: int, says: str
 ) -> None:
     ended = act(**inputs)
@@ -125,7 +125,7 @@ def test_the_action_annotates(
         pytest.param("$(touch made).yaml", id="a command"),
     ],
 )
-def test_the_name_of_a_file_is_no_part_of_the_command(
+def test_file_name_is_not_interpreted_as_command(
     act: Callable[..., subprocess.CompletedProcess[str]], repository: Path, name: str
 ) -> None:
     (repository / "other.yaml").write_text(BAD)
@@ -136,13 +136,13 @@ def test_the_name_of_a_file_is_no_part_of_the_command(
     assert not (repository / "made").exists()
 
 
-def test_the_action_fails_where_nothing_is_checked(act: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_action_fails_without_files(act: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     ended = act(paths="\n")
     assert (ended.returncode, "required: PATH" in ended.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("module", ["pip", "emulator"])
-def test_the_action_imports_nothing_of_the_repository_it_checks(
+def test_action_imports_no_module_of_checked_repository(
     act: Callable[..., subprocess.CompletedProcess[str]], repository: Path, module: str
 ) -> None:
     (repository / f"{module}.py").write_text("raise SystemExit('taken over')")
@@ -153,7 +153,7 @@ def test_the_action_imports_nothing_of_the_repository_it_checks(
     assert asked[-1] == str(ROOT)
 
 
-def test_the_action_brings_a_python_that_the_package_runs_on() -> None:
+def test_action_installs_supported_python() -> None:
     python, _ = ACTION["runs"]["steps"]
     assert re.fullmatch(r"actions/setup-python@[0-9a-f]{40}", python["uses"])
     assert python["with"]["update-environment"] is False
@@ -164,5 +164,5 @@ def test_the_action_brings_a_python_that_the_package_runs_on() -> None:
     assert int(brought[1]) >= int(lowest[1])
 
 
-def test_the_action_can_be_listed() -> None:
+def test_action_has_branding() -> None:
     assert set(ACTION["branding"]) == {"icon", "color"}

@@ -79,7 +79,7 @@ def fronts(suite: pytest.Pytester, name: str) -> list[set[str]]:
 
 
 @pytest.mark.covers("promises/plugin", "one server a worker, or one for all")
-def test_journals_are_those_of_the_serial_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_journals_match_serial_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(pytester.path)]))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)

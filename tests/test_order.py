@@ -104,13 +104,13 @@ async def expected(start: Start) -> list[Outcome]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("connections", [1, 4, 16])
-async def test_outcomes_do_not_depend_on_the_order(start: Start, expected: list[Outcome], connections: int) -> None:
+async def test_outcomes_do_not_depend_on_order(start: Start, expected: list[Outcome], connections: int) -> None:
     order = list(QUESTIONS)
     random.Random(connections).shuffle(order)
     assert await collect(await start(SCENARIO), order, connections) == expected
 
 
-async def test_outcomes_are_of_every_kind(expected: list[Outcome]) -> None:
+async def test_scenario_produces_every_outcome_kind(expected: list[Outcome]) -> None:
     calls = expected[: len(QUESTIONS)]
     assert {call[2] for call in calls} >= {200, 503}
     assert {call[3] for call in calls} >= {"some fail", "some are slow", "tries are told apart"}

@@ -39,7 +39,7 @@ def run(suite: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResul
 
 
 @pytest.mark.covers("promises/plugin", "a session a test")
-def test_each_test_has_a_session_of_its_own(suite: pytest.Pytester) -> None:
+def test_each_test_has_separate_session(suite: pytest.Pytester) -> None:
     source = f"""
         @pytest.mark.parametrize("text", ["a b", "c/ä" * 99])
         def test_it(emulator, text):
@@ -52,7 +52,7 @@ def test_each_test_has_a_session_of_its_own(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.covers("promises/plugin", "one server a process")
-def test_the_server_is_one_and_knows_no_session_of_a_test_that_is_over(suite: pytest.Pytester) -> None:
+def test_server_is_shared_and_forgets_finished_tests(suite: pytest.Pytester) -> None:
     source = """
         seen = []
         @pytest.mark.parametrize("time", [1, 2])
@@ -66,7 +66,7 @@ def test_the_server_is_one_and_knows_no_session_of_a_test_that_is_over(suite: py
 
 
 @pytest.mark.covers("promises/plugin", "the marker")
-def test_a_marker_gives_the_scenario(suite: pytest.Pytester) -> None:
+def test_marker_sets_scenario(suite: pytest.Pytester) -> None:
     (suite.path / "busy.yaml").write_text(f"rules: {RULES}\nseed: 3\n")
     (suite.mkdir("deep") / "beside.yaml").write_text("seed: 8\n")
     (suite.path / "deep" / "test_deep.py").write_text(
@@ -93,7 +93,7 @@ def test_a_marker_gives_the_scenario(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.covers("promises/plugin", "settings of the suite")
-def test_the_suite_can_have_a_scenario(suite: pytest.Pytester) -> None:
+def test_ini_settings_set_suite_scenario(suite: pytest.Pytester) -> None:
     (suite.path / "busy.yaml").write_text(f"rules: {RULES}\nseed: 3\n")
     suite.makeini("[pytest]\nemulator_scenario = busy.yaml\nemulator_strict = true\n")
     source = """
@@ -117,7 +117,7 @@ def test_the_suite_can_have_a_scenario(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.covers("promises/plugin", "unmatched calls fail the test")
-def test_an_unmatched_call_fails_the_test_itself(suite: pytest.Pytester) -> None:
+def test_unmatched_call_fails_strict_test(suite: pytest.Pytester) -> None:
     source = """
         @pytest.mark.emulator(strict=True, rules=[{"name": "hello", "when": {"prompt": "Hello"}, "pass": True}])
         def test_it(emulator):
@@ -142,7 +142,7 @@ def test_an_unmatched_call_fails_the_test_itself(suite: pytest.Pytester) -> None
 
 
 @pytest.mark.covers("promises/plugin", "a section and a page of a failure")
-def test_a_test_that_fails_tells_of_its_calls(suite: pytest.Pytester) -> None:
+def test_failed_test_reports_calls_and_writes_page(suite: pytest.Pytester) -> None:
     source = """
         def test_it(emulator):
             ask(emulator.url("databricks"), "<b>Hello</b>")
@@ -171,7 +171,7 @@ def test_a_test_that_fails_tells_of_its_calls(suite: pytest.Pytester) -> None:
     assert "expected at least 1 call" in text
 
 
-def test_the_calls_of_all_tests_make_one_page(suite: pytest.Pytester) -> None:
+def test_report_option_writes_calls_of_every_test(suite: pytest.Pytester) -> None:
     source = """
         def test_one(emulator): ask(emulator.url("databricks"), "Hello")
         def test_two(emulator): ask(emulator.url("databricks"), "Goodbye")
@@ -182,12 +182,12 @@ def test_the_calls_of_all_tests_make_one_page(suite: pytest.Pytester) -> None:
     assert ['"content":"Hello"' in said[0], '"content":"Goodbye"' in said[1], len(said)] == [True, True, 2]
 
 
-def test_a_run_without_calls_leaves_no_page(suite: pytest.Pytester) -> None:
+def test_report_without_calls_is_not_written(suite: pytest.Pytester) -> None:
     run(suite, "def test_it(): pass", "--emulator-report=run.html").assert_outcomes(passed=1)
     assert not (suite.path / "run.html").exists()
 
 
-def test_a_test_that_passes_leaves_nothing(suite: pytest.Pytester) -> None:
+def test_passing_test_writes_no_section_or_page(suite: pytest.Pytester) -> None:
     result = run(suite, "def test_it(emulator): ask(emulator.url('databricks'))", "--emulator-artifacts=pages", "-rA")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*- emulator -*")
@@ -195,7 +195,7 @@ def test_a_test_that_passes_leaves_nothing(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.covers("promises/plugin", "variables for one test")
-def test_variables_are_set_for_one_test(suite: pytest.Pytester) -> None:
+def test_emulator_env_sets_variables_for_one_test(suite: pytest.Pytester) -> None:
     source = """
         import os
         def test_they_are_set(emulator, emulator_env):
@@ -208,7 +208,7 @@ def test_variables_are_set_for_one_test(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.covers("promises/plugin", "by path with a server elsewhere")
-def test_an_emulator_elsewhere_is_reached_by_path(suite: pytest.Pytester) -> None:
+def test_external_emulator_is_reached_by_session_path(suite: pytest.Pytester) -> None:
     source = f"""
         @pytest.mark.emulator(rules={RULES})
         def test_it(emulator):
@@ -221,12 +221,12 @@ def test_an_emulator_elsewhere_is_reached_by_path(suite: pytest.Pytester) -> Non
         assert elsewhere.requests() == []  # the session is over
 
 
-def test_an_emulator_that_is_not_there_is_said(suite: pytest.Pytester, unused_tcp_port: int) -> None:
+def test_unreachable_emulator_url_is_reported(suite: pytest.Pytester, unused_tcp_port: int) -> None:
     result = run(suite, "def test_it(emulator): pass", f"--emulator-url=http://127.0.0.1:{unused_tcp_port}")
     result.stdout.fnmatch_lines([f"E*no emulator answers at http://127.0.0.1:{unused_tcp_port}*"])
 
 
-def test_one_that_takes_a_token_is_steered_with_it(
+def test_external_emulator_accepts_control_token(
     suite: pytest.Pytester, live_with: Callable[[str], Running], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = live_with("")
@@ -240,13 +240,13 @@ def test_one_that_takes_a_token_is_steered_with_it(
 
 
 @pytest.mark.covers("promises/plugin", "a log")
-def test_the_log_has_every_call(suite: pytest.Pytester) -> None:
+def test_log_option_records_every_call(suite: pytest.Pytester) -> None:
     run(suite, "def test_it(emulator): ask(emulator.url('databricks'))", "--emulator-log=calls.log")
     assert "/serving-endpoints/chat/completions" in (suite.path / "calls.log").read_text()
 
 
 @pytest.mark.covers("promises/plugin", "tests that await")
-def test_tests_that_await_have_it_too(suite: pytest.Pytester) -> None:
+def test_async_test_uses_emulator_fixture(suite: pytest.Pytester) -> None:
     source = """
         import asyncio
         @pytest.mark.asyncio
@@ -260,7 +260,7 @@ def test_tests_that_await_have_it_too(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.covers("promises/plugin", "it helps")
-def test_it_says_what_it_offers(suite: pytest.Pytester) -> None:
+def test_help_lists_options_and_settings(suite: pytest.Pytester) -> None:
     text = run(suite, "", "--fixtures", "--markers").stdout.str()
     text += suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--help").stdout.str()
     for name in (
@@ -291,7 +291,7 @@ def installed(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
 
 @pytest.mark.slow
 @pytest.mark.covers("promises/plugin", "begun by the first test; off on demand")
-def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
+def test_installed_plugin_loads_lazily_and_can_be_disabled(installed: pytest.Pytester) -> None:
     installed.makepyfile(
         test_it="""
             import sys
@@ -311,7 +311,7 @@ def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_the_settings_that_the_page_shows_work(suite: pytest.Pytester) -> None:
+def test_documented_settings_work(suite: pytest.Pytester) -> None:
     blocks = [block.text for block in find_blocks() if block.page == "testing.md" and block.language == "toml"]
     settings = "\n".join(dict.fromkeys(line for block in blocks for line in block.splitlines()))
     assert "uvx llm-emulator" in settings
@@ -329,7 +329,7 @@ def test_the_settings_that_the_page_shows_work(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_begins_with_the_scenario_of_the_settings(suite: pytest.Pytester) -> None:
+def test_command_server_starts_with_suite_scenario(suite: pytest.Pytester) -> None:
     (suite.path / "busy.yaml").write_text(f"rules: {RULES}\n")
     suite.makeini("[pytest]\nemulator_scenario = busy.yaml\nemulator_strict = true\n")
     source = """
@@ -340,7 +340,7 @@ def test_a_command_begins_with_the_scenario_of_the_settings(suite: pytest.Pytest
     run(suite, source, "--emulator-command", f"{sys.executable} -m emulator").assert_outcomes(passed=1)
 
 
-def test_a_url_and_a_command_are_one_too_many(suite: pytest.Pytester) -> None:
+def test_url_and_command_together_are_refused(suite: pytest.Pytester) -> None:
     ran = run(suite, "def test_it(): ...", "--emulator-url", "http://127.0.0.1:1", "--emulator-command", "x")
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines(["*--emulator-url names an emulator that runs, --emulator-command starts one: give one"])

@@ -29,7 +29,7 @@ def aim(text: str, live: Running) -> str:
     return re.sub(r"http://127\.0\.0\.1:401(\d)", lambda match: live.urls[NAMES[int(match[1])]], text)
 
 
-def test_the_first_example_works_as_it_is_copied(live: Running) -> None:
+def test_first_example_works(live: Running) -> None:
     line = next(block for block in blocks("") if block.startswith("curl "))
     arguments = shlex.split(aim(line, live))
     request = urllib.request.Request(arguments[1], arguments[arguments.index("-d") + 1].encode())
@@ -45,9 +45,7 @@ SCRIPTS = [block for block in SHOWN if "def test_" not in block]  # tests are in
 
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=lambda block: block.split()[1])
-def test_every_example_in_python_prints_something(
-    block: str, live: Running, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_python_example_prints_output(block: str, live: Running, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip(block.split()[1].split(".")[0])
     exec(compile(aim(block, live), "README.md", "exec"), {})
     assert capsys.readouterr().out.strip()
@@ -64,6 +62,6 @@ def test_every_setting_is_listed() -> None:
     assert not missing
 
 
-def test_every_vendor_has_its_row_and_port() -> None:
+def test_every_vendor_has_row_and_port() -> None:
     for position, name in enumerate(VENDORS, start=1):
         assert f"| `http://127.0.0.1:401{position}` | `/{name}` |" in README

@@ -16,7 +16,7 @@ OUTCOME = {"status": 200, "answer": {"choices": [{"index": 0, "text": "Hello", "
         pytest.param("answer.choices", list, id="a type"),
     ],
 )
-def test_what_is_there(path: str, expected: object) -> None:
+def test_check_accepts_matching_value(path: str, expected: object) -> None:
     check(OUTCOME, {path: expected})
 
 
@@ -33,6 +33,6 @@ def test_what_is_there(path: str, expected: object) -> None:
         pytest.param("answer.choices.0.index.more", int, id="a path below a number"),
     ],
 )
-def test_what_is_not_there(path: str, expected: object) -> None:
+def test_check_rejects_mismatch(path: str, expected: object) -> None:
     with pytest.raises((AssertionError, AttributeError, LookupError)):
         check(OUTCOME, {path: expected})

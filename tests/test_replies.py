@@ -48,7 +48,7 @@ async def chat(running: Running, vendor: str, **fields: JSON) -> JSON:
         pytest.param("{text: A, finish_reason: length}", {}, "A", "length", id="finish_reason"),
     ],
 )
-async def test_what_an_answer_says(
+async def test_reply_content_and_finish_reason(
     start: Start, vendor: str, reply: str, fields: dict[str, JSON], text: str, reason: str
 ) -> None:
     running = await start(f"rules: [{{name: r, reply: {reply}}}]")
@@ -60,7 +60,7 @@ async def test_what_an_answer_says(
 
 @pytest.mark.covers("language/keys of a reply", "usage")
 @everyone
-async def test_counts_can_be_fixed(start: Start, vendor: str) -> None:
+async def test_reply_usage_overrides_counts(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {text: A, usage: {prompt_tokens: 7, completion_tokens: 9}}}]")
     usage = (await chat(running, vendor))["usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (7, 9, 16)
@@ -68,7 +68,7 @@ async def test_counts_can_be_fixed(start: Start, vendor: str) -> None:
 
 @pytest.mark.covers("language/keys of a reply", "chunks")
 @everyone
-async def test_each_chunk_is_an_event(start: Start, vendor: str) -> None:
+async def test_reply_chunks_are_stream_events(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {chunks: ['a ', 'b c ', 'd']}}]")
     events = await chat(running, vendor, stream=True)
     deltas = [choice["delta"].get("content") for event in events for choice in event["choices"]]
@@ -77,7 +77,7 @@ async def test_each_chunk_is_an_event(start: Start, vendor: str) -> None:
 
 @pytest.mark.covers("language/keys of a reply", "tool_calls")
 @everyone
-async def test_a_tool_is_called(start: Start, vendor: str) -> None:
+async def test_reply_tool_call_is_returned(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}]")
     parameters: JSON = {"type": "object", "properties": {"city": {"type": "string"}}}
     function: JSON = {"name": "get_weather", "description": "The weather.", "parameters": parameters}
@@ -93,7 +93,7 @@ async def test_a_tool_is_called(start: Start, vendor: str) -> None:
 
 @pytest.mark.covers("language/keys of a reply", "reasoning")
 @everyone
-async def test_thoughts_go_with_the_text(start: Start, vendor: str) -> None:
+async def test_reply_reasoning_accompanies_text(start: Start, vendor: str) -> None:
     running = await start("rules: [{name: r, reply: {text: Yes., reasoning: Hmm}}]")
     answer = await chat(running, vendor)
     assert "Yes." in json.dumps(answer)
@@ -116,7 +116,7 @@ async def test_thoughts_go_with_the_text(start: Start, vendor: str) -> None:
         pytest.param("invalid", None, id="invalid"),
     ],
 )
-async def test_an_instance_of_the_requests_schema(start: Start, mode: str, text: str | None) -> None:
+async def test_reply_generates_instance_of_request_schema(start: Start, mode: str, text: str | None) -> None:
     running = await start(f"rules: [{{name: r, reply: {{generate: {mode}}}}}]")
     schema: JSON = {
         "type": "object",
@@ -136,7 +136,7 @@ async def test_an_instance_of_the_requests_schema(start: Start, mode: str, text:
 
 
 @pytest.mark.covers("language/keys of a reply", "embedding")
-async def test_one_vector_for_every_input(start: Start) -> None:
+async def test_reply_embedding_is_returned_for_each_input(start: Start) -> None:
     running = await start("rules: [{name: r, reply: {embedding: [0.5, -0.25]}}]")
     body: JSON = {"input": ["a", "b"]}
     answer = await running.ask(
@@ -166,7 +166,7 @@ async def test_one_vector_for_every_input(start: Start) -> None:
         pytest.param("kind: internal, after: state", 500, None, None, id="after"),
     ],
 )
-async def test_each_key_overrides_a_part_of_the_error(
+async def test_error_keys_set_response_parts(
     start: Start, error: str, status: int, body: bytes | None, header: tuple[str, str] | None
 ) -> None:
     running = await start(f"rules: [{{name: r, error: {{{error}}}}}]")
@@ -178,7 +178,7 @@ async def test_each_key_overrides_a_part_of_the_error(
 
 
 @pytest.mark.covers("language/keys of an error", "param")
-async def test_the_parameter_at_fault_is_named(start: Start) -> None:
+async def test_error_param_is_named_in_body(start: Start) -> None:
     running = await start("rules: [{name: r, error: {kind: invalid_parameter, param: temperature}}]")
     path, _ = CHATS["azure"]
     answer = await running.ask("azure", path, {"messages": [{"role": "user", "content": "x"}]}, headers=HEADERS)

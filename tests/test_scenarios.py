@@ -70,7 +70,7 @@ async def advance(running: Running, duration: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_scenario_tells_editors_its_schema_and_is_named_as_its_file(path: Path) -> None:
+def test_scenario_references_schema_and_is_named_like_file(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[:2] == ["# yaml-language-server: $schema=./schema.json", "# $schema: ./schema.json"]
     loaded = load_scenario([path])
@@ -79,13 +79,13 @@ def test_a_scenario_tells_editors_its_schema_and_is_named_as_its_file(path: Path
     assert jsonschema_rs.is_valid(json.loads(render_schema()), loaded.data)
 
 
-def test_the_schema_for_editors_is_current() -> None:
+def test_editor_schema_is_current() -> None:
     written = (FOLDER / "schema.json").read_text(encoding="utf-8")
     assert written == render_schema(), "run: emulator schema > scenarios/schema.json"
 
 
 @pytest.mark.parametrize("name", list(load_library(FOLDER)))
-async def test_every_vendor_that_is_served_says_it_is_well(play: Play, name: str) -> None:
+async def test_every_served_vendor_is_healthy(play: Play, name: str) -> None:
     running = await play(name)
     paths = {
         "databricks": "/.well-known/databricks-config",

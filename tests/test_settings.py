@@ -44,7 +44,9 @@ def test_defaults() -> None:
         pytest.param({"paths": ["a.yaml", "b"]}, {}, "paths", (Path("a.yaml"), Path("b")), id="positional paths"),
     ],
 )
-def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str], name: str, value: object) -> None:
+def test_setting_is_read_from_flag_or_environment(
+    flags: dict[str, object], environment: dict[str, str], name: str, value: object
+) -> None:
     assert getattr(load_settings(flags, environment), name) == value
 
 
@@ -77,7 +79,7 @@ def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str]
         pytest.param({**TLS, "tls_name": ["a"], "tls_cert": "c", "tls_key": "k"}, {}, "--tls-name is for", id="both"),
     ],
 )
-def test_a_value_that_does_not_fit_is_one_clear_line(
+def test_invalid_setting_gives_one_line_error(
     flags: dict[str, object], environment: dict[str, str], message: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -86,6 +88,6 @@ def test_a_value_that_does_not_fit_is_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_variable_names_the_nearest() -> None:
+def test_unknown_variable_suggests_nearest() -> None:
     settings = load_settings({}, {"EMULATOR_PRT": "1", "OTHER": "2"})
     assert settings.unknown == ("EMULATOR_PRT is not a setting; did you mean EMULATOR_PORT?",)

@@ -9,7 +9,7 @@ from emulator.cli import main
 
 @pytest.mark.covers("language/commands", "ca")
 @pytest.mark.covers("promises/first steps", "the authority's path")
-def test_it_prints_one_path_and_always_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ca_prints_same_path_each_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ca", "--tls-dir", str(tmp_path)]) == 0
     first = capsys.readouterr().out
     assert main(["ca", "--tls-dir", str(tmp_path)]) == 0
@@ -18,7 +18,7 @@ def test_it_prints_one_path_and_always_the_same(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("arguments", [["ca"], ["serve", "--tls"]], ids=" ".join)
-def test_an_authority_that_is_damaged_is_one_clear_line_and_2(
+def test_damaged_authority_prints_one_line_and_exits_2(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ca", "--tls-dir", str(tmp_path)]) == 0

@@ -39,7 +39,7 @@ ODD = "version: 1\nrules: [{name: a, when: {vendor: nobody}, pass: true}]\n"
         ),
     ],
 )
-def test_check_gives_rows(
+def test_check_prints_rows_and_sets_exit_code(
     scenario: Callable[[str], str],
     text: str,
     code: int,
@@ -57,7 +57,7 @@ def test_check_gives_rows(
 
 
 @pytest.mark.covers("promises/first steps", "each file by itself")
-def test_check_takes_each_file_by_itself_and_each_of_a_folder(
+def test_check_reads_files_separately_and_expands_folders(
     tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = [scenario(BAD), scenario(GOOD), scenario(BAD), scenario(ODD)]
@@ -86,7 +86,7 @@ def test_check_joins_files_on_demand(scenario: Callable[[str], str], capsys: pyt
         pytest.param(BAD, 1, "1 error, 0 warnings", id="a mistake"),
     ],
 )
-def test_a_strict_check_fails_for_a_warning(
+def test_strict_check_fails_on_warning(
     scenario: Callable[[str], str], text: str, code: int, total: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--strict", scenario(text)]) == code
@@ -137,7 +137,7 @@ def test_a_strict_check_fails_for_a_warning(
         ),
     ],
 )
-def test_warnings_stand_beside_errors(
+def test_check_reports_warnings_with_errors(
     scenario: Callable[[str], str], text: str, rows: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["check", "--json", scenario(f"version: 1\n{text}\n")])
@@ -153,7 +153,7 @@ def test_warnings_stand_beside_errors(
         pytest.param(["{folder}/none.yaml"], "cannot read {folder}/none.yaml: no such file", id="no file"),
     ],
 )
-def test_what_cannot_be_checked_is_one_line_and_2(
+def test_check_usage_error_prints_one_line_and_exits_2(
     tmp_path: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", *(argument.format(folder=tmp_path) for argument in arguments)]) == 2
@@ -191,7 +191,7 @@ def runner_reads(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]], ids=["rows", "json"])
-def test_names_in_a_scenario_issue_no_workflow_commands(
+def test_scenario_names_issue_no_workflow_commands(
     tmp_path: Path, flags: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -214,7 +214,7 @@ def test_names_in_a_scenario_issue_no_workflow_commands(
     [["check", "##[stop-commands]x.yaml"], ["check", "a", "--##[stop-commands]x"], ["models", "a\n::stop-commands::x"]],
     ids=["no file", "no flag", "no vendor"],
 )
-def test_what_is_wrong_usage_issues_none_either(
+def test_usage_errors_issue_no_workflow_commands(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

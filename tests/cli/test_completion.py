@@ -101,19 +101,19 @@ def complete(shell: str, line: str, folder: Path) -> list[str]:
         pytest.param("emulator check --st", ["--strict"], id="a flag without a value"),
     ],
 )
-def test_shells_complete(shell: str, line: str, offered: list[str], tmp_path: Path) -> None:
+def test_completion_offers_matching_words(shell: str, line: str, offered: list[str], tmp_path: Path) -> None:
     assert sorted(complete(shell, line, tmp_path)) == sorted(offered)
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_files_are_offered_where_nothing_else_is_known(shell: str, tmp_path: Path) -> None:
+def test_completion_falls_back_to_file_names(shell: str, tmp_path: Path) -> None:
     (tmp_path / "calm.yaml").touch()
     offered = complete(shell, f"emulator serve {tmp_path}/ca", tmp_path)
     assert offered == ([] if shell == "bash" else [f"{tmp_path}/calm.yaml"])  # bash takes its own default
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_every_verb_and_flag_is_in_the_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_script_lists_verbs_and_flags(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     for word in ("serve", "check", "completion", "port-file", "strict", "llm-emulator", *VENDOR_NAMES):
@@ -121,7 +121,7 @@ def test_every_verb_and_flag_is_in_the_script(shell: str, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_can_read_its_script(shell: str) -> None:
+def test_completion_script_passes_shell_syntax_check(shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     script = render_completion(shell, build_parser())

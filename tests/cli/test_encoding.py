@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 @pytest.mark.parametrize("workflow", ["", "true"])
-def test_nothing_but_lines_of_ours_is_printed(
+def test_output_is_printable_lines_without_injection(
     folder: Path, words: list[str], workflow: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)

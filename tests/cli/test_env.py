@@ -17,7 +17,7 @@ from emulator.cli.names import VENDOR_NAMES
         ),
     ],
 )
-def test_env_prints_what_to_export(vendor: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_env_prints_export_lines(vendor: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["env", vendor]) == 0
     printed = capsys.readouterr().out
     assert all(line in printed for line in lines)
@@ -25,6 +25,6 @@ def test_env_prints_what_to_export(vendor: str, lines: list[str], capsys: pytest
 
 
 @pytest.mark.parametrize("vendor", VENDOR_NAMES)
-def test_env_points_every_vendor_at_its_own_port(vendor: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_env_uses_port_of_each_vendor(vendor: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["env", vendor, "--port", "5000", "--tls"]) == 0
     assert f"https://127.0.0.1:{5001 + VENDOR_NAMES.index(vendor)}" in capsys.readouterr().out

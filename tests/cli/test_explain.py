@@ -33,7 +33,7 @@ REQUEST = {
         ),
     ],
 )
-def test_explain_says_why(
+def test_explain_reports_matching_rule_and_failed_facets(
     tmp_path: Path,
     scenario: Callable[[str], str],
     rules: str,
@@ -62,7 +62,7 @@ def test_explain_says_why(
         pytest.param('{"vendor": "tgl", "path": "/"}', "did you mean tgi?", id="no such vendor"),
     ],
 )
-def test_explain_refuses_what_is_no_request(
+def test_explain_rejects_malformed_request(
     tmp_path: Path,
     scenario: Callable[[str], str],
     request_text: str,
@@ -85,7 +85,7 @@ def test_explain_refuses_what_is_no_request(
         pytest.param(500, "", id="a limit with room"),
     ],
 )
-def test_explain_says_which_limit_refuses(
+def test_explain_names_refusing_limit(
     tmp_path: Path, scenario: Callable[[str], str], amount: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 400}
@@ -99,7 +99,7 @@ def test_explain_says_which_limit_refuses(
     assert json.loads(capsys.readouterr().out)["why"] == (says or None)
 
 
-def test_explain_says_when_the_vendor_refuses_before_any_rule(
+def test_explain_reports_vendor_refusal_before_rules(
     tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     request = tmp_path / "request.json"

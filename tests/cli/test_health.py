@@ -14,7 +14,7 @@ from tests.http_client import Running
 
 
 @pytest.mark.covers("language/commands", "health")
-def test_health_of_nothing_is_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_health_without_server_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -22,7 +22,7 @@ def test_health_of_nothing_is_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not ready" in capsys.readouterr().err
 
 
-def test_the_port_file_says_where_to_ask(live: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_reads_url_from_port_file(live: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "ports.json"
     monkeypatch.setenv("EMULATOR_PORT_FILE", str(file))
     file.write_text(json.dumps({"front": live.urls["front"]}))
@@ -30,7 +30,7 @@ def test_the_port_file_says_where_to_ask(live: Running, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"back": 1}'])
-def test_a_port_file_that_no_emulator_has_written_is_1(
+def test_port_file_missing_or_invalid_exits_1(
     text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "ports.json"
@@ -41,7 +41,7 @@ def test_a_port_file_that_no_emulator_has_written_is_1(
     assert capsys.readouterr().err == f"not ready: no emulator has written {file}\n"
 
 
-def test_a_port_that_is_asked_for_comes_before_the_file(
+def test_port_flag_takes_precedence_over_port_file(
     live: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMULATOR_PORT_FILE", str(tmp_path / "ports.json"))
@@ -65,7 +65,7 @@ def run_probe(file: Path) -> tuple[str, str]:
     return said or ended.stderr.rstrip("\n"), rest
 
 
-def test_a_probe_by_the_port_file_imports_next_to_nothing(live: Running, tmp_path: Path) -> None:
+def test_probe_by_port_file_avoids_heavy_imports(live: Running, tmp_path: Path) -> None:
     file = tmp_path / "ports.json"
     assert run_probe(file) == (f"not ready: no emulator has written {file}", "1")
     file.write_text(json.dumps({"front": live.urls["front"]}, indent=1))
@@ -76,7 +76,7 @@ def test_a_probe_by_the_port_file_imports_next_to_nothing(live: Running, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_probe_that_nobody_answers_says_why(tmp_path: Path) -> None:
+def test_probe_of_closed_port_prints_reason(tmp_path: Path) -> None:
     file = tmp_path / "ports.json"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

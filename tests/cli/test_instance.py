@@ -16,7 +16,7 @@ LINES = ['{"type":"integer"}', '{"type":"string","minLength":2,"maxLength":1}', 
 
 @pytest.mark.covers("language/commands", "instance")
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]], ids=["in order", "the other way round"])
-def test_instance_answers_each_line_by_itself(order: list[int]) -> None:
+def test_instance_handles_each_line_independently(order: list[int]) -> None:
     command = [sys.executable, "-m", "emulator", "instance", "-", "--seed", "3"]
     text = "\n".join(LINES[n] for n in order)
     ended = subprocess.run(command, input=text.encode(), capture_output=True, timeout=20, check=True)
@@ -28,7 +28,7 @@ def test_instance_answers_each_line_by_itself(order: list[int]) -> None:
     assert json.loads(again.stdout) == found[0]
 
 
-def test_instance_of_a_file(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_instance_reads_schema_file(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "schema.json"
     path.write_text('{"type": "array", "minItems": 2, "items": {"enum": [1, 2]}}')
     assert main(["instance", str(path), "--mode", "minimal"]) == 0

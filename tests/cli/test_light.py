@@ -41,7 +41,7 @@ def run_light(*arguments: str) -> list[str]:
         pytest.param(["completion", "bash"], id="completion"),
     ],
 )
-def test_a_quick_command_is_light(arguments: list[str]) -> None:
+def test_quick_commands_import_no_heavy_modules(arguments: list[str]) -> None:
     assert run_light(*arguments)[0] == "heavy:"
 
 
@@ -52,7 +52,7 @@ def test_a_quick_command_is_light(arguments: list[str]) -> None:
         pytest.param("when: {vendor: tgi, deployment: tgi}", " tgi", id="the one that a rule is about"),
     ],
 )
-def test_check_imports_only_vendors_that_matter(tmp_path: Path, rule: str, imported: str) -> None:
+def test_check_imports_only_vendors_named_in_rules(tmp_path: Path, rule: str, imported: str) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(f"version: 1\nrules:\n- {{name: a, {rule}, error: {{kind: timeout}}}}\n", encoding="utf-8")
     assert run_light("check", str(path)) == ["heavy:", f"vendors:{imported}"]

@@ -6,7 +6,7 @@ from emulator import __version__
 from emulator.cli import main
 
 
-def test_without_a_verb_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_without_verb_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "serve" in capsys.readouterr().out
 
@@ -50,7 +50,7 @@ def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]
         pytest.param(["explain", "no-such-file.yaml", "-"], "cannot read no-such-file.yaml", id="explain nothing"),
     ],
 )
-def test_wrong_usage_is_one_clear_line_and_2(
+def test_wrong_usage_prints_one_line_and_exits_2(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
@@ -68,7 +68,7 @@ def test_wrong_usage_is_one_clear_line_and_2(
         pytest.param(["no-such-verb"], id="an unknown verb"),
     ],
 )
-def test_a_bad_flag_is_one_clear_line_and_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_flag_prints_one_line_and_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -83,7 +83,7 @@ def test_a_bad_flag_is_one_clear_line_and_2(arguments: list[str], capsys: pytest
         pytest.param(["models", "databrick"], "databricks", id="a vendor spelled alike"),
     ],
 )
-def test_a_word_that_is_none_has_one_that_was_meant(
+def test_misspelled_word_suggests_correction(
     arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):

@@ -24,7 +24,9 @@ def test_models_lists_names_tasks_and_states(vendor: str, capsys: pytest.Capture
     assert all(len(row.split()) == 4 for row in rows)
 
 
-def test_models_of_a_scenario_are_there_too(scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_includes_scenario_deployments(
+    scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
     path = scenario(OWN)
     assert main(["models", "openvino", path]) == 0
     assert ["mine", "embeddings", "77", "ready"] in [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -40,7 +42,7 @@ def test_models_of_a_scenario_are_there_too(scenario: Callable[[str], str], caps
         pytest.param(["tgi", "{bad}"], 1, "{bad}:2:11: vendors.tgl: unknown vendor 'tgl'; did you mean tgi?", id="bad"),
     ],
 )
-def test_models_that_cannot_be_listed(
+def test_models_fails_for_bad_vendor_or_scenario(
     scenario: Callable[[str], str], arguments: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"own": scenario(OWN), "bad": scenario("version: 1\nvendors: {tgl: {}}\n")}
@@ -48,6 +50,6 @@ def test_models_that_cannot_be_listed(
     assert says.format(**files) in capsys.readouterr().err
 
 
-def test_a_lesson_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_accepts_bundled_scenario_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "databricks", "--scenario", "context-too-long"]) == 0
     assert "small-context" in capsys.readouterr().out

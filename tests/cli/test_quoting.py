@@ -22,7 +22,7 @@ TEXTS = st.one_of(st.lists(st.sampled_from(ODD), max_size=8).map("".join), LETTE
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(texts=st.lists(TEXTS, min_size=100, max_size=200))
 @example(texts=[*ODD, "", "a\\", "\\\x7f", "\\\udcff", *(one + other for one in ODD for other in ODD)])
-def test_every_shell_reads_the_text_that_was_quoted(
+def test_quoted_text_round_trips_through_every_shell(
     tmp_path_factory: pytest.TempPathFactory, shell: str, texts: list[str]
 ) -> None:
     ground = Ground(tmp_path_factory.mktemp("shell"))
@@ -47,12 +47,12 @@ def test_every_shell_reads_the_text_that_was_quoted(
         ("a b\x03\n", "\"$(printf 'a b\\003')\"'\n'"),
     ],
 )
-def test_a_quoted_text_stays_readable(text: str, quoted: str) -> None:
+def test_quote_output(text: str, quoted: str) -> None:
     assert quote(text) == quoted
 
 
 @pytest.mark.parametrize("text", ["=ls", "\\'; touch made; '"])
-def test_the_rules_of_sh_alone_would_not_do(tmp_path: Path, text: str) -> None:
+def test_shlex_quote_fails_in_zsh_or_fish(tmp_path: Path, text: str) -> None:
     """zsh and fish interpret more characters than ``shlex.quote`` escapes."""
     for shell in ("zsh", "fish"):
         words = [

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.covers("language/commands", "report")
-def test_a_report_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_writes_page_to_requested_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     left = tmp_path / "left.html"
     with serving(tmp_path, "--report", str(left)) as (process, urls):
         with urllib.request.urlopen(f"{urls['openvino']}/v1/config"):
@@ -29,7 +29,7 @@ def test_a_report_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.C
         assert page.read_text(encoding="utf-8").count(',"/v1/config",') == 1
 
 
-def test_a_report_of_one_session_has_its_calls_alone(tmp_path: Path) -> None:
+def test_report_of_session_contains_only_its_calls(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, urls):
         client = EmulatorClient(urls["front"])
         for path in ("/_s/a/openvino/v1/config", "/openvino/v1/config"):
@@ -41,7 +41,7 @@ def test_a_report_of_one_session_has_its_calls_alone(tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8").count(',"/v1/config",') == 1
 
 
-def test_nobody_who_answers_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_without_server_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -49,7 +49,7 @@ def test_nobody_who_answers_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.startswith("no report: ")
 
 
-def test_a_file_that_cannot_be_written_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_to_unwritable_file_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(tmp_path) as (_, urls):
         assert main(["report", "--url", urls["front"], "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"emulator: error: --out: cannot write {tmp_path}: is a directory\n"

@@ -14,7 +14,7 @@ def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-def test_the_schema_knows_every_switch_of_every_vendor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_lists_every_vendor_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     sections = json.loads(capsys.readouterr().out)["properties"]["vendors"]["properties"]
     for vendor in VENDORS.values():

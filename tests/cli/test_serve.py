@@ -48,7 +48,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
 @pytest.mark.covers("language/control plane", "GET /ready")
 @pytest.mark.covers("language/commands", "serve")
 @pytest.mark.covers("promises/first steps", "roots lead the banner")
-def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
+def test_serve_responds_and_exits_0_on_sigterm(tmp_path: Path) -> None:
     with serving(tmp_path, "--log-format", "text") as (process, urls):
         assert list(urls) == ["front", *VENDOR_NAMES]
         with urllib.request.urlopen(urls["front"] + "/_emulator/health") as answer:
@@ -66,7 +66,7 @@ def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["json", "auto"])
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_log_in_json_begins_with_one_object(tmp_path: Path, form: str, workers: str) -> None:
+def test_json_log_starts_with_one_listening_object(tmp_path: Path, form: str, workers: str) -> None:
     file = tmp_path / "one.yaml"
     file.write_text("version: 1\nname: one\n")
     with serving(tmp_path, str(file), "--seed", "7", "--log-format", form, "--workers", workers) as (process, urls):
@@ -90,7 +90,7 @@ def test_a_log_in_json_begins_with_one_object(tmp_path: Path, form: str, workers
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: str) -> None:
+def test_open_stream_completes_on_signal(tmp_path: Path, name: str) -> None:
     with serving(tmp_path, "--ttft", "200ms", "--itl", "10ms") as (process, urls):
         body = {"model": "llama3", "stream": True, "max_tokens": 30, "messages": [{"role": "user", "content": "Hi"}]}
         request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
@@ -103,7 +103,7 @@ def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: str) 
 
 
 @pytest.mark.covers("promises/first steps", "one interrupt, and two")
-def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path) -> None:
+def test_second_interrupt_ends_open_response_at_once(tmp_path: Path) -> None:
     with serving(tmp_path, "--ttft", "60s", "--log-format", "text") as (process, urls):
         body = {"model": "llama3", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
         request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
@@ -122,7 +122,7 @@ HALF_A_HEAD = b"POST /v3/chat/completions HTTP/1.1\r\nHos"
 
 
 @pytest.mark.parametrize("again", [None, signal.SIGINT, signal.SIGTERM], ids=["the time is over", "SIGINT", "SIGTERM"])
-def test_what_never_ends_is_ended_and_nothing_is_left(tmp_path: Path, again: signal.Signals | None) -> None:
+def test_drain_limit_or_second_signal_ends_hanging_response(tmp_path: Path, again: signal.Signals | None) -> None:
     drain = "100ms" if again is None else "1h"
     with serving(tmp_path, "--ttft", "1h", "--drain", drain, "--log-format", "text") as (process, urls):
         body = {"model": "llama3", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
@@ -147,7 +147,7 @@ def test_what_never_ends_is_ended_and_nothing_is_left(tmp_path: Path, again: sig
         assert not (tmp_path / "ports.json").exists()
 
 
-def test_a_port_file_that_was_left_behind_is_never_trusted(tmp_path: Path) -> None:
+def test_stale_port_file_is_removed_when_start_fails(tmp_path: Path) -> None:
     ports = tmp_path / "ports.json"
     ports.write_text('{"front": "http://127.0.0.1:1"}')
     command = [sys.executable, "-m", "emulator", "serve", "--port-file", str(ports), str(tmp_path / "none.yaml")]
@@ -164,7 +164,7 @@ def test_a_port_file_that_was_left_behind_is_never_trusted(tmp_path: Path) -> No
         pytest.param(["a.yaml", "b.yaml"], id="several and no default"),
     ],
 )
-def test_a_folder_that_leaves_the_choice_is_one_line_and_2(
+def test_ambiguous_scenario_folder_prints_one_line_and_exits_2(
     tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in files:
@@ -187,14 +187,14 @@ def test_a_folder_that_leaves_the_choice_is_one_line_and_2(
         ),
     ],
 )
-def test_what_the_machine_refuses_is_one_clear_line_and_2(arguments: list[str], says: str) -> None:
+def test_start_failure_prints_one_line_and_exits_2(arguments: list[str], says: str) -> None:
     command = [sys.executable, "-m", "emulator", "serve", "--port", "0", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ended.returncode, ended.stderr) == (2, f"emulator: error: {says}\n")
 
 
 @pytest.mark.covers("promises/first steps", "a port that is taken")
-def test_a_port_in_use_is_one_clear_line_and_2() -> None:
+def test_port_in_use_prints_one_line_and_exits_2() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -206,7 +206,7 @@ def test_a_port_in_use_is_one_clear_line_and_2() -> None:
     assert f"127.0.0.1:{port} for front: address already in use; try --port 0" in ended.stderr
 
 
-def test_the_environment_is_read_and_an_interrupt_ends_with_130(tmp_path: Path) -> None:
+def test_serve_reads_environment_and_exits_130_on_interrupt(tmp_path: Path) -> None:
     ports = tmp_path / "ports.json"
     variables = {**os.environ, "EMULATOR_PORT": "0", "EMULATOR_PORT_FILE": str(ports), "EMULATOR_SEDE": "1"}
     command = [sys.executable, "-m", "emulator", "serve"]
@@ -219,7 +219,7 @@ def test_the_environment_is_read_and_an_interrupt_ends_with_130(tmp_path: Path) 
     assert "EMULATOR_SEDE is not a setting; did you mean EMULATOR_SEED?" in printed
 
 
-def test_a_file_that_changes_is_served_anew(tmp_path: Path, scenario: Callable[[str], str]) -> None:
+def test_watch_serves_changed_scenario_file(tmp_path: Path, scenario: Callable[[str], str]) -> None:
     path = Path(scenario("version: 1\nname: first\n"))
     with serving(tmp_path, "--watch", str(path)) as (_, urls):
         path.write_text("version: 1\nname: second, and longer\n")
@@ -232,7 +232,7 @@ def test_a_file_that_changes_is_served_anew(tmp_path: Path, scenario: Callable[[
         assert name == "second, and longer"
 
 
-def test_strict_on_the_command_line_refuses_what_no_rule_takes(tmp_path: Path, scenario: Callable[[str], str]) -> None:
+def test_strict_flag_refuses_unmatched_request(tmp_path: Path, scenario: Callable[[str], str]) -> None:
     with serving(tmp_path, "--strict", "--no-watch", scenario(GOOD)) as (_, urls):
         body = {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}]}
         request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())

@@ -41,7 +41,7 @@ def ready(url: str, trusted: Path) -> bool:
 
 
 @pytest.mark.covers("promises/first steps", "the authority over HTTP")
-def test_it_is_trusted_by_the_line_the_banner_prints(tmp_path: Path) -> None:
+def test_banner_ca_path_verifies_every_url(tmp_path: Path) -> None:
     with serving_tls(tmp_path) as (urls, trusted):
         assert all(url.startswith("https://") for url in urls.values())
         assert all(ready(url, trusted) for url in urls.values())
@@ -51,7 +51,7 @@ def test_it_is_trusted_by_the_line_the_banner_prints(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("promises/first steps", "one authority, and a restart breaks nobody")
-def test_a_restart_breaks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_restart_keeps_trusted_authority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ca", "--tls-dir", str(tmp_path / "tls")]) == 0
     trusted = Path(capsys.readouterr().out.strip())
     for _ in range(2):
@@ -61,7 +61,7 @@ def test_a_restart_breaks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (tmp_path / "ports.json").unlink()
 
 
-def test_two_that_begin_at_once_are_trusted_by_one_file(tmp_path: Path) -> None:
+def test_concurrent_starts_share_one_authority(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("one.json", "other.json")]
     command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--tls", "--tls-dir", str(tmp_path / "tls")]
     with ExitStack() as stack:
@@ -75,7 +75,7 @@ def test_two_that_begin_at_once_are_trusted_by_one_file(tmp_path: Path) -> None:
         assert all(ready(json.loads(file.read_text())["front"], trusted) for file in files)
 
 
-def test_no_key_of_a_start_is_left_when_its_process_is_killed(tmp_path: Path) -> None:
+def test_killed_process_leaves_no_private_key(tmp_path: Path) -> None:
     def keys() -> set[Path]:
         return set(Path(tempfile.gettempdir()).glob("emulator-tls-*/*"))
 
@@ -85,7 +85,7 @@ def test_no_key_of_a_start_is_left_when_its_process_is_killed(tmp_path: Path) ->
     assert keys() <= before
 
 
-def test_a_client_finds_it_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_trusts_authority_from_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving_tls(tmp_path) as (urls, trusted):
         messages = [{"role": "user", "content": "Hello"}]
         with (
@@ -100,7 +100,7 @@ def test_a_client_finds_it_by_the_environment(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.covers("promises/first steps", "names that are asked for")
-def test_it_has_the_names_that_are_asked_for(tmp_path: Path) -> None:
+def test_certificate_covers_requested_names(tmp_path: Path) -> None:
     with serving_tls(tmp_path, "--tls-name", "emulator", "--tls-name", "llm.test,other") as (urls, trusted):
         port = urlsplit(urls["front"]).port
         for name in ("emulator", "llm.test", "other"):
@@ -119,7 +119,7 @@ async def greet(port: int | None, context: ssl.SSLContext, name: str) -> bytes:
     return line
 
 
-def test_the_host_of_a_session_is_trusted(live_tls: Running) -> None:
+def test_certificate_covers_session_host(live_tls: Running) -> None:
     assert live_tls.certificate is not None
     port = urlsplit(live_tls.urls["front"]).port
     context = trusting(live_tls.certificate)
@@ -127,7 +127,7 @@ def test_the_host_of_a_session_is_trusted(live_tls: Running) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
-def test_openssl_trusts_it(live_tls: Running) -> None:
+def test_openssl_verifies_certificate(live_tls: Running) -> None:
     address = urlsplit(live_tls.urls["front"]).netloc
     command = ["openssl", "s_client", "-connect", address, "-CAfile", str(live_tls.certificate), "-x509_strict"]
     shown = subprocess.run(

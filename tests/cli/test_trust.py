@@ -67,7 +67,7 @@ def answer(plain: socket.socket, context: ssl.SSLContext, heads: list[bytes]) ->
         pytest.param(OWN, "SECRET", True, True, id="an address by the local authority", marks=needs_address),
     ],
 )
-def test_the_token_goes_to_nobody_unproved(
+def test_token_is_sent_only_to_trusted_servers(
     host: str,
     token: str,
     is_known: bool,
@@ -87,7 +87,7 @@ def test_the_token_goes_to_nobody_unproved(
 
 
 @needs_address
-def test_health_is_asked_of_nobody_unproved(
+def test_health_requires_trusted_certificate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMULATOR_TLS_DIR", str(tmp_path / "mine"))
@@ -118,5 +118,5 @@ def test_health_is_asked_of_nobody_unproved(
         ("emulator", False),
     ],
 )
-def test_loopback_is(host: str, is_it: bool) -> None:
+def test_is_loopback(host: str, is_it: bool) -> None:
     assert is_loopback(host) == is_it

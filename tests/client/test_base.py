@@ -15,7 +15,7 @@ from emulator.client.base import Target
         pytest.param("http://emulator:4010", "http://10.1.2.3:4011", "http://10.1.2.3:4011", id="told where it is"),
     ],
 )
-def test_a_port_is_reached_where_the_server_is(ours: str, theirs: str, reached: str) -> None:
+def test_reach_replaces_loopback_host_with_server_host(ours: str, theirs: str, reached: str) -> None:
     assert Target(ours).reach(theirs) == reached
 
 
@@ -30,5 +30,5 @@ def test_a_port_is_reached_where_the_server_is(ours: str, theirs: str, reached: 
         ("http://emulator.test", "http://127.0.0.1:4010", False),
     ],
 )
-def test_a_front_that_is_mapped_is_known_by_its_port(ours: str, theirs: str, same: bool) -> None:
+def test_is_at_compares_front_by_port(ours: str, theirs: str, same: bool) -> None:
     assert Target(ours).is_at(theirs) is same

@@ -10,7 +10,7 @@ from tests.client.app import PATH, ask
 from tests.report_page import read_details, read_run
 
 
-def test_each_call_has_a_line_and_a_reason_where_one_is_missed(session: EmulatorClient) -> None:
+def test_call_report_lists_each_call_with_reason_if_unmatched(session: EmulatorClient) -> None:
     session.load(
         {
             "strict": True,
@@ -40,7 +40,7 @@ def test_each_call_has_a_line_and_a_reason_where_one_is_missed(session: Emulator
     assert describe_unmatched(session.requests(error="unmatched")).startswith("1 call matches no rule, and the scen")
 
 
-def test_it_stays_within_bounds(session: EmulatorClient) -> None:
+def test_call_report_is_bounded(session: EmulatorClient) -> None:
     ask(session.url("databricks"))
     calls = session.requests() * 1000
     lines = describe_calls(calls).splitlines()
@@ -48,7 +48,7 @@ def test_it_stays_within_bounds(session: EmulatorClient) -> None:
     assert describe_calls([]) == "no calls were made"
 
 
-def test_a_page_holds_the_calls_of_its_session_and_loads_nothing(session: EmulatorClient) -> None:
+def test_page_contains_only_session_calls_and_loads_no_resources(session: EmulatorClient) -> None:
     ask(session.url("databricks"), "</script><script>alert(1)</script>")
     page = session.report("test_<x>", "it failed & fell")
     run = read_run(page)

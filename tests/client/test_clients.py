@@ -22,7 +22,7 @@ def methods(kind: type) -> dict[str, inspect.Signature]:
 
 
 @pytest.mark.covers("promises/clients", "both have the same methods")
-def test_both_have_the_same_methods() -> None:
+def test_sync_and_async_clients_have_same_methods() -> None:
     blocking, awaiting = methods(EmulatorClient), methods(AsyncEmulatorClient)
     assert blocking.keys() == awaiting.keys()
     for name, signature in blocking.items():
@@ -57,7 +57,7 @@ WORDS = [
 @pytest.mark.covers("promises/clients", "what each method takes")
 @pytest.mark.parametrize("kind", [EmulatorClient, AsyncEmulatorClient])
 @pytest.mark.parametrize(("method", "words"), WORDS)
-def test_a_method_takes_what_it_has_always_taken(kind: type, method: str, words: str) -> None:
+def test_client_method_signatures_are_stable(kind: type, method: str, words: str) -> None:
     """Parameters are public: none may be removed, and no default may change."""
     _, *taken = inspect.signature(getattr(kind, method)).parameters.values()
     plain = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in taken])
@@ -65,19 +65,19 @@ def test_a_method_takes_what_it_has_always_taken(kind: type, method: str, words:
 
 
 @pytest.mark.covers("promises/clients", "answers are models")
-def test_answers_are_models(client: EmulatorClient) -> None:
+def test_client_returns_pydantic_models(client: EmulatorClient) -> None:
     ask(client.url("databricks"))
     answers = (client.last(), client.clock(), client.scenario(), client.assert_called(), *client.requests())
     assert all(isinstance(answer, BaseModel) for answer in answers)
     assert type(client.last()).model_validate_json(client.last().model_dump_json()) == client.last()
 
 
-def test_every_method_says_what_it_does() -> None:
+def test_every_client_method_has_docstring() -> None:
     assert [name for name in methods(EmulatorClient) if not getattr(EmulatorClient, name).__doc__] == []
 
 
 @pytest.mark.covers("promises/clients", "url by port")
-def test_a_session_has_a_port_of_its_own(client: EmulatorClient) -> None:
+def test_session_url_uses_session_port(client: EmulatorClient) -> None:
     url = client.url("databricks")
     assert url == client.url("databricks", via="port")
     assert ask(url) == 200
@@ -85,7 +85,7 @@ def test_a_session_has_a_port_of_its_own(client: EmulatorClient) -> None:
 
 
 @pytest.mark.covers("promises/clients", "url by path")
-def test_a_path_names_the_session(client: EmulatorClient) -> None:
+def test_path_url_names_session(client: EmulatorClient) -> None:
     url = client.url("databricks", via="path")
     assert url == f"{client.front}/_s/{client.session_name}/databricks"
     ask(url)
@@ -93,37 +93,37 @@ def test_a_path_names_the_session(client: EmulatorClient) -> None:
 
 
 @pytest.mark.covers("promises/clients", "url by root")
-def test_a_root_names_no_session(client: EmulatorClient) -> None:
+def test_root_url_names_no_session(client: EmulatorClient) -> None:
     assert client.url("tgi", via="root") != client.url("tgi")
     assert "/_s/" not in client.url("tgi", via="root")
 
 
 @pytest.mark.covers("promises/clients", "url without a session")
-def test_without_a_session_it_is_the_root(server: EmulatorClient) -> None:
+def test_url_without_session_is_root(server: EmulatorClient) -> None:
     assert server.url("tgi") == server.url("tgi", via="port") == server.url("tgi", via="root")
     assert server.url("tgi", via="path") == f"{server.front}/tgi"
 
 
 @pytest.mark.parametrize("via", ["port", "path", "root"])
-def test_a_vendor_that_is_not_served_is_named(client: EmulatorClient, via: str) -> None:
+def test_url_of_unserved_vendor_raises(client: EmulatorClient, via: str) -> None:
     with pytest.raises(EmulatorError, match="No vendor 'databrick' is served; there are databricks, azure"):
         client.url("databrick", via=via)  # type: ignore[arg-type]  # one of them
 
 
 @pytest.mark.covers("promises/clients", "env")
-def test_variables_are_those_of_the_vendor(client: EmulatorClient) -> None:
+def test_env_returns_vendor_variables(client: EmulatorClient) -> None:
     assert client.env("databricks")["DATABRICKS_HOST"] == client.url("databricks")
 
 
 @pytest.mark.covers("promises/clients", "load, version and name filled in")
-def test_a_scenario_needs_neither_version_nor_name(client: EmulatorClient) -> None:
+def test_load_fills_in_version_and_name(client: EmulatorClient) -> None:
     assert client.load({"rules": [BUSY]}).rules == ["busy"]
     assert client.load("seed: 9\nrules: []\n").seed == 9
     assert client.load("seed: 9\n", seed=4, clock="frozen").seed == 4
     assert client.clock().kind == "frozen"
 
 
-def test_a_mistake_leaves_the_scenario_as_it_was(client: EmulatorClient) -> None:
+def test_invalid_scenario_leaves_active_one_unchanged(client: EmulatorClient) -> None:
     client.load({"rules": [BUSY]})
     with pytest.raises(ScenarioError, match=r"rules\[0\].eror: unknown key; did you mean error\?"):
         client.load({"rules": [{"name": "x", "eror": {}}]})
@@ -139,9 +139,7 @@ def test_a_mistake_leaves_the_scenario_as_it_was(client: EmulatorClient) -> None
         pytest.param({"rules": [{"nme": "x"}]}, r"missing key\nrules\[0\]\.nme: unknown key", id="one of each"),
     ],
 )
-def test_a_mistake_that_nothing_better_is_known_for_is_told_as_any_other(
-    client: EmulatorClient, scenario: dict[str, JSON], said: str
-) -> None:
+def test_schema_mistakes_raise_scenario_error(client: EmulatorClient, scenario: dict[str, JSON], said: str) -> None:
     with pytest.raises(ScenarioError, match=said):
         client.load(scenario)
     with pytest.raises(ScenarioError, match=r"^rules\[0\]: expected an outcome"):
@@ -149,7 +147,7 @@ def test_a_mistake_that_nothing_better_is_known_for_is_told_as_any_other(
 
 
 @pytest.mark.covers("promises/clients", "add_rule")
-def test_a_rule_is_added_before_the_others_or_behind(client: EmulatorClient) -> None:
+def test_add_rule_inserts_first_or_last(client: EmulatorClient) -> None:
     client.load({"seed": 3, "rules": [BUSY]})
     client.add_rule({"name": "first", "error": {"kind": "overloaded"}})
     state = client.add_rule({"name": "last", "pass": True}, first=False)
@@ -157,7 +155,7 @@ def test_a_rule_is_added_before_the_others_or_behind(client: EmulatorClient) -> 
 
 
 @pytest.mark.covers("promises/clients", "reset")
-def test_a_reset_begins_again(client: EmulatorClient) -> None:
+def test_reset_clears_journal_and_rule_counts(client: EmulatorClient) -> None:
     client.load({"rules": [BUSY]})
     url = client.url("databricks")
     assert [ask(url), ask(url)] == [429, 200]
@@ -167,14 +165,14 @@ def test_a_reset_begins_again(client: EmulatorClient) -> None:
 
 
 @pytest.mark.covers("promises/clients", "advance, clock")
-def test_the_clock_moves(client: EmulatorClient) -> None:
+def test_advance_moves_clock(client: EmulatorClient) -> None:
     client.load({"clock": "frozen"})
     before = client.clock().now
     assert client.advance("90s").now == before + 90 == client.clock().now
 
 
 @pytest.mark.covers("promises/clients", "requests, explain")
-def test_calls_are_shown_whole(client: EmulatorClient) -> None:
+def test_requests_and_explain_show_full_calls(client: EmulatorClient) -> None:
     client.load({"rules": [{"name": "tides", "when": {"prompt": "Tides?"}, "reply": {"text": "Twice a day."}}]})
     ask(client.url("databricks"), "Tides?")
     (call,) = client.requests(status=200, rule="tides", stream=False)
@@ -186,7 +184,7 @@ def test_calls_are_shown_whole(client: EmulatorClient) -> None:
 
 
 @pytest.mark.slow
-def test_more_calls_are_shown_than_a_page_has(client: EmulatorClient) -> None:
+def test_requests_reads_past_one_page(client: EmulatorClient) -> None:
     url = client.url("databricks")
     for number in range(101):
         ask(url, f"{number}", max_tokens=1)
@@ -194,7 +192,7 @@ def test_more_calls_are_shown_than_a_page_has(client: EmulatorClient) -> None:
 
 
 @pytest.mark.covers("promises/clients", "last")
-def test_the_last_call_is_had_or_missed_in_words(client: EmulatorClient) -> None:
+def test_last_returns_call_or_raises(client: EmulatorClient) -> None:
     ask(client.url("databricks"))
     assert client.last().status == 200
     with pytest.raises(AssertionError, match=r"there is no call with status=429; 1 was made"):
@@ -202,7 +200,7 @@ def test_the_last_call_is_had_or_missed_in_words(client: EmulatorClient) -> None
 
 
 @pytest.mark.covers("promises/clients", "assertions that hold")
-def test_what_was_expected_passes(client: EmulatorClient) -> None:
+def test_assertions_pass_when_calls_match(client: EmulatorClient) -> None:
     url = client.url("databricks")
     ask(url, "One")
     ask(url, "Two")
@@ -226,21 +224,19 @@ def test_what_was_expected_passes(client: EmulatorClient) -> None:
         ("verify", {"calls": {"status": 429}, "times": 1}, "expected exactly 1 call whose status 429"),
     ],
 )
-def test_what_was_not_expected_is_said(
-    client: EmulatorClient, method: str, arguments: dict[str, JSON], text: str
-) -> None:
+def test_assertions_explain_failure(client: EmulatorClient, method: str, arguments: dict[str, JSON], text: str) -> None:
     ask(client.url("databricks"))
     with pytest.raises(AssertionError, match=text):
         getattr(client, method)(**arguments)
 
 
-def test_a_facet_there_is_not_is_said(client: EmulatorClient) -> None:
+def test_unknown_facet_raises_with_suggestion(client: EmulatorClient) -> None:
     with pytest.raises(EmulatorError, match=r"promt: unknown key; did you mean prompt\?"):
         client.assert_called(promt="Hello")
 
 
 @pytest.mark.covers("promises/clients", "wait_for")
-def test_it_waits_for_a_call_that_comes(client: EmulatorClient) -> None:
+def test_wait_for_returns_later_call(client: EmulatorClient) -> None:
     url = client.url("databricks")
     later = threading.Timer(0.05, ask, (url, "Late"))
     later.start()
@@ -250,12 +246,12 @@ def test_it_waits_for_a_call_that_comes(client: EmulatorClient) -> None:
 
 
 @pytest.mark.covers("promises/clients", "metrics")
-def test_totals_are_prometheus_text(client: EmulatorClient) -> None:
+def test_metrics_returns_prometheus_text(client: EmulatorClient) -> None:
     assert client.metrics().startswith("# HELP ")
 
 
 @pytest.mark.covers("promises/clients", "close")
-def test_to_close_is_to_end_the_session(server: EmulatorClient) -> None:
+def test_close_ends_session(server: EmulatorClient) -> None:
     client = server.session("a-short-one")
     url = client.url("databricks")
     ask(url)
@@ -267,18 +263,18 @@ def test_to_close_is_to_end_the_session(server: EmulatorClient) -> None:
 
 
 @pytest.mark.covers("promises/clients", "one that runs elsewhere")
-def test_nobody_at_the_url_is_said(unused_tcp_port: int) -> None:
+def test_unreachable_server_raises_connection_error(unused_tcp_port: int) -> None:
     with pytest.raises(ConnectionError, match="no emulator answers at http"):
         EmulatorClient(f"http://127.0.0.1:{unused_tcp_port}").scenario()
 
 
-async def test_nobody_at_the_url_is_said_to_those_who_await(unused_tcp_port: int) -> None:
+async def test_async_unreachable_server_raises_connection_error(unused_tcp_port: int) -> None:
     async with AsyncEmulatorClient(f"http://127.0.0.1:{unused_tcp_port}") as client:
         with pytest.raises(ConnectionError, match="no emulator answers at http"):
             await client.scenario()
 
 
-def test_threads_share_a_client(session: EmulatorClient) -> None:
+def test_threads_share_client(session: EmulatorClient) -> None:
     found: list[int] = []
     threads = [threading.Thread(target=lambda: found.append(len(session.requests()))) for _ in range(8)]
     for thread in threads:
@@ -288,7 +284,7 @@ def test_threads_share_a_client(session: EmulatorClient) -> None:
     assert found == [0] * 8
 
 
-async def test_tls_is_trusted_as_told(live_tls: object) -> None:
+async def test_tls_context_is_used(live_tls: object) -> None:
     urls, certificate = live_tls.urls, live_tls.certificate  # type: ignore[attr-defined]  # a fixture of the suite
     context = ssl.create_default_context(cafile=certificate)
     with EmulatorClient(urls["front"], tls=context) as client:

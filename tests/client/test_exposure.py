@@ -22,7 +22,7 @@ from emulator.client.exposure import TokenExposedWarning, explain_exposure
         ("https://emulator.team.test:4010", ["198.41.0.4"], None),
     ],
 )
-def test_it_is_exposed(url: str, addresses: list[str], public: str | None) -> None:
+def test_explain_exposure_names_public_address_over_http(url: str, addresses: list[str], public: str | None) -> None:
     asked = []
 
     def resolve(host: str) -> list[str]:
@@ -38,19 +38,19 @@ def test_it_is_exposed(url: str, addresses: list[str], public: str | None) -> No
 PUBLIC = "http://198.41.0.4:4010"  # the warning is an error here, so that nothing is sent
 
 
-def test_the_client_warns_before_it_sends() -> None:
+def test_client_warns_before_sending_token_to_public_address() -> None:
     client = EmulatorClient(PUBLIC, token="SECRET")
     with warnings.catch_warnings(action="error"), pytest.raises(TokenExposedWarning):
         client.scenario()
 
 
-async def test_the_awaiting_client_warns_before_it_sends() -> None:
+async def test_async_client_warns_before_sending_token_to_public_address() -> None:
     client = AsyncEmulatorClient(PUBLIC, token="SECRET")
     with warnings.catch_warnings(action="error"), pytest.raises(TokenExposedWarning):
         await client.scenario()
 
 
-async def test_the_token_follows_no_redirect() -> None:
+async def test_client_sends_no_token_to_redirect_target() -> None:
     tokens = []
 
     async def take(request: web.Request) -> web.Response:

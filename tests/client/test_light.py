@@ -59,7 +59,7 @@ def test_that_fails(emulator):
 """
 
 
-def test_pydantic_suffices_beside_a_command(tmp_path: Path) -> None:
+def test_plugin_with_emulator_command_needs_only_pydantic(tmp_path: Path) -> None:
     (tmp_path / "test_app.py").write_text(SUITE)
     (tmp_path / "throttled.yaml").write_text("rules: [{name: b, times: {first: 1}, error: {kind: rate_limited}}]\n")
     (tmp_path / "wrong.yaml").write_text("rules: [{name: a, eror: {kind: timeout}}]\n")

@@ -72,7 +72,7 @@ def ask(url: str) -> int:
 
 
 @pytest.mark.parametrize("session", ["", "mine"])
-def test_a_vendor_is_reached_by_the_path(front: str, session: str) -> None:
+def test_mapped_client_uses_path_url(front: str, session: str) -> None:
     with EmulatorClient(front, session=session) as client:
         url = client.url("tgi")
         assert url == (f"{front}/_s/{session}/tgi" if session else f"{front}/tgi")
@@ -81,12 +81,12 @@ def test_a_vendor_is_reached_by_the_path(front: str, session: str) -> None:
         client.assert_called(vendor="tgi", times=1)
 
 
-def test_a_session_that_is_made_from_a_client_is_reached_by_the_path(front: str) -> None:
+def test_session_of_mapped_client_uses_path_url(front: str) -> None:
     with EmulatorClient(front) as client, client.session("other") as session:
         assert session.url("tgi") == f"{front}/_s/other/tgi"
 
 
-def test_a_way_that_is_asked_for_is_kept(front: str) -> None:
+def test_explicit_via_is_respected(front: str) -> None:
     with EmulatorClient(front, session="asked") as client:
         other = client.url("tgi", via="port")
         assert urlsplit(other).netloc != urlsplit(front).netloc
@@ -95,6 +95,6 @@ def test_a_way_that_is_asked_for_is_kept(front: str) -> None:
         assert urlsplit(client.url("tgi")).netloc != urlsplit(front).netloc
 
 
-def test_a_vendor_that_is_not_served_is_named_there_too(front: str) -> None:
+def test_unserved_vendor_raises_behind_mapping(front: str) -> None:
     with EmulatorClient(front) as client, pytest.raises(Exception, match="there are databricks, azure"):
         client.url("databrick")

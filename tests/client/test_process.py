@@ -17,7 +17,7 @@ SHELL = ["sh", "-c", '"$0" "$@"; exit $?', *EMULATOR]  # as `uvx`, a process bet
 
 
 @pytest.mark.parametrize("command", [pytest.param(EMULATOR, id="directly"), pytest.param(SHELL, id="behind another")])
-def test_it_serves_until_the_block_ends(tmp_path: Path, command: list[str]) -> None:
+def test_run_command_serves_until_block_ends(tmp_path: Path, command: list[str]) -> None:
     log = tmp_path / "logs" / "calls.log"
     with run_command(command, log) as front:
         with EmulatorClient(front) as client, client.session("a") as bound:
@@ -38,7 +38,7 @@ def test_it_serves_until_the_block_ends(tmp_path: Path, command: list[str]) -> N
         pytest.param(["no-such-command", "x"], "cannot run 'no-such-command x': .*no-such-command", id="no command"),
     ],
 )
-def test_a_command_that_serves_nothing_is_named_with_the_reason(command: list[str], message: str) -> None:
+def test_run_command_reports_why_command_does_not_serve(command: list[str], message: str) -> None:
     with pytest.raises(EmulatorError, match=f"(?s){message}"), run_command(command):
         pass
 
@@ -50,12 +50,12 @@ def test_a_command_that_serves_nothing_is_named_with_the_reason(command: list[st
         ("uvx --from 'llm-emulator==0.1.0' emulator", ["uvx", "--from", "llm-emulator==0.1.0", "emulator"]),
     ],
 )
-def test_a_command_is_split_as_a_shell_does(text: str, words: list[str]) -> None:
+def test_split_command_follows_shell_rules(text: str, words: list[str]) -> None:
     assert split_command(text) == words
 
 
 @pytest.mark.skipif(os.name != "posix", reason="groups of processes are POSIX's")
-def test_nothing_that_the_command_started_outlives_the_block(tmp_path: Path) -> None:
+def test_run_command_ends_every_started_process(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     with run_command(["sh", "-c", 'echo $$ > "$0"; "$@" & wait', str(file), *EMULATOR]) as front:
         pass

@@ -33,23 +33,23 @@ TWO = "rules:\n  - name: b\n    eror: {kind: timeout}\n"
 
 
 @pytest.mark.covers("promises/clients", "load of files")
-def test_sources_join_and_keys_win(tmp_path: Path) -> None:
+def test_sources_join_and_keywords_override(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(ONE)
     data = as_object(compose_here([tmp_path / "one.yaml", TWO], {"seed": 7, "rules": [{"name": "c"}]}).data)
     assert [as_object(rule)["name"] for rule in as_array(data["rules"])] == ["c", "a", "b"]
     assert (data["name"], data["seed"]) == ("one", 7)
 
 
-def test_keys_that_are_none_say_nothing() -> None:
+def test_null_keywords_are_ignored() -> None:
     assert compose_here(["seed: 4"], {"seed": None}).data == {"version": 1, "name": "test", "seed": 4}
 
 
-def test_a_value_that_two_sources_set_is_a_mistake() -> None:
+def test_conflicting_values_in_two_sources_raise() -> None:
     with pytest.raises(ScenarioError, match="seed: set twice, and differently"):
         compose_here([{"seed": 1}, {"seed": 2}], {})
 
 
-def test_answers_in_files_beside_it_are_sent_with_it(tmp_path: Path) -> None:
+def test_reply_files_are_inlined(tmp_path: Path) -> None:
     (tmp_path / "tides.md").write_text("Twice a {prompt}.\n")
     file = tmp_path / "one.yaml"
     file.write_text("rules:\n  - {name: a, reply: {file: tides.md, template: true}}\n")
@@ -60,7 +60,7 @@ def test_answers_in_files_beside_it_are_sent_with_it(tmp_path: Path) -> None:
         compose_here([file], {})
 
 
-def test_a_file_that_is_missing_is_named() -> None:
+def test_missing_file_raises() -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.yaml"):
         compose_here(["none.yaml"], {})
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_missing_is_named() -> None:
         ("limits[0]", r"^limits\[0\]: unknown key"),
     ],
 )
-def test_a_mistake_is_shown_where_it_was_written(tmp_path: Path, path: str, said: str) -> None:
+def test_mistake_is_reported_at_source_position(tmp_path: Path, path: str, said: str) -> None:
     (tmp_path / "one.yaml").write_text(ONE)
     (tmp_path / "two.yaml").write_text(TWO)
     document = compose_here([tmp_path / "one.yaml", tmp_path / "two.yaml"], {"rules": [{"name": "c"}]})

@@ -27,16 +27,16 @@ def loaded_by(statement: str) -> list[str]:
 
 @pytest.mark.covers("promises/clients", "to import it is light")
 @pytest.mark.parametrize("module", ["emulator", "emulator.pytest_plugin"])
-def test_to_import_it_imports_nothing_heavy(module: str) -> None:
+def test_import_loads_no_heavy_modules(module: str) -> None:
     bare = loaded_by("import pytest") if module == "emulator.pytest_plugin" else []
     assert loaded_by(f"import {module}") == bare
 
 
-def test_a_client_that_blocks_needs_no_web_framework() -> None:
+def test_client_import_loads_only_pydantic() -> None:
     assert loaded_by("from emulator.client import *; EmulatorClient(); AsyncEmulatorClient()") == ["pydantic"]
 
 
-def test_no_vendor_is_imported_before_it_is_asked_for() -> None:
+def test_vendor_is_imported_on_first_request() -> None:
     code = """
 import sys, urllib.request
 from emulator import start
@@ -50,7 +50,7 @@ with start() as emulator:
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
 
 
-def test_another_one_starts_at_once() -> None:
+def test_later_start_takes_under_30_ms() -> None:
     best = 1.0
     for _ in range(5):
         began = time.perf_counter()
@@ -60,7 +60,7 @@ def test_another_one_starts_at_once() -> None:
 
 
 @pytest.mark.covers("promises/clients", "on a thread, on free ports, and gone")
-def test_nothing_is_left_of_it() -> None:
+def test_close_ends_thread_and_frees_port() -> None:
     with start() as emulator:
         url = emulator.url("databricks")
         assert ask(url) == 200
@@ -75,7 +75,7 @@ def fail(url: str) -> None:
         ask(url)
 
 
-def test_an_answer_that_hangs_does_not_delay_the_end() -> None:
+def test_hanging_response_does_not_delay_close() -> None:
     with start(rules=[{"name": "hang", "faults": [{"type": "hang"}]}]) as emulator:
         url = emulator.url("databricks")
         caller = threading.Thread(target=fail, args=(url,))
@@ -87,7 +87,7 @@ def test_an_answer_that_hangs_does_not_delay_the_end() -> None:
 
 
 @pytest.mark.covers("promises/clients", "seeds, two at once")
-def test_two_do_not_know_each_other() -> None:
+def test_two_emulators_have_separate_journals_and_seeds() -> None:
     with start(seed=1) as one, start(seed=2) as two:
         ask(one.url("databricks"))
         assert (len(one.requests()), len(two.requests())) == (1, 0)
@@ -95,7 +95,7 @@ def test_two_do_not_know_each_other() -> None:
 
 
 @pytest.mark.covers("promises/clients", "files and keys")
-def test_a_scenario_of_its_own(tmp_path: Path) -> None:
+def test_start_takes_file_keys_clock_and_strict(tmp_path: Path) -> None:
     file = tmp_path / "busy.yaml"
     file.write_text("rules:\n  - {name: busy, times: {first: 1}, error: {kind: rate_limited}}\n")
     with start(file, {"limits": []}, clock="instant", strict=True) as emulator:
@@ -103,7 +103,7 @@ def test_a_scenario_of_its_own(tmp_path: Path) -> None:
         assert emulator.clock().kind == "instant"
 
 
-def test_a_mistake_is_shown_where_it_stands_and_nothing_runs(tmp_path: Path) -> None:
+def test_start_reports_scenario_error_with_line_and_starts_no_thread(tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text("rules:\n  - name: a\n    eror: {}\n")
     before = threading.active_count()
@@ -112,7 +112,7 @@ def test_a_mistake_is_shown_where_it_stands_and_nothing_runs(tmp_path: Path) -> 
     assert threading.active_count() == before
 
 
-def test_a_log_has_a_line_for_each_call(tmp_path: Path) -> None:
+def test_start_writes_calls_to_log_file(tmp_path: Path) -> None:
     with start(log=tmp_path / "logs" / "calls.log") as emulator:
         ask(emulator.url("databricks"))
     assert "/serving-endpoints/chat/completions" in (tmp_path / "logs" / "calls.log").read_text()

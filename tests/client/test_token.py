@@ -19,11 +19,13 @@ from tests.http_client import Running
         pytest.param(None, {}, {}, id="none"),
     ],
 )
-def test_a_token_is_found(token: str | None, environment: Mapping[str, str], headers: Mapping[str, str]) -> None:
+def test_token_is_taken_from_argument_or_environment(
+    token: str | None, environment: Mapping[str, str], headers: Mapping[str, str]
+) -> None:
     assert build_token_header(token, environment) == headers
 
 
-async def test_both_clients_send_it(live_with: Callable[[str], Running]) -> None:
+async def test_sync_and_async_clients_send_token(live_with: Callable[[str], Running]) -> None:
     running = live_with("")
     running.built.control.auth = ControlAuth(token="s3cret")
     with EmulatorClient(running.urls["front"], token="s3cret") as client:
@@ -35,7 +37,7 @@ async def test_both_clients_send_it(live_with: Callable[[str], Running]) -> None
         stranger.reset()
 
 
-def test_a_rule_is_added_to_a_scenario_with_keys(live_with: Callable[[str], Running]) -> None:
+def test_add_rule_preserves_redacted_keys(live_with: Callable[[str], Running]) -> None:
     running = live_with("keys: [{token: dapi-search, principal: search}, {token: dapi-batch, principal: batch}]\n")
     with EmulatorClient(running.urls["front"]) as client:
         before = client.scenario()

@@ -47,7 +47,7 @@ def read_row(process: subprocess.Popen[str]) -> dict[str, object]:
     return row
 
 
-def test_a_store_that_does_not_come_is_named_with_the_setting_and_without_its_password() -> None:
+def test_unreachable_store_error_names_setting_without_password() -> None:
     port = free_port()
     with starting(port, "--state-wait", "300ms") as process:
         _, said = process.communicate(timeout=PATIENCE)
@@ -77,7 +77,7 @@ class Swallowing:
         pass
 
 
-async def test_wait_ends_though_the_store_hides_the_cancellation() -> None:
+async def test_await_store_ends_when_store_swallows_cancellation() -> None:
     runtime = Swallowing()
     task = asyncio.create_task(await_store(cast(Runtime, runtime), "redis://here", 3600.0))
     await runtime.asked.wait()
@@ -87,14 +87,14 @@ async def test_wait_ends_though_the_store_hides_the_cancellation() -> None:
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_whoever_waits_for_a_store_can_be_stopped(how: signal.Signals, code: int) -> None:
+def test_signal_stops_wait_for_store(how: signal.Signals, code: int) -> None:
     with starting(free_port(), "--state-wait", "1h") as process:
         assert str(read_row(process)["message"]).startswith("waiting up to 3600 s")
         process.send_signal(how)
         assert process.wait(timeout=PATIENCE) == code
 
 
-async def test_a_store_that_comes_is_joined(tmp_path: Path) -> None:
+async def test_server_starts_once_store_is_up(tmp_path: Path) -> None:
     port = free_port()
     command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--log-format", "json"]
     url = f"redis://127.0.0.1:{port}"
@@ -106,7 +106,7 @@ async def test_a_store_that_comes_is_joined(tmp_path: Path) -> None:
             assert process.wait(timeout=PATIENCE) == 0
 
 
-async def test_no_wait_is_none() -> None:
+async def test_zero_wait_fails_at_once() -> None:
     built = create_application(load_text(PLAIN, "shared"), vendors=TOYS, state_url=f"redis://127.0.0.1:{free_port()}")
     with pytest.raises(StoreLostError, match=r"^here has not answered within 0 s: "):
         await await_store(built.runtime, "here", 0)
@@ -116,7 +116,7 @@ async def test_no_wait_is_none() -> None:
     await built.runtime.store.close()
 
 
-async def test_who_counts_alone_starts_without_the_store_and_joins_it_later(tmp_path: Path) -> None:
+async def test_replica_with_local_loss_starts_alone_and_joins_later(tmp_path: Path) -> None:
     port = free_port()
     url = f"redis://127.0.0.1:{port}"
     async with AsyncExitStack() as stack:
@@ -143,5 +143,5 @@ async def test_who_counts_alone_starts_without_the_store_and_joins_it_later(tmp_
         ("memory://", "memory:"),
     ],
 )
-def test_a_url_is_shown_without_what_is_secret(url: str, shown: str) -> None:
+def test_show_url_hides_credentials(url: str, shown: str) -> None:
     assert show_url(url) == shown

@@ -5,7 +5,7 @@ import asyncio
 from emulator.cluster.replica import end_tasks
 
 
-async def test_a_task_that_loses_a_cancellation_ends_all_the_same() -> None:
+async def test_end_tasks_cancels_again_after_swallowed_cancellation() -> None:
     lost = 0
 
     async def deaf() -> None:

@@ -41,7 +41,7 @@ async def rule_of(replica: Running, **headers: str) -> str | None:
     return (await chat(replica, **headers)).header("x-emulator-rule")
 
 
-async def test_a_scenario_that_is_put_on_one_is_at_work_on_all(three: list[Running]) -> None:
+async def test_scenario_put_on_one_replica_applies_on_all(three: list[Running]) -> None:
     assert (await steer(three[0], "PUT", "/scenario", SAID)).status == 200
     assert [await rule_of(replica) for replica in three] == ["said"] * 3
     shown = [(await steer(replica, "GET", "/scenario")).json() for replica in three]
@@ -49,13 +49,13 @@ async def test_a_scenario_that_is_put_on_one_is_at_work_on_all(three: list[Runni
     assert shown[0]["text"] == SAID
 
 
-async def test_a_scenario_with_mistakes_changes_none(three: list[Running]) -> None:
+async def test_invalid_scenario_changes_no_replica(three: list[Running]) -> None:
     assert (await steer(three[1], "PUT", "/scenario", "version: 1\nrulez: []\n")).status == 422
     assert (await steer(three[1], "PUT", "/scenario", "version: 1\nvendors: {nobody: {}}\n")).status == 422
     assert [await rule_of(replica) for replica in three] == [None] * 3
 
 
-async def test_a_session_has_its_scenario_and_seed_on_all(three: list[Running]) -> None:
+async def test_session_scenario_and_seed_apply_on_every_replica(three: list[Running]) -> None:
     assert (await steer(three[2], "PUT", "/scenario?session=a&seed=7", SAID)).status == 200
     mine = {"x-emulator-session": "a"}
     assert [await rule_of(replica, **mine) for replica in three] == ["said"] * 3
@@ -64,14 +64,14 @@ async def test_a_session_has_its_scenario_and_seed_on_all(three: list[Running]) 
     assert seeds == [7] * 3
 
 
-async def test_what_a_scenario_counts_begins_anew_for_all_when_it_is_put_again(three: list[Running]) -> None:
+async def test_scenario_put_again_resets_counters_on_every_replica(three: list[Running]) -> None:
     for _ in range(2):
         await steer(three[0], "PUT", "/scenario", LIMITED)
         statuses = [(await chat(three[number % 3], f"{number}")).status for number in range(4)]
         assert statuses == [200, 200, 200, 400]
 
 
-async def test_a_session_that_is_reset_begins_anew_on_all(three: list[Running]) -> None:
+async def test_session_reset_applies_on_every_replica(three: list[Running]) -> None:
     mine = {"x-emulator-session": "a"}
     await steer(three[0], "PUT", "/scenario?session=a", LIMITED)
     for replica in three:
@@ -82,7 +82,7 @@ async def test_a_session_that_is_reset_begins_anew_on_all(three: list[Running]) 
 
 
 @pytest.mark.parametrize("session", ["", "?session=a"], ids=["the server's", "a session's"])
-async def test_a_clock_that_is_moved_says_the_same_on_all(three: list[Running], session: str) -> None:
+async def test_frozen_clock_advance_applies_on_every_replica(three: list[Running], session: str) -> None:
     await steer(three[0], "POST", f"/clock{session}", {"clock": "frozen"})
     await steer(three[1], "POST", f"/clock{session}", {"advance": "90s"})
     times = [(await steer(replica, "GET", f"/clock{session}")).json() for replica in three]
@@ -90,14 +90,14 @@ async def test_a_clock_that_is_moved_says_the_same_on_all(three: list[Running], 
     assert 90.0 <= times[0]["since_start"] < 120.0
 
 
-async def test_a_real_clock_that_is_moved_is_moved_on_all(three: list[Running]) -> None:
+async def test_real_clock_advance_applies_on_every_replica(three: list[Running]) -> None:
     await steer(three[2], "POST", "/clock", {"advance": "1h"})
     times = [(await steer(replica, "GET", "/clock")).json()["now"] for replica in three]
     assert max(times) - min(times) < 1.0
     assert (await steer(three[0], "GET", "/clock")).json()["since_start"] >= 3600
 
 
-async def test_a_session_ends_on_all_wherever_it_was_used(three: list[Running]) -> None:
+async def test_session_deletion_applies_on_every_replica(three: list[Running]) -> None:
     await chat(three[0], **{"x-emulator-session": "b"})
     await steer(three[0], "PUT", "/scenario?session=a", SAID)
     await chat(three[1], **{"x-emulator-session": "a"})
@@ -112,7 +112,7 @@ async def test_a_session_ends_on_all_wherever_it_was_used(three: list[Running]) 
 
 
 @pytest.mark.covers("language/control plane", "GET /replicas/metrics")
-async def test_metrics_are_told_by_replica(three: list[Running]) -> None:
+async def test_metrics_are_labelled_by_replica(three: list[Running]) -> None:
     await steer(three[0], "GET", "/metrics")  # what makes them is loaded: a reply is waited for 2 s
     for number, replica in enumerate(three):
         for n in range(number):
@@ -123,7 +123,7 @@ async def test_metrics_are_told_by_replica(three: list[Running]) -> None:
     assert len(set(re.findall(r'replica="(\w+)"', text))) == 3
 
 
-async def test_one_that_comes_later_stands_where_the_others_stand(url: str) -> None:
+async def test_late_replica_adopts_current_state(url: str) -> None:
     async with AsyncExitStack() as stack:
         first = await open_replica(stack, url, "version: 1\nclock: {scale: 60}\n")
         await steer(first, "PUT", "/scenario", SAID)
@@ -138,14 +138,14 @@ async def test_one_that_comes_later_stands_where_the_others_stand(url: str) -> N
         assert statuses == [200, 200, 200, 400]
 
 
-async def test_the_first_of_all_begins_with_its_own_files(url: str) -> None:
+async def test_first_replica_starts_from_own_files(url: str) -> None:
     async with open_replicas(url, count=1) as [alone]:
         await steer(alone, "PUT", "/scenario", SAID)
     async with open_replicas(url, count=1) as [alone]:
         assert await rule_of(alone) is None
 
 
-async def test_keys_travel_as_digests_and_open_the_same_doors(url: str, three: list[Running]) -> None:
+async def test_keys_are_shared_as_digests_and_authenticate_on_every_replica(url: str, three: list[Running]) -> None:
     assert (await steer(three[0], "PUT", "/scenario", KEYS)).status == 200
     for replica in three:
         good = await chat(replica, **{"x-key": SECRET})
@@ -170,20 +170,20 @@ async def dump(server: Redis, prefix: str) -> str:
     return "\n".join(texts)
 
 
-async def test_a_key_that_stands_elsewhere_too_is_not_sent(three: list[Running]) -> None:
+async def test_scenario_with_key_outside_keys_is_rejected(three: list[Running]) -> None:
     text = KEYS + f"rules: [{{name: r, when: {{header.x-key: {SECRET}}}, reply: {{text: a}}}}]\n"
     answer = await steer(three[0], "PUT", "/scenario", text)
     assert (answer.status, "name the principal" in answer.body.decode()) == (422, True)
     assert SECRET not in answer.body.decode()
 
 
-async def test_changes_at_the_same_time_leave_all_alike(three: list[Running]) -> None:
+async def test_concurrent_changes_converge(three: list[Running]) -> None:
     texts = [SAID.replace("said", name) for name in ("one", "two", "three")]
     await asyncio.gather(*(steer(r, "PUT", "/scenario", text) for r, text in zip(three, texts, strict=True)))
     assert len({await rule_of(replica) for replica in three}) == 1
 
 
-async def test_nothing_is_left_in_the_store_of_sessions_that_ended(url: str, three: list[Running]) -> None:
+async def test_ended_sessions_leave_no_keys_in_store(url: str, three: list[Running]) -> None:
     mine = {"x-emulator-session": "a"}
     await steer(three[0], "PUT", "/scenario?session=a", LIMITED)
     await asyncio.gather(*(chat(replica, **mine) for replica in three))
@@ -196,7 +196,7 @@ async def test_nothing_is_left_in_the_store_of_sessions_that_ended(url: str, thr
     assert not [key for key in keys if ":session:" in key or ":journal:" in key], keys
 
 
-async def test_what_is_changed_right_after_a_store_lost_all_holds_on_all(tmp_path: Path) -> None:
+async def test_change_after_store_flush_applies_on_every_replica(tmp_path: Path) -> None:
     if find_server("redis") is None:
         pytest.skip("redis-server is not installed")
     with running("redis", tmp_path) as url:
@@ -209,7 +209,7 @@ async def test_what_is_changed_right_after_a_store_lost_all_holds_on_all(tmp_pat
             assert [await rule_of(replica) for replica in both] == ["said"] * 2
 
 
-async def test_a_store_that_comes_back_empty_is_told_how_all_stands(tmp_path: Path) -> None:
+async def test_replicas_restore_state_to_restarted_empty_store(tmp_path: Path) -> None:
     kind = next((kind for kind in KINDS if find_server(kind)), None)
     if kind is None:
         pytest.skip("neither redis-server nor valkey-server is installed")
@@ -296,7 +296,7 @@ class Shaky:
         ),
     ],
 )
-async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: list[str], asked: list[str]) -> None:
+async def test_replica_publishes_state_to_recovered_store_before_listening(away: list[str], asked: list[str]) -> None:
     runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Shaky()
     commons = cast(ClusterBus, store)
     replica = Replica(runtime, commons, SharedJournal(commons, runtime.find))
@@ -330,7 +330,7 @@ class Slow:
         return PendingChange(1, frozenset({"me", "busy"}))
 
 
-async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
+async def test_gather_waits_again_for_recovered_replica(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     runtime, store = create_application(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Slow()
@@ -344,7 +344,7 @@ async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
     assert [record.message for record in caplog.records] == ["the replica busy does not answer"]
 
 
-async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_of_it(url: str) -> None:
+async def test_replicas_delete_counters_of_replaced_scenario(url: str) -> None:
     async with open_replicas(url, LIMITED, count=2) as two:
         assert [(await chat(replica)).status for replica in two] == [200] * 2
         teller = cast(Replica, two[0].built.runtime.controller)
@@ -360,7 +360,7 @@ async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_
             assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
 
 
-async def test_many_changes_at_once_leave_no_more_connections_than_few(url: str) -> None:
+async def test_concurrent_changes_reuse_connections(url: str) -> None:
     async with open_replicas(url, count=2) as two, Redis.from_url(url.partition("?")[0]) as server:
 
         async def count(changes: int) -> int:
@@ -402,7 +402,7 @@ async def hear_again(replica: Running) -> None:
         pytest.param("DELETE", "/sessions/a", None, id="a session was ended"),
     ],
 )
-async def test_what_one_counts_that_missed_a_change_is_forgotten_once_it_hears(
+async def test_replica_deletes_stale_session_counters_after_missed_change(
     url: str, method: str, target: str, body: str | None
 ) -> None:
     mine = {"x-emulator-session": "a"}
@@ -416,7 +416,7 @@ async def test_what_one_counts_that_missed_a_change_is_forgotten_once_it_hears(
         assert await list_keys(url, ":session:a:") == []
 
 
-async def test_what_one_counts_that_missed_a_scenario_of_all_is_forgotten_once_it_hears(url: str) -> None:
+async def test_replica_deletes_stale_counters_after_missed_scenario(url: str) -> None:
     async with open_replicas(url, LIMITED, count=2) as [one, late]:
         await miss(late, url)
         await steer(one, "PUT", "/scenario", SAID)
@@ -426,7 +426,7 @@ async def test_what_one_counts_that_missed_a_scenario_of_all_is_forgotten_once_i
         assert await rule_of(late) == "said"
 
 
-async def test_one_that_only_missed_how_the_clock_went_leaves_what_all_have_counted(url: str) -> None:
+async def test_missed_clock_change_preserves_counters(url: str) -> None:
     async with open_replicas(url, LIMITED, count=2) as [one, late]:
         assert [(await chat(replica)).status for replica in (one, late)] == [200] * 2
         await miss(late, url)
@@ -436,7 +436,7 @@ async def test_one_that_only_missed_how_the_clock_went_leaves_what_all_have_coun
         assert statuses == [200, 400]
 
 
-async def test_a_session_by_its_own_clock_takes_nothing_of_the_others_with_it(url: str) -> None:
+async def test_session_with_own_clock_preserves_server_counters(url: str) -> None:
     async with AsyncExitStack() as stack:
         one = await open_replica(stack, url, LIMITED)
         await steer(one, "POST", "/clock?session=a", {"advance": "1h"})
@@ -446,7 +446,7 @@ async def test_a_session_by_its_own_clock_takes_nothing_of_the_others_with_it(ur
         assert [(await chat(replica)).status for replica in (one, late)] == [200, 400]
 
 
-async def test_the_first_of_all_finds_nothing_of_worlds_that_nobody_knows(url: str) -> None:
+async def test_first_replica_deletes_counters_of_unknown_scenarios(url: str) -> None:
     async with open_replicas(url, count=2) as [one, other]:
         await steer(one, "PUT", "/scenario", LIMITED)
         await steer(one, "PUT", "/scenario?session=a", LIMITED)

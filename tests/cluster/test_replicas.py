@@ -50,13 +50,13 @@ async def status(replica: Running, prompt: str) -> int:
     return (await chat(replica, prompt)).status
 
 
-async def test_sixty_a_minute_are_exactly_sixty_over_three(replicas: list[Running]) -> None:
+async def test_request_limit_is_exact_across_replicas(replicas: list[Running]) -> None:
     statuses = Counter(await asyncio.gather(*(status(replicas[n % 3], f"{n}") for n in range(192))))
     assert statuses == {200: 60, 400: 132}
 
 
 @pytest.mark.parametrize("vendor", ["tgi", "databricks", "mindie"])  # the last two look at what is kept, too
-async def test_a_call_asks_the_store_once_and_tells_it_once(kind: str, tmp_path: Path, vendor: str) -> None:
+async def test_store_commands_per_call(kind: str, tmp_path: Path, vendor: str) -> None:
     limits = "[{unit: requests, amount: 5, window: 60s}, {unit: concurrency, amount: 500}]"
     target, model = CHATS[vendor]
     body = {"model": model, "messages": [{"role": "user", "content": "a"}], "max_tokens": 2}
@@ -87,7 +87,7 @@ async def listen(monitor: Monitor, last: str) -> list[str]:
     return heard
 
 
-async def test_what_is_kept_on_one_has_its_say_on_all(kind: str, tmp_path: Path) -> None:
+async def test_endpoint_made_on_one_replica_serves_on_all(kind: str, tmp_path: Path) -> None:
     scenario = "version: 1\nlimits: [{unit: requests, amount: 9, window: 1h, strategy: sliding}]\n"
     served = {"databricks": VENDORS["databricks"]}
     with running(kind, tmp_path) as url:
@@ -110,7 +110,7 @@ async def test_what_is_kept_on_one_has_its_say_on_all(kind: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_a_limit_in_a_store_changes_no_byte(kind: str, tmp_path: Path, vendor: str) -> None:
+async def test_limits_in_store_leave_responses_identical(kind: str, tmp_path: Path, vendor: str) -> None:
     scenario = "version: 1\nclock: frozen\nlimits: [{unit: requests, amount: 100000, window: 1h}]\n"
     served = {vendor: VENDORS[vendor]}
     with running(kind, tmp_path) as url:
@@ -132,12 +132,12 @@ def cut(answer: Answer) -> tuple[bytes, bytes]:
     return _OWN.sub(b"", answer.head), _OWN.sub(b"", answer.body)
 
 
-async def test_rules_count_the_calls_of_all(replicas: list[Running]) -> None:
+async def test_rules_count_calls_across_replicas(replicas: list[Running]) -> None:
     answers = [await replica.ask("toy", "/chat", {"prompt": "a", "max": 2}, headers=HEADERS) for replica in replicas]
     assert [answer.header("x-emulator-rule") for answer in answers] == [None, None, "every third"]
 
 
-async def test_the_same_request_is_another_attempt_wherever_it_comes(replicas: list[Running]) -> None:
+async def test_repeated_request_gets_new_id_on_each_replica(replicas: list[Running]) -> None:
     ids = {
         (await replica.ask("toy", "/chat", {"prompt": "a"}, headers=HEADERS)).header("x-emulator-request-id")
         for replica in replicas
@@ -145,14 +145,14 @@ async def test_the_same_request_is_another_attempt_wherever_it_comes(replicas: l
     assert len(ids) == 3
 
 
-async def test_a_reset_is_a_reset_for_all(replicas: list[Running]) -> None:
+async def test_reset_applies_to_all_replicas(replicas: list[Running]) -> None:
     await asyncio.gather(*(status(replicas[n % 3], f"{n}") for n in range(60)))
     assert await status(replicas[0], "more") == 400
     assert (await replicas[1].ask("front", "/_emulator/reset", method="POST")).status == 200
     assert [await status(replica, "more") for replica in replicas] == [200] * 3
 
 
-async def test_a_store_that_dies_refuses_and_comes_back(kind: str, tmp_path: Path) -> None:
+async def test_calls_fail_while_store_is_down_and_recover(kind: str, tmp_path: Path) -> None:
     port = free_port()
     async with AsyncExitStack() as stack:
         with running(kind, tmp_path, port) as url:
@@ -175,7 +175,7 @@ async def read_health(replica: Running) -> dict[str, float]:
     return told
 
 
-async def test_a_call_that_outlives_its_scenario_leaves_nothing_in_the_store(kind: str, tmp_path: Path) -> None:
+async def test_call_outliving_scenario_leaves_no_session_keys(kind: str, tmp_path: Path) -> None:
     with running(kind, tmp_path) as url:
         async with open_replicas(url, LIMITED, count=2) as two:
             place = urlsplit(two[0].urls["toy"])

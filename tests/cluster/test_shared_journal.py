@@ -37,7 +37,7 @@ async def read(replica: Running, query: str = "") -> JSON:
     return (await steer(replica, "GET", f"/requests{query}")).json()["requests"]
 
 
-async def test_a_sessions_journal_is_whole_from_any_replica(three: list[Running]) -> None:
+async def test_every_replica_lists_all_calls_of_session(three: list[Running]) -> None:
     answers = [await chat(three[n % 3], f"{n // 3}", **MINE) for n in range(9)]
     await chat(three[1], "another's")
     lists = [await read(replica, "?session=mine") for replica in three]
@@ -49,7 +49,7 @@ async def test_a_sessions_journal_is_whole_from_any_replica(three: list[Running]
     assert found == [(1 + n % 3, 200 if n < 5 else 400) for n in range(9)]
 
 
-async def test_one_call_whole_is_the_same_from_any_replica(three: list[Running]) -> None:
+async def test_call_detail_is_identical_on_every_replica(three: list[Running]) -> None:
     for _ in range(2):
         answer = await chat(three[0], "rivers", **MINE)
     await steer(three[0], "PUT", "/scenario?session=other", "version: 1\n")
@@ -62,7 +62,7 @@ async def test_one_call_whole_is_the_same_from_any_replica(three: list[Running])
     assert [(row["rule"], row["takes"]) for row in shown[0]["explanation"]] == [("rivers", True)]
 
 
-async def test_attempts_are_joined_over_replicas(three: list[Running]) -> None:
+async def test_retries_are_linked_across_replicas(three: list[Running]) -> None:
     ids = [(await chat(replica, "again", **MINE)).header("x-emulator-request-id") for replica in three]
     for replica in three:
         calls = sorted(await read(replica, "?session=mine"), key=lambda call: call["attempt"])
@@ -70,7 +70,7 @@ async def test_attempts_are_joined_over_replicas(three: list[Running]) -> None:
         assert [(call["retry_of"], call["retries"]) for call in calls] == [(None, 2), (ids[0], 1), (ids[1], 0)]
 
 
-async def test_since_goes_on_where_another_replica_stopped(three: list[Running]) -> None:
+async def test_since_and_wait_span_replicas(three: list[Running]) -> None:
     for n in range(3):
         await chat(three[n], f"{n}")
     [first, *_] = await read(three[0])
@@ -82,7 +82,7 @@ async def test_since_goes_on_where_another_replica_stopped(three: list[Running])
     assert [call["id"] for call in await waiting] == [late.header("x-emulator-request-id")]
 
 
-async def test_what_is_verified_on_one_was_called_on_others(three: list[Running]) -> None:
+async def test_verify_counts_calls_of_every_replica(three: list[Running]) -> None:
     for replica in three:
         await chat(replica, "tides", **MINE)
     asked: JSON = {
@@ -93,7 +93,7 @@ async def test_what_is_verified_on_one_was_called_on_others(three: list[Running]
     assert [(await steer(replica, "POST", "/verify", asked)).status for replica in three] == [200] * 3
 
 
-async def test_a_reset_empties_the_journal_for_all(three: list[Running]) -> None:
+async def test_reset_clears_journal_on_every_replica(three: list[Running]) -> None:
     for replica in three:
         await chat(replica, "before", **MINE)
         await chat(replica, "before")
@@ -105,7 +105,7 @@ async def test_a_reset_empties_the_journal_for_all(three: list[Running]) -> None
     assert [len(await read(replica)) for replica in three] == [0] * 3
 
 
-async def test_a_replica_that_comes_later_has_the_whole_journal(url: str) -> None:
+async def test_late_replica_reads_earlier_calls(url: str) -> None:
     async with AsyncExitStack() as stack:
         first = await open_replica(stack, url, RULES)
         await chat(first, "early", **MINE)
@@ -114,7 +114,7 @@ async def test_a_replica_that_comes_later_has_the_whole_journal(url: str) -> Non
         assert len(await read(late)) == 1
 
 
-async def test_a_replica_that_leaves_leaves_its_calls(url: str) -> None:
+async def test_calls_outlive_their_replica(url: str) -> None:
     async with AsyncExitStack() as stack:
         stays = await open_replica(stack, url, RULES)
         async with open_replicas(url, RULES, count=1) as [leaves]:
@@ -122,7 +122,7 @@ async def test_a_replica_that_leaves_leaves_its_calls(url: str) -> None:
         assert [call["session"] for call in await read(stays)] == ["mine"]
 
 
-async def test_paths_of_nobody_are_in_it_too(three: list[Running]) -> None:
+async def test_journal_includes_unrouted_paths_across_replicas(three: list[Running]) -> None:
     for replica in three:
         await replica.ask("front", "/nowhere")
     calls = await read(three[0])
@@ -130,7 +130,7 @@ async def test_paths_of_nobody_are_in_it_too(three: list[Running]) -> None:
     assert len({call["id"] for call in calls}) == 3
 
 
-async def test_no_credential_is_in_the_store(url: str, three: list[Running]) -> None:
+async def test_store_holds_no_full_credential(url: str, three: list[Running]) -> None:
     await chat(three[0], "a", authorization="Bearer dapi-very-secret", **MINE)
     [call] = await read(three[1])
     shown = (await steer(three[1], "GET", f"/requests/{call['id']}")).json()
@@ -141,7 +141,7 @@ async def test_no_credential_is_in_the_store(url: str, three: list[Running]) -> 
         assert b"very-secret" not in text
 
 
-async def test_calls_under_load_on_all_are_all_there_once(three: list[Running]) -> None:
+async def test_concurrent_calls_appear_once_on_every_replica(three: list[Running]) -> None:
     answers = await asyncio.gather(*(chat(three[n % 3], f"{n}", **MINE) for n in range(120)))
     wanted = sorted(answer.header("x-emulator-request-id") or "" for answer in answers)
     for replica in three:
@@ -168,7 +168,7 @@ class LosesAnswers:
         return first
 
 
-async def test_calls_are_in_it_once_though_the_store_does_not_say_that_it_has_them(three: list[Running]) -> None:
+async def test_calls_appear_once_despite_lost_store_replies(three: list[Running]) -> None:
     journals = [cast(SharedJournal, replica.built.journal) for replica in three]
     deaf = [LosesAnswers(journal._bus) for journal in journals]
     for journal, commons in zip(journals, deaf, strict=True):
@@ -197,7 +197,7 @@ async def list_journals(url: str) -> list[bytes]:
         return [key async for key in server.scan_iter(f"{prefix}:journal:*")]
 
 
-async def test_what_is_known_late_of_a_call_of_a_session_that_ended_is_told_to_nobody(url: str) -> None:
+async def test_amendment_after_session_end_is_not_stored(url: str) -> None:
     async with open_replicas(url, RULES, count=1) as [alone]:
         await chat(alone, "a", **MINE)
         journal = cast(SharedJournal, alone.built.journal)
@@ -214,7 +214,7 @@ async def test_what_is_known_late_of_a_call_of_a_session_that_ended_is_told_to_n
 ENDED: Object = {"op": "end", "session": "mine", "world": None}
 
 
-async def test_calls_that_are_on_their_way_to_the_journal_of_a_session_that_ends_are_not_left_there(url: str) -> None:
+async def test_session_end_discards_calls_being_appended(url: str) -> None:
     async with open_replicas(url, RULES, count=1) as [alone]:
         replica, journal = cast(Replica, alone.built.runtime.controller), cast(SharedJournal, alone.built.journal)
         async with journal._appending:  # the store is slow to take them
@@ -227,7 +227,7 @@ async def test_calls_that_are_on_their_way_to_the_journal_of_a_session_that_ends
         assert await list_journals(url) == []
 
 
-async def test_calls_that_were_entered_before_their_replica_heard_of_the_end_are_taken_out(url: str) -> None:
+async def test_session_end_removes_calls_appended_before_it_arrives(url: str) -> None:
     async with open_replicas(url, RULES, count=1) as [alone]:
         replica, journal = cast(Replica, alone.built.runtime.controller), cast(SharedJournal, alone.built.journal)
         await chat(alone, "a", **MINE)

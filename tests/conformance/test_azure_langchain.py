@@ -39,7 +39,7 @@ def test_invoke_and_stream(live: Running) -> None:
 
 
 @pytest.mark.covers("azure/traps", "no model named")
-def test_the_model_is_asked_for_where_none_is_named(live: Running) -> None:
+def test_model_name_is_optional(live: Running) -> None:
     assert chat(live, max_tokens=5).invoke("Hello").content
 
 
@@ -55,7 +55,7 @@ def test_tools(live: Running) -> None:
 
 
 @pytest.mark.covers("azure/traps", "index of a call")
-def test_streamed_tool_calls_are_not_lost(live: Running) -> None:
+def test_streamed_tool_calls_are_merged(live: Running) -> None:
     model = chat(live, model="mistral-large-2411").bind_tools([tools.tool(get_weather)])
     whole = None
     for chunk in model.stream("What is the weather in Paris?"):

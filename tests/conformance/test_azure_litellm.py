@@ -66,7 +66,7 @@ def test_embeddings(litellm: JSON, live_with: LiveWith, model: str, base: str, v
     assert [len(found["embedding"]) for found in answer.data] == [size, size]
 
 
-def test_embeddings_of_pictures(litellm: JSON, live_with: LiveWith) -> None:
+def test_image_embeddings(litellm: JSON, live_with: LiveWith) -> None:
     running = live_with("vendors: {azure: {profile: maas}}")
     base = f"{running.urls['azure']}/endpoints/Cohere-embed-v3-english"
     place = {"model": "azure_ai/Cohere-embed-v3-english", "api_base": base, "api_key": running.key("k")}
@@ -74,7 +74,7 @@ def test_embeddings_of_pictures(litellm: JSON, live_with: LiveWith) -> None:
     assert [len(found["embedding"]) for found in answer.data] == [1024, 1024]
 
 
-def test_embeddings_without_a_version(litellm: JSON, live: Running) -> None:
+def test_embeddings_without_api_version_are_refused(litellm: JSON, live: Running) -> None:
     """The documented API asks for one."""
     url = f"{live.urls['azure']}/endpoints/embed-v-4-0"
     with pytest.raises(litellm.BadRequestError):

@@ -60,7 +60,7 @@ def test_tools(client: JSON) -> None:
 
 
 @pytest.mark.covers("azure/traps", "base64")
-def test_embeddings_come_as_base64(client: JSON) -> None:
+def test_base64_embeddings_equal_float(client: JSON) -> None:
     vector = client.embeddings.create(model="text-embedding-3-large", input="Hi").data[0].embedding
     plain = client.embeddings.create(model="text-embedding-3-large", input="Hi", encoding_format="float")
     assert len(vector) == 3072
@@ -72,7 +72,7 @@ def test_completions(client: JSON) -> None:
     assert [choice.index for choice in answer.choices] == [0, 1]
 
 
-def test_extra_parameters_need_to_be_passed_through(client: JSON) -> None:
+def test_extra_parameters_require_pass_through(client: JSON) -> None:
     with pytest.raises(openai.BadRequestError):
         client.chat.completions.create(model="any", messages=HELLO, n=2)
     passed = {"extra-parameters": "pass-through"}
@@ -133,7 +133,7 @@ def test_custom_tools(live: Running) -> None:
         assert (item.type, item.input) == ("custom_tool_call", "".join(said))
 
 
-def test_pictures(live: Running) -> None:
+def test_image_generation(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         made = client.images.generate(model="gpt-image-1", prompt="A cat", output_format="webp", quality="low")
         assert (b64decode(made.data[0].b64_json)[8:12], made.output_format) == (b"WEBP", "webp")
@@ -202,7 +202,7 @@ LIMITS = (
 COUNTS = ("limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens")
 
 
-def test_limits_are_in_answers_and_refusals(live_with: Callable[[str], Running]) -> None:
+def test_rate_limit_headers_on_responses_and_errors(live_with: Callable[[str], Running]) -> None:
     running = live_with(f"clock: frozen\n{LIMITS}")
     base = f"{running.urls['azure']}/openai/v1/"
     with openai.OpenAI(base_url=base, api_key=running.key("k"), max_retries=0) as client:
@@ -218,7 +218,7 @@ def test_limits_are_in_answers_and_refusals(live_with: Callable[[str], Running])
     assert refused.value.code == "429"
 
 
-def test_a_long_prompt_is_read_from_a_cache(live: Running) -> None:
+def test_repeated_long_prompt_reports_cached_tokens(live: Running) -> None:
     long: JSON = [{"role": "user", "content": "word " * 1200 + live.urls["front"]}]
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k")) as client:
         usages = [client.chat.completions.create(model="gpt-4o", messages=long, max_tokens=3).usage for _ in range(2)]

@@ -27,7 +27,7 @@ def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
         yield value
 
 
-def test_models(client: JSON) -> None:
+def test_models_list_and_retrieve(client: JSON) -> None:
     names = [model.id for model in client.models.list()]
     assert {"gpt-4o-mini", "DeepSeek-R1", "claude-sonnet-4-5", "embed-v-4-0"} <= set(names)
     assert client.models.retrieve("gpt-4o").id == "gpt-4o"
@@ -35,7 +35,7 @@ def test_models(client: JSON) -> None:
         client.models.retrieve("nobody")
 
 
-def test_a_project(live_tls: Running) -> None:
+def test_project_client_lists_deployments_and_connections(live_tls: Running) -> None:
     projects = pytest.importorskip("azure.ai.projects")
     identity = pytest.importorskip("azure.identity")
     url = live_tls.urls["azure"]
@@ -57,7 +57,7 @@ def test_a_project(live_tls: Running) -> None:
         assert client.connections.get_default("AzureOpenAI").name == connection.name
 
 
-def test_a_token_of_entra_id(live_tls: Running) -> None:
+def test_chat_with_entra_id_token(live_tls: Running) -> None:
     identity = pytest.importorskip("azure.identity")
     inference = pytest.importorskip("azure.ai.inference")
     options = {"connection_verify": str(live_tls.certificate)}
@@ -72,7 +72,7 @@ def test_a_token_of_entra_id(live_tls: Running) -> None:
         assert client.complete(messages=HELLO, max_tokens=3).usage.completion_tokens == 3
 
 
-def test_a_token_for_azure_openai(live_tls: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_azure_openai_with_entra_id_token(live_tls: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     openai = pytest.importorskip("openai")
     identity = pytest.importorskip("azure.identity")
     certificate = str(live_tls.certificate)
@@ -96,7 +96,7 @@ def claude(live: Running) -> Iterator[JSON]:
         yield value
 
 
-def test_claude(claude: JSON) -> None:
+def test_claude_messages_stream_and_tools(claude: JSON) -> None:
     ask = {"model": "claude-sonnet-4-5", "max_tokens": 30, "messages": HELLO}
     whole = claude.messages.create(**ask)
     assert whole.content[0].text
@@ -107,7 +107,7 @@ def test_claude(claude: JSON) -> None:
     assert called.stop_reason == "tool_use"
 
 
-def test_what_claude_refuses(claude: JSON) -> None:
+def test_claude_errors(claude: JSON) -> None:
     anthropic = pytest.importorskip("anthropic")
     with pytest.raises(anthropic.BadRequestError) as caught:
         claude.messages.create(model="claude-sonnet-4-5", max_tokens=30, messages=[])

@@ -39,7 +39,7 @@ def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
         yield value
 
 
-def test_a_conversation_that_is_kept(client: JSON) -> None:
+def test_stored_conversation_continues_until_deleted(client: JSON) -> None:
     first = client.responses.create(model="gpt-4.1", input="My name is Ada.", instructions="Be brief.")
     assert (first.status, first.store, first.id[:5]) == ("completed", True, "resp_")
     assert first.output_text
@@ -56,13 +56,13 @@ def test_a_conversation_that_is_kept(client: JSON) -> None:
     assert caught.value.code == "previous_response_not_found"
 
 
-def test_what_is_not_kept(client: JSON) -> None:
+def test_unstored_response_is_not_found(client: JSON) -> None:
     answer = client.responses.create(model="gpt-4.1", input="Hello", store=False)
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(answer.id)
 
 
-def test_a_stream(client: JSON) -> None:
+def test_stream(client: JSON) -> None:
     with client.responses.stream(model="gpt-4.1", input="Tell me about Paris.") as stream:
         kinds = [event.type for event in stream]
         final = stream.get_final_response()
@@ -71,7 +71,7 @@ def test_a_stream(client: JSON) -> None:
     assert client.responses.retrieve(final.id).output_text == final.output_text
 
 
-def test_a_tool_call_and_its_result(client: JSON) -> None:
+def test_tool_call_and_result(client: JSON) -> None:
     asked = client.responses.create(model="gpt-5", input="Weather in Paris?", tools=[TOOL], tool_choice="required")
     (call,) = [item for item in asked.output if item.type == "function_call"]
     assert call.name == "get_weather"
@@ -80,7 +80,7 @@ def test_a_tool_call_and_its_result(client: JSON) -> None:
     assert answered.status == "completed"
 
 
-def test_structured_answers(client: JSON) -> None:
+def test_structured_output(client: JSON) -> None:
     class City(BaseModel):
         name: str
         people: int
@@ -89,13 +89,13 @@ def test_structured_answers(client: JSON) -> None:
     assert isinstance(parsed.output_parsed, City)
 
 
-def test_what_a_model_refuses(client: JSON) -> None:
+def test_unsupported_parameter_is_rejected(client: JSON) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         client.responses.create(model="o3-mini", input="Hi", temperature=0.2)
     assert (caught.value.param, caught.value.code) == ("temperature", "unsupported_parameter")
 
 
-def test_work_in_the_background(live_with: Callable[[str], Running]) -> None:
+def test_background_response_is_queued_and_cancelled(live_with: Callable[[str], Running]) -> None:
     live = live_with("clock: frozen\nlatency: {ttft: 5s, itl: 100ms}\n")
     url = live.urls["azure"]
     with openai.OpenAI(base_url=f"{url}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
@@ -106,7 +106,7 @@ def test_work_in_the_background(live_with: Callable[[str], Running]) -> None:
         assert client.responses.retrieve(queued.id).status == "cancelled"
 
 
-def test_background_work_that_is_over(live: Running) -> None:
+def test_completed_background_response_cannot_be_cancelled(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         queued = client.responses.create(model="o3", input="Think hard.", background=True)
         assert client.responses.retrieve(queued.id).status == "completed"
@@ -117,14 +117,14 @@ def test_background_work_that_is_over(live: Running) -> None:
             client.responses.cancel(done.id)
 
 
-def test_tokens_are_counted(live: Running) -> None:
+def test_input_tokens_match_usage(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         made = client.responses.create(model="gpt-4o", input="Hello", instructions="Be short.")
         counted = client.responses.input_tokens.count(model="gpt-4o", input="Hello", instructions="Be short.")
         assert counted.input_tokens == made.usage.input_tokens
 
 
-def test_a_stream_in_the_background(live: Running) -> None:
+def test_background_stream_resumes(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         with client.responses.create(model="o3", input="Think hard.", background=True, stream=True) as stream:
             events = [event for event, _ in zip(stream, range(5), strict=False)]  # the client leaves

@@ -124,7 +124,7 @@ def test_stream(live: Running, endpoint: str) -> None:
     assert next(u for u in updates if u.choices).choices[0].delta.role == "assistant"
 
 
-def test_a_tool_call_and_its_answer(client: JSON) -> None:
+def test_tool_call_and_result(client: JSON) -> None:
     question = models.UserMessage(content="What will the temperature be in Seattle two days from now?")
     asked = client.complete(messages=[question], tools=[WEATHER])
     assert asked.choices[0].finish_reason == "tool_calls"
@@ -160,7 +160,7 @@ def test_tool_choice(client: JSON, choice: JSON) -> None:
     assert not (called and choice == "none")
 
 
-def test_structured_answers(client: JSON) -> None:
+def test_structured_output(client: JSON) -> None:
     import json
 
     schema = {
@@ -177,7 +177,7 @@ def test_structured_answers(client: JSON) -> None:
     assert isinstance(json.loads(free.choices[0].message.content), dict)
 
 
-def test_pictures(client: JSON) -> None:
+def test_image_input(client: JSON) -> None:
     content = [
         models.TextContentItem(text="What is it?"),
         models.ImageContentItem(image_url=models.ImageUrl(url="data:image/png;base64,aGk=")),
@@ -221,7 +221,7 @@ def test_load_client(live: Running) -> None:
 
 
 @pytest.mark.covers("azure/traps", "a token over TLS")
-def test_a_token_over_tls(live_tls: Running) -> None:
+def test_token_over_tls(live_tls: Running) -> None:
     options = {"connection_verify": str(live_tls.certificate)}
     with inference.ChatCompletionsClient(live_tls.urls["azure"], Token(), **options) as client:
         assert client.get_model_info().model_name
@@ -230,7 +230,7 @@ def test_a_token_over_tls(live_tls: Running) -> None:
 
 
 @pytest.mark.covers("azure/traps", "a token without TLS")
-def test_a_token_without_tls(live: Running) -> None:
+def test_token_without_tls(live: Running) -> None:
     with inference.ChatCompletionsClient(live.urls["azure"], Token(live.key("eyJ.some.token"))) as client:
         assert client.complete(messages=HELLO, max_tokens=3, enforce_https=False).usage.completion_tokens == 3
 
@@ -247,7 +247,7 @@ async def test_async_client(live: Running) -> None:
 
 
 @pytest.mark.parametrize("key", ["0" * 32, "0"], ids=["32 zeros", "one zero"])
-def test_a_wrong_key(live_with: Callable[[str], Running], key: str) -> None:
+def test_wrong_key_is_unauthorized(live_with: Callable[[str], Running], key: str) -> None:
     running = live_with("vendors: {azure: {profile: maas}}\n")
     with (
         inference.ChatCompletionsClient(running.urls["azure"], credential(running, key)) as client,
@@ -258,7 +258,7 @@ def test_a_wrong_key(live_with: Callable[[str], Running], key: str) -> None:
     assert "auth token validation failed" in caught.value.message.lower()
 
 
-def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None:
+def test_embeddings_of_chat_model_are_not_found(live_with: Callable[[str], Running]) -> None:
     running = live_with("vendors: {azure: {profile: maas}}\n")
     headers = {"azureml-model-deployment": "mistral-large-2411"}
     with (
@@ -281,7 +281,7 @@ def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None
         pytest.param("{profile: aoai}", True, id="aoai"),
     ],
 )
-def test_what_the_client_reads_of_a_refusal(live_with: Callable[[str], Running], profile: str, readable: bool) -> None:
+def test_client_parses_error_body(live_with: Callable[[str], Running], profile: str, readable: bool) -> None:
     running = live_with(f"vendors: {{azure: {profile}}}\n")
     with (
         inference.ChatCompletionsClient(running.urls["azure"], credential(running), model="gpt-4o-mini") as client,
@@ -294,7 +294,7 @@ def test_what_the_client_reads_of_a_refusal(live_with: Callable[[str], Running],
 
 
 @pytest.mark.covers("azure/traps", "tries")
-def test_throttling_is_retried_after_the_wait(live_with: Callable[[str], Running]) -> None:
+def test_throttled_call_is_retried(live_with: Callable[[str], Running]) -> None:
     running = live_with(
         "rules:\n"
         "  - name: once\n    when: {vendor: azure}\n    times: {first: 1}\n"

@@ -32,14 +32,14 @@ def client(request: pytest.FixtureRequest, live: Running) -> JSON:
     return connect(live, request.param)
 
 
-def test_a_message(client: JSON) -> None:
+def test_message(client: JSON) -> None:
     answer = client.messages.create(model=CLAUDE, max_tokens=20, messages=USER, system="Be brief.")
     assert answer.content[0].type == "text"
     assert (answer.role, answer.model, answer.stop_reason) == ("assistant", CLAUDE, "max_tokens")
     assert answer.usage.output_tokens == 20
 
 
-def test_a_stream_says_the_same(client: JSON) -> None:
+def test_stream_matches_unary_message(client: JSON) -> None:
     whole = client.messages.create(model=CLAUDE, max_tokens=20, messages=USER)
     with client.messages.stream(model=CLAUDE, max_tokens=20, messages=USER) as stream:
         assert "".join(stream.text_stream) == whole.content[0].text
@@ -49,7 +49,7 @@ def test_a_stream_says_the_same(client: JSON) -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_tool_is_called_and_its_result_is_heard(client: JSON, streamed: bool) -> None:
+def test_tool_call_and_result_round_trip(client: JSON, streamed: bool) -> None:
     fields = {"model": CLAUDE, "max_tokens": 200, "tools": [TOOL], "tool_choice": {"type": "any"}}
     if streamed:
         with client.messages.stream(messages=USER, **fields) as stream:
@@ -66,7 +66,7 @@ def test_a_tool_is_called_and_its_result_is_heard(client: JSON, streamed: bool) 
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_thoughts_are_signed(client: JSON, streamed: bool) -> None:
+def test_thinking_blocks_are_signed(client: JSON, streamed: bool) -> None:
     fields = {"model": CLAUDE, "max_tokens": 4000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
     if streamed:
         with client.messages.stream(messages=USER, **fields) as stream:
@@ -79,7 +79,7 @@ def test_thoughts_are_signed(client: JSON, streamed: bool) -> None:
     assert text.text
 
 
-def test_tokens_are_counted(client: JSON) -> None:
+def test_count_tokens_matches_usage(client: JSON) -> None:
     counted = client.messages.count_tokens(model=CLAUDE, messages=USER)
     answer = client.messages.create(model=CLAUDE, max_tokens=1, messages=USER)
     assert counted.input_tokens == answer.usage.input_tokens
@@ -93,7 +93,7 @@ def test_stop_sequences(client: JSON) -> None:
     assert word not in cut.content[0].text
 
 
-def test_errors_have_their_own_classes(client: JSON) -> None:
+def test_errors_map_to_client_classes(client: JSON) -> None:
     with pytest.raises(anthropic.BadRequestError, match="messages: at least one message is required"):
         client.messages.create(model=CLAUDE, max_tokens=1, messages=[])
     with pytest.raises(anthropic.NotFoundError) as missing:
@@ -106,14 +106,14 @@ def test_errors_have_their_own_classes(client: JSON) -> None:
         wrong.messages.create(model=CLAUDE, max_tokens=1, messages=USER)
 
 
-def test_a_throttled_call_is_made_again(live_with: Callable[[str], Running]) -> None:
+def test_client_retries_rate_limited_call(live_with: Callable[[str], Running]) -> None:
     client = connect(
         live_with("rules: [{name: once, times: {first: 1}, error: {kind: rate_limited, retry_after: 0s}}]")
     )
     assert client.messages.create(model=CLAUDE, max_tokens=1, messages=USER).content
 
 
-def test_a_failure_in_a_stream(live_with: Callable[[str], Running]) -> None:
+def test_error_inside_stream_raises(live_with: Callable[[str], Running]) -> None:
     fault = "faults: [{type: late_error, after_tokens: 3, kind: overloaded}]"
     client = connect(live_with(f"rules: [{{name: late, {fault}}}]"))
     with (

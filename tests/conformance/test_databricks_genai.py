@@ -36,7 +36,7 @@ def client(request: pytest.FixtureRequest, live: Running) -> JSON:
     return connect(live, request.param)
 
 
-def test_an_answer(client: JSON) -> None:
+def test_generate_content(client: JSON) -> None:
     config = types.GenerateContentConfig(max_output_tokens=20, system_instruction="Be brief.", **THOUGHTLESS)
     answer = client.models.generate_content(model=FLASH, contents=ASKED, config=config)
     assert answer.text
@@ -45,7 +45,7 @@ def test_an_answer(client: JSON) -> None:
     assert answer.model_version == FLASH
 
 
-def test_a_stream_says_the_same(client: JSON) -> None:
+def test_stream_equals_unary_response(client: JSON) -> None:
     config = types.GenerateContentConfig(max_output_tokens=20, **THOUGHTLESS)
     whole = client.models.generate_content(model=FLASH, contents=ASKED, config=config)
     pieces = list(client.models.generate_content_stream(model=FLASH, contents=ASKED, config=config))
@@ -56,7 +56,7 @@ def test_a_stream_says_the_same(client: JSON) -> None:
 
 @pytest.mark.parametrize("model", [FLASH, SIGNING])
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_tool_is_called_and_its_result_is_heard(client: JSON, streamed: bool, model: str) -> None:
+def test_tool_call_and_result(client: JSON, streamed: bool, model: str) -> None:
     calling = types.FunctionCallingConfig(mode="ANY", allowed_function_names=["get_weather"])
     config = types.GenerateContentConfig(
         tools=[types.Tool(function_declarations=[WEATHER])],
@@ -77,7 +77,7 @@ def test_a_tool_is_called_and_its_result_is_heard(client: JSON, streamed: bool, 
     assert client.models.generate_content(model=model, contents=heard, config=tools).text
 
 
-def test_a_function_is_called_by_the_client_itself(client: JSON) -> None:
+def test_automatic_function_calling(client: JSON) -> None:
     cities = []
 
     def get_weather(city: str) -> str:
@@ -90,7 +90,7 @@ def test_a_function_is_called_by_the_client_itself(client: JSON) -> None:
     assert cities
 
 
-def test_a_chat_goes_on(client: JSON) -> None:
+def test_multi_turn_chat(client: JSON) -> None:
     chat = client.chats.create(model=SIGNING)
     assert chat.send_message("Hello").text
     assert "".join(piece.text or "" for piece in chat.send_message_stream("And then?"))
@@ -98,7 +98,7 @@ def test_a_chat_goes_on(client: JSON) -> None:
     assert chat.send_message("And at last?").text  # each piece of the stream is a turn of what goes back
 
 
-def test_an_answer_that_fits_a_schema(client: JSON) -> None:
+def test_response_matches_schema(client: JSON) -> None:
     pydantic = pytest.importorskip("pydantic")
     City = pydantic.create_model("City", name=(str, ...), people=(int | None, ...), tags=(list[str], ...))
     for fields in ({"response_schema": City}, {"response_json_schema": City.model_json_schema()}):
@@ -107,13 +107,13 @@ def test_an_answer_that_fits_a_schema(client: JSON) -> None:
         assert City.model_validate_json(answer.text)
 
 
-def test_an_answer_of_a_few_words(client: JSON) -> None:
+def test_response_matches_enum(client: JSON) -> None:
     schema = {"type": "STRING", "enum": ["rain", "sun"]}
     config = types.GenerateContentConfig(response_mime_type="text/x.enum", response_schema=schema)
     assert client.models.generate_content(model=FLASH, contents=ASKED, config=config).text in ("rain", "sun")
 
 
-def test_thoughts_are_shown_to_those_who_ask(client: JSON) -> None:
+def test_thoughts_are_included_on_request(client: JSON) -> None:
     config = types.GenerateContentConfig(thinking_config=types.ThinkingConfig(include_thoughts=True))
     answer = client.models.generate_content(model=SIGNING, contents=ASKED, config=config)
     thought, text = answer.candidates[0].content.parts
@@ -122,13 +122,13 @@ def test_thoughts_are_shown_to_those_who_ask(client: JSON) -> None:
     assert answer.usage_metadata.thoughts_token_count
 
 
-def test_tokens_are_counted(client: JSON) -> None:
+def test_token_count_matches_usage(client: JSON) -> None:
     counted = client.models.count_tokens(model=FLASH, contents=ASKED)
     answer = client.models.generate_content(model=FLASH, contents=ASKED, config={"max_output_tokens": 1})
     assert counted.total_tokens == answer.usage_metadata.prompt_token_count
 
 
-def test_errors_have_their_own_shape(client: JSON) -> None:
+def test_errors_use_gemini_format(client: JSON) -> None:
     with pytest.raises(errors.ClientError) as refused:
         client.models.generate_content(model=FLASH, contents=ASKED, config={"temperature": 3})
     assert (refused.value.code, refused.value.status) == (400, "INVALID_ARGUMENT")
@@ -140,7 +140,7 @@ def test_errors_have_their_own_shape(client: JSON) -> None:
         list(client.models.generate_content_stream(model="databricks-gpt-5", contents=ASKED))
 
 
-def test_a_wrong_token_is_refused(live: Running) -> None:
+def test_wrong_token_is_rejected(live: Running) -> None:
     client = connect(live, token="000")
     with pytest.raises(errors.ClientError) as refused:
         client.models.generate_content(model=FLASH, contents=ASKED)
@@ -148,26 +148,26 @@ def test_a_wrong_token_is_refused(live: Running) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta"])
-def test_both_versions_are_spoken(live: Running, version: str) -> None:
+def test_both_api_versions(live: Running, version: str) -> None:
     client = connect(live, api_version=version)
     assert client.models.generate_content(model=SIGNING, contents=ASKED).text
     assert client.models.count_tokens(model=SIGNING, contents=ASKED).total_tokens
 
 
-def test_a_model_of_unity_catalog(live: Running) -> None:
+def test_unity_catalog_model(live: Running) -> None:
     client = connect(live, "/ai-gateway/gemini")
     answer = client.models.generate_content(model="system.ai.gemini-2-5-pro", contents=ASKED)
     assert answer.model_version == "databricks-gemini-2-5-pro"
 
 
-def test_a_throttled_call_is_made_again(live_with: Callable[[str], Running]) -> None:
+def test_throttled_call_is_retried(live_with: Callable[[str], Running]) -> None:
     running = live_with("rules: [{name: once, times: {first: 1}, error: {kind: rate_limited, retry_after: 0s}}]")
     retry = types.HttpRetryOptions(attempts=2, initial_delay=0.01)
     client = connect(running, retry_options=retry)
     assert client.models.generate_content(model=FLASH, contents=ASKED).text
 
 
-def test_a_failure_in_a_stream(live_with: Callable[[str], Running]) -> None:
+def test_stream_failure_raises_error(live_with: Callable[[str], Running]) -> None:
     fault = "faults: [{type: late_error, after_tokens: 3, kind: overloaded}]"
     client = connect(live_with(f"rules: [{{name: late, {fault}}}]"))
     config = types.GenerateContentConfig(**THOUGHTLESS)

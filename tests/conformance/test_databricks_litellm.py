@@ -45,7 +45,7 @@ def test_embeddings(litellm: JSON) -> None:
     assert len(answer.data[0]["embedding"]) == 1024
 
 
-def test_rate_limit_has_its_type(litellm: JSON, live_with: JSON) -> None:
+def test_rate_limit_raises_rate_limit_error(litellm: JSON, live_with: JSON) -> None:
     running = live_with("rules: [{name: refuse, error: {kind: rate_limited}}]")
     with pytest.raises(litellm.RateLimitError):
         litellm.completion(
@@ -93,7 +93,7 @@ def test_responses(litellm: JSON, streamed: bool) -> None:
 
 @pytest.mark.covers("databricks/traps", "14 LiteLLM logs in")
 @pytest.mark.parametrize("session_by", ["plain", "key", "own port"])  # it asks the host for a token, without its path
-def test_it_logs_in_as_an_application(live: Running, litellm: JSON, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_litellm_logs_in_with_client_credentials(live: Running, litellm: JSON, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABRICKS_API_KEY")
     monkeypatch.setenv("DATABRICKS_CLIENT_ID", "app")
     monkeypatch.setenv("DATABRICKS_CLIENT_SECRET", live.key("s3cret"))

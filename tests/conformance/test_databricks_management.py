@@ -58,7 +58,7 @@ def ask(endpoints: JSON, name: str = "mine") -> JSON:
 
 
 @pytest.mark.covers("databricks/management routes", "each with the SDK")
-def test_an_endpoint_is_made_and_answers(endpoints: JSON) -> None:
+def test_created_endpoint_is_ready_and_answers(endpoints: JSON) -> None:
     made = endpoints.create_and_wait(
         "mine",
         config=config(entity(min_provisioned_throughput=0, max_provisioned_throughput=980)),
@@ -77,7 +77,7 @@ def test_an_endpoint_is_made_and_answers(endpoints: JSON) -> None:
     assert (listed["mine"].id, listed["mine"].description) == (made.id, "ours")
 
 
-def test_an_endpoint_is_made_in_time(live_with: Start) -> None:
+def test_endpoint_creation_takes_cold_start_time(live_with: Start) -> None:
     running = live_with(COLD % ("frozen", 600))
     endpoints = connect(running)
     made = endpoints.create("mine", config=config(entity()))
@@ -94,7 +94,7 @@ def test_an_endpoint_is_made_in_time(live_with: Start) -> None:
     assert ask(endpoints).choices
 
 
-def test_what_serves_goes_on_during_an_update(live_with: Start) -> None:
+def test_update_keeps_serving_previous_config(live_with: Start) -> None:
     running = live_with(COLD % ("frozen", 600))
     endpoints = connect(running)
     endpoints.create("mine", config=config(entity()))
@@ -111,7 +111,7 @@ def test_what_serves_goes_on_during_an_update(live_with: Start) -> None:
     assert ask(endpoints).served_model_name == "system.ai.gpt-oss-20b-2"
 
 
-def test_an_update_that_fails(endpoints: JSON) -> None:
+def test_failed_update_keeps_previous_config(endpoints: JSON) -> None:
     endpoints.create_and_wait("mine", config=config(entity("main.good")))
     with pytest.raises(sdk.errors.OperationFailed, match="UPDATE_FAILED"):
         endpoints.update_config_and_wait("mine", served_entities=[entity("main.broken")])
@@ -132,7 +132,7 @@ def test_provisioned_throughput_in_model_units(endpoints: JSON) -> None:
     assert changed.config.served_entities[0].provisioned_model_units == 100
 
 
-def test_external_models_share_the_traffic(endpoints: JSON) -> None:
+def test_external_models_share_traffic(endpoints: JSON) -> None:
     routes = [serving.Route(served_model_name=name, traffic_percentage=50) for name in ("a", "b")]
     made = endpoints.create_and_wait(
         "mine",
@@ -145,7 +145,7 @@ def test_external_models_share_the_traffic(endpoints: JSON) -> None:
     assert {(a.served_model_name, a.model) for a in answers} == {("a", "gpt-4o"), ("b", "gpt-4.1")}
 
 
-def test_a_deleted_endpoint_is_gone(endpoints: JSON) -> None:
+def test_deleted_endpoint_is_not_found(endpoints: JSON) -> None:
     endpoints.create_and_wait("mine", config=config(entity()))
     with pytest.raises(sdk.errors.ResourceAlreadyExists, match="Serving endpoint with name mine already exists"):
         endpoints.create("mine", config=config(entity()))
@@ -157,7 +157,7 @@ def test_a_deleted_endpoint_is_gone(endpoints: JSON) -> None:
     endpoints.create("mine", config=config(entity()))
 
 
-def test_limits_are_kept_to(endpoints: JSON) -> None:
+def test_ai_gateway_rate_limits_apply(endpoints: JSON) -> None:
     endpoints.create_and_wait("mine", config=config(entity()))
     minute = serving.AiGatewayRateLimitRenewalPeriod.MINUTE
     limit = serving.AiGatewayRateLimit(renewal_period=minute, calls=2, key=serving.AiGatewayRateLimitKey.ENDPOINT)
@@ -169,7 +169,7 @@ def test_limits_are_kept_to(endpoints: JSON) -> None:
     assert not endpoints.get("mine").ai_gateway.rate_limits
 
 
-def test_old_limits_are_kept(endpoints: JSON) -> None:
+def test_legacy_rate_limits_apply(endpoints: JSON) -> None:
     endpoints.create_and_wait("mine", config=config(entity()))
     minute = serving.RateLimitRenewalPeriod.MINUTE
     limit = serving.RateLimit(calls=1, key=serving.RateLimitKey.USER, renewal_period=minute)
@@ -223,12 +223,12 @@ def test_logs_have_lines(endpoints: JSON) -> None:
         pytest.param([{"name": "main.a"}, {}], "different types", id="a mixture"),
     ],
 )  # fmt: skip
-def test_refused_configs(endpoints: JSON, entities: JSON, message: str) -> None:
+def test_invalid_configs_are_rejected(endpoints: JSON, entities: JSON, message: str) -> None:
     with pytest.raises(sdk.errors.InvalidParameterValue, match=message):
         endpoints.create("mine", config=config(*(entity(**fields) for fields in entities)))
 
 
-def test_a_failure_after_the_fact(live_with: Start) -> None:
+def test_error_after_state_change_keeps_endpoint(live_with: Start) -> None:
     running = live_with(
         "version: 1\nname: late\nclock: instant\n"
         "rules: [{name: late, when: {endpoint: /api/2.0/serving-endpoints}, times: {first: 1},"
@@ -240,7 +240,7 @@ def test_a_failure_after_the_fact(live_with: Start) -> None:
     assert endpoints.get("mine").state.ready == serving.EndpointStateReady.READY
 
 
-def test_an_address_of_its_own(live: Running) -> None:
+def test_route_optimized_endpoint_answers_on_data_plane(live: Running) -> None:
     host = live.urls["databricks"]
     login = sdk.core.Config(host=host, client_id="app", client_secret=live.key("s"), retry_timeout_seconds=3)
     workspace = sdk.WorkspaceClient(config=login)
@@ -250,7 +250,7 @@ def test_an_address_of_its_own(live: Running) -> None:
     assert len(answer.predictions) == 2
 
 
-def test_what_else_is_said_of_an_endpoint(endpoints: JSON) -> None:
+def test_custom_endpoint_metrics_openapi_and_permission_levels(endpoints: JSON) -> None:
     name = endpoints.create_and_wait("mine", config=config(entity("main.fraud"))).id
     ask_custom = endpoints.query("mine", inputs=[1, 2])
     assert len(ask_custom.predictions) == 2
@@ -261,7 +261,7 @@ def test_what_else_is_said_of_an_endpoint(endpoints: JSON) -> None:
     assert [level.permission_level.value for level in levels] == ["CAN_VIEW", "CAN_QUERY", "CAN_MANAGE"]
 
 
-def test_telemetry_is_for_custom_models(endpoints: JSON) -> None:
+def test_telemetry_is_only_for_custom_models(endpoints: JSON) -> None:
     if not hasattr(endpoints, "patch_telemetry_config"):
         pytest.skip("this release of the SDK has no such method")
     endpoints.create_and_wait("mine", config=config(entity("main.fraud")))

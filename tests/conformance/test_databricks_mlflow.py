@@ -45,7 +45,7 @@ def test_responses_stream_on_invocations(client: JSON) -> None:
 
 
 @pytest.mark.covers("databricks/traps", "2 a slash at the end")
-def test_endpoints_are_listed_and_got(client: JSON) -> None:
+def test_list_and_get_endpoints(client: JSON) -> None:
     assert CHAT in [endpoint["name"] for endpoint in client.list_endpoints()]
     assert client.get_endpoint(CHAT)["task"] == "llm/v1/chat"
 

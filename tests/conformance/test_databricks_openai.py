@@ -62,7 +62,7 @@ async def test_async_chat_streams(live: Running) -> None:
 
 
 @pytest.mark.parametrize("model", [CHAT, "databricks-claude-sonnet-4-5", "databricks-gpt-5"])
-def test_tools_go_there_and_back(live: Running, model: str) -> None:
+def test_tool_call_and_result_round_trip(live: Running, model: str) -> None:
     with make(live) as client:
         first = client.chat.completions.create(model=model, messages=ASK, tools=TOOLS, tool_choice="required")
         message = first.choices[0].message
@@ -73,7 +73,7 @@ def test_tools_go_there_and_back(live: Running, model: str) -> None:
     assert second.choices[0].message.content
 
 
-def test_gpt_oss_answers_with_a_list(live: Running) -> None:
+def test_gpt_oss_content_is_list(live: Running) -> None:
     with make(live) as client:
         answer = client.chat.completions.create(model="databricks-gpt-oss-120b", messages=ASK)
     assert [part["type"] for part in answer.choices[0].message.content] == ["reasoning", "text"]
@@ -92,7 +92,7 @@ def test_tool_calls_stream(live: Running) -> None:
     assert chunks[-1].choices[0].finish_reason == "tool_calls"
 
 
-def test_gpt_usage_comes_in_a_chunk_of_its_own(live: Running) -> None:
+def test_gpt_usage_comes_in_last_chunk(live: Running) -> None:
     with make(live) as client:
         stream = client.chat.completions.create(
             model="databricks-gpt-5-mini", messages=ASK, stream=True, stream_options={"include_usage": True}
@@ -147,7 +147,7 @@ def test_responses_stream(live: Running) -> None:
     assert [e.sequence_number for e in events] == list(range(len(events)))
 
 
-def test_responses_call_a_function(live: Running) -> None:
+def test_responses_function_call_round_trips(live: Running) -> None:
     tool = {"type": "function", **TOOLS[0]["function"], "strict": None}
     with make(live) as client:
         first = client.responses.create(
@@ -185,7 +185,7 @@ def test_structured_output_is_parsed(live: Running) -> None:
         pytest.param("internal", "InternalServerError", id="internal error"),
     ],
 )
-def test_errors_have_their_type(live_with: JSON, kind: str, error: str) -> None:
+def test_errors_map_to_client_classes(live_with: JSON, kind: str, error: str) -> None:
     running = live_with(f"rules: [{{name: refuse, error: {{kind: {kind}}}}}]")
     with make(running) as client, pytest.raises(getattr(openai, error)) as got:
         client.chat.completions.create(model=CHAT, messages=ASK)
@@ -214,7 +214,7 @@ def test_models_are_listed(live: Running) -> None:
     ],
 )
 @pytest.mark.parametrize("body", ["real", "docs"])
-def test_limits_are_worded_as_observed_or_documented(live_with: JSON, limit: str, kind: str, body: str) -> None:
+def test_rate_limit_body_follows_setting(live_with: JSON, limit: str, kind: str, body: str) -> None:
     running = live_with(
         f"clock: frozen\nvendors: {{databricks: {{rate_limit_body: {body}}}}}\n"
         f"limits: [{{vendor: databricks, unit: {limit}, strategy: fixed}}]\n"

@@ -52,7 +52,7 @@ def test_stream(options: JSON) -> None:
 
 @pytest.mark.covers("databricks/traps", "15 strict is stripped")
 @pytest.mark.parametrize("model", [CHAT, GPT, CLAUDE])
-def test_tools_go_there_and_back(options: JSON, model: str) -> None:
+def test_tool_calls_round_trip(options: JSON, model: str) -> None:
     chat = client.DatabricksOpenAI(**options).chat.completions
     said = chat.create(model=model, messages=USER, tools=[TOOL], tool_choice="required").choices[0].message
     (call,) = said.tool_calls
@@ -74,7 +74,7 @@ def test_responses(options: JSON, streamed: bool) -> None:
     assert answer.output_text
 
 
-def test_the_native_api_of_the_gateway(live: Running, options: JSON) -> None:
+def test_ai_gateway_native_api(live: Running, options: JSON) -> None:
     made = client.DatabricksOpenAI(use_ai_gateway_native_api=True)
     assert made.responses.create(model=GPT, input="Hello").output_text
     assert made.chat.completions.create(model=GPT, messages=USER).choices[0].message.content

@@ -43,7 +43,7 @@ def test_endpoints_are_listed(workspace: JSON) -> None:
     assert listed["databricks-bge-large-en"].task == "llm/v1/embeddings"
 
 
-def test_one_endpoint_is_got(workspace: JSON) -> None:
+def test_get_endpoint(workspace: JSON) -> None:
     endpoint = workspace.serving_endpoints.get(CHAT)
     assert endpoint.config.served_entities[0].foundation_model.name == "system.ai.llama_v3_3_70b_instruct"
 
@@ -74,12 +74,12 @@ def test_missing_endpoint_is_not_found(workspace: JSON) -> None:
         workspace.serving_endpoints.query("nope", messages=[message("Hello")])
 
 
-def test_bad_field_is_a_bad_request(workspace: JSON) -> None:
+def test_bad_field_raises_bad_request(workspace: JSON) -> None:
     with pytest.raises(sdk.errors.BadRequest, match="temperature"):
         workspace.serving_endpoints.query(CHAT, messages=[message("Hello")], temperature=3.0)
 
 
-def test_who_am_i(workspace: JSON) -> None:
+def test_current_user_and_workspace_id(workspace: JSON) -> None:
     assert workspace.current_user.me().user_name.endswith("@example.com")
     assert workspace.get_workspace_id() == 1234567890123456
 

@@ -74,7 +74,7 @@ def find_whole_text(answer: JSON) -> JSON:
         pytest.param(read_as_guidellm, {"stream_options": _USAGE, "ignore_eos": True}, id="guidellm"),
     ],
 )
-async def test_a_load_client_reads_text_and_usage(running: Running, path: str, read: Read, others: JSON) -> None:
+async def test_load_client_reads_text_and_usage(running: Running, path: str, read: Read, others: JSON) -> None:
     body = make_body(path, **others, **({"logprobs": None} if path == _TEXT and read is read_as_vllm else {}))
     async with post(running, path, body) as response:
         assert response.status == 200
@@ -86,7 +86,7 @@ async def test_a_load_client_reads_text_and_usage(running: Running, path: str, r
 
 
 @pytest.mark.parametrize("path", [_CHAT, _TEXT])
-async def test_the_older_benchmark_finds_a_choice_in_every_chunk(running: Running, path: str) -> None:
+async def test_older_vllm_benchmark_finds_choice_in_every_chunk(running: Running, path: str) -> None:
     body = make_body(path, temperature=0.0)
     async with post(running, path, body) as response:
         reading = await read_as_older_vllm(response)
@@ -95,13 +95,13 @@ async def test_the_older_benchmark_finds_a_choice_in_every_chunk(running: Runnin
 
 
 @pytest.mark.parametrize("path", [_CHAT, _TEXT])
-async def test_options_that_guidellm_sends_unasked_are_refused(running: Running, path: str) -> None:
+async def test_continuous_usage_stats_is_rejected(running: Running, path: str) -> None:
     body = make_body(path, stream_options={**_USAGE, "continuous_usage_stats": True})
     async with post(running, path, body) as response:
         assert "Found unexpected stream options" in await response.text()
 
 
-async def test_a_refusal_inside_an_old_stream_is_no_reading(started: Start) -> None:
+async def test_refusal_in_old_stream_yields_empty_reading(started: Start) -> None:
     async with post(started("2024.2"), _CHAT, make_body(_CHAT)) as response:
         assert response.status == 200  # what the clients look at
         assert await read_as_vllm(response) == Reading()

@@ -65,13 +65,13 @@ def test_chat(client: JSON) -> None:
 
 
 @pytest.mark.covers("openvino/traps", "3 the base URL")
-def test_the_alias_works_as_base_url(live: Running) -> None:
+def test_v3_v1_alias_as_base_url(live: Running) -> None:
     with openai.OpenAI(base_url=base_url(live, "port", "/v3/v1"), api_key=live.key("unused")) as client:
         assert client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=1).choices
 
 
 @pytest.mark.covers("openvino/traps", "2 extra_body")
-def test_fields_of_the_server_go_in_the_extra_body(client: JSON) -> None:
+def test_server_fields_in_extra_body(client: JSON) -> None:
     extra = {"best_of": 4, "top_k": 1}
     answer = client.chat.completions.create(model="llama3", messages=HELLO, n=2, max_tokens=3, extra_body=extra)
     assert [choice.index for choice in answer.choices] == [0, 1]
@@ -140,18 +140,18 @@ def test_errors(client: JSON, fields: JSON, kind: str, status: int, text: str) -
 
 
 @pytest.mark.covers("openvino/traps", "9 no list")
-def test_the_list_of_models_is_unknown_to_2025_0(client: JSON) -> None:
+def test_models_list_fails_on_2025_0(client: JSON) -> None:
     with pytest.raises(openai.BadRequestError):
         client.models.list()
 
 
 @pytest.mark.covers("openvino/traps", "7 silence")
-def test_an_error_in_a_stream_of_2025_0_is_silence(client: JSON) -> None:
+def test_stream_error_is_silent_on_2025_0(client: JSON) -> None:
     extra = {"best_of": 2}
     assert not list(client.chat.completions.create(model="llama3", messages=HELLO, stream=True, extra_body=extra))
 
 
-def test_an_error_in_a_later_stream_is_raised(latest: JSON) -> None:
+def test_stream_error_is_raised_on_latest(latest: JSON) -> None:
     with pytest.raises(openai.BadRequestError):
         latest.chat.completions.create(model="llama3", messages=HELLO, stream=True, extra_body={"best_of": 2})
 
@@ -174,14 +174,14 @@ def test_tools(latest: JSON) -> None:
     assert (final.message.role, final.finish_reason) == ("assistant", "tool_calls")
 
 
-def test_the_newest_alias(newest: Running) -> None:
+def test_v1_alias_on_latest(newest: Running) -> None:
     with openai.OpenAI(base_url=base_url(newest, "port", "/v1"), api_key=newest.key("right"), max_retries=0) as client:
         assert client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=1).choices
         assert client.models.list().data
 
 
 @pytest.mark.covers("openvino/traps", "6 what is tried again")
-def test_a_wrong_key_is_a_server_error(newest: Running) -> None:
+def test_wrong_key_raises_server_error(newest: Running) -> None:
     with (
         openai.OpenAI(base_url=base_url(newest, "front"), api_key=newest.key("wrong"), max_retries=0) as client,
         pytest.raises(openai.InternalServerError) as caught,

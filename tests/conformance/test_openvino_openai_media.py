@@ -77,7 +77,7 @@ def measure(picture: JSON) -> JSON:
     return struct.unpack(">II", png[16:24])
 
 
-def test_a_picture(client: JSON) -> None:
+def test_image_generation(client: JSON) -> None:
     answer = client.images.generate(model="draws", prompt="a red fox", size="64x32", extra_body={"rng_seed": 7})
     assert [measure(picture) for picture in answer.data] == [(64, 32)]
     again = client.images.generate(model="draws", prompt="a red fox", size="64x32", extra_body={"rng_seed": 7})
@@ -85,18 +85,18 @@ def test_a_picture(client: JSON) -> None:
     assert answer.data[0].b64_json == again.data[0].b64_json != other.data[0].b64_json
 
 
-def test_an_edit(client: JSON) -> None:
+def test_image_edit(client: JSON) -> None:
     answer = client.images.edit(model="draws", prompt="a blue fox", image=("fox.png", make_png(48, 24)))
     assert [measure(picture) for picture in answer.data] == [(48, 24)]
 
 
-def test_variations_are_unknown_to_the_server(client: JSON) -> None:
+def test_image_variation_is_unsupported(client: JSON) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         client.images.create_variation(model="draws", image=("fox.png", make_png(8, 8)))
     assert "Unsupported URI" in caught.value.body
 
 
-def test_a_refused_picture(client: JSON) -> None:
+def test_malformed_image_size_is_refused(client: JSON) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         client.images.generate(model="draws", prompt="a red fox", size="64")
     assert "Mediapipe execution failed" in caught.value.body
@@ -123,7 +123,7 @@ def test_transcription(client: JSON) -> None:
     assert timed.words[-1]["end"] == pytest.approx(2.0, abs=0.1)
 
 
-def test_a_transcription_as_a_stream(client: JSON) -> None:
+def test_streamed_transcription(client: JSON) -> None:
     events = list(client.audio.transcriptions.create(model="listens", file=("two.wav", make_wav()), stream=True))
     *deltas, done = events
     assert {event.type for event in deltas} == {"transcript.text.delta"}

@@ -67,7 +67,7 @@ def test_probes_and_metadata(client: JSON) -> None:
 
 
 @pytest.mark.parametrize("binary_output", [False, True], ids=["answer as JSON", "answer as bytes"])
-def test_values_are_the_same_whichever_way_they_go(client: JSON, binary_output: bool) -> None:
+def test_json_and_binary_tensors_are_equal(client: JSON, binary_output: bool) -> None:
     values = numpy.arange(20, dtype=numpy.float32).reshape(2, 10)
     outputs = [triton.InferRequestedOutput("a", binary_data=binary_output)]
     found = [
@@ -82,14 +82,14 @@ def test_values_are_the_same_whichever_way_they_go(client: JSON, binary_output: 
 
 
 @pytest.mark.parametrize("binary", [True, False], ids=["as bytes", "as JSON"])
-def test_texts(client: JSON, binary: bool) -> None:
+def test_bytes_tensors(client: JSON, binary: bool) -> None:
     texts = numpy.array([b"one", b"two"], dtype=object)
     result = client.infer("words", [make_input(texts, binary=binary, name="text", datatype="BYTES")])
     assert [str(text) for text in result.as_numpy("label")] in (["yes", "no"], ["b'yes'", "b'no'"])
     assert result.get_response()["model_version"] == "1"
 
 
-def test_refusals_are_the_servers(client: JSON) -> None:
+def test_refusals_match_server(client: JSON) -> None:
     values = numpy.zeros((1, 9), dtype=numpy.float32)
     with pytest.raises(triton.InferenceServerException, match=r"Invalid input shape - Expected: \(-1,10\)"):
         client.infer("dummy", [make_input(values, binary=True)])

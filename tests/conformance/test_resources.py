@@ -39,11 +39,11 @@ _REPORT = f"""
         ),
     ],
 )
-def test_a_test_tells_what_was_tried(name: str, message: str | None, outcome: Outcome) -> None:
+def test_read_outcome_names_resource_and_result(name: str, message: str | None, outcome: Outcome) -> None:
     assert read_outcome(_CHAT, name, message) == outcome
 
 
-def test_the_page_counts_and_gives_reasons() -> None:
+def test_render_counts_passes_and_gives_reasons() -> None:
     page = render(read_report(_REPORT), "openai 1.0")
     assert "openai 1.0: 2 of 4 pass" in page
     assert "| chat.completions | create | 2 | pass |  |\n" in page
@@ -51,7 +51,7 @@ def test_the_page_counts_and_gives_reasons() -> None:
     assert f"| chat.completions | delete | 1 | gone | {UNEXPLAINED} |\n" in page
 
 
-def test_the_committed_page_explains_every_failure() -> None:
+def test_committed_page_explains_every_failure() -> None:
     rows = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][2:]
     reasons = [row.split(" | ")[-1].strip(" |") for row in rows if "| pass |" not in row]
     assert reasons

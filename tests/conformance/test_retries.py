@@ -71,13 +71,13 @@ def test_openai_waits_for_retry_after(live_with: LiveWith) -> None:
         pytest.param("openvino", "/v3", "llama3", id="openvino"),
     ],
 )
-def test_openai_waits_no_time_where_time_is_free(live_with: LiveWith, vendor: str, path: str, model: str) -> None:
+def test_openai_retries_immediately_on_instant_clock(live_with: LiveWith, vendor: str, path: str, model: str) -> None:
     retries, seconds = ask_openai(live_with(TWICE.format("instant")), vendor, path, model)
     assert retries == 2
     assert seconds < 0.75  # its own first pauses come to more than one second
 
 
-def test_azure_tries_again_and_ends_well(live_with: LiveWith) -> None:
+def test_azure_retries_rate_limited_call(live_with: LiveWith) -> None:
     inference = pytest.importorskip("azure.ai.inference")
     credentials = pytest.importorskip("azure.core.credentials")
     running = live_with(TWICE.format("{scale: 1000}"))
@@ -104,7 +104,7 @@ def test_azure_tries_again_and_ends_well(live_with: LiveWith) -> None:
         pytest.param("timeout", "HttpResponseError", 504, id="too late"),
     ],
 )
-def test_azure_knows_each_error(live_with: LiveWith, kind: str, error: str, status: int) -> None:
+def test_azure_maps_error_kinds_to_classes(live_with: LiveWith, kind: str, error: str, status: int) -> None:
     inference = pytest.importorskip("azure.ai.inference")
     credentials = pytest.importorskip("azure.core.credentials")
     exceptions = pytest.importorskip("azure.core.exceptions")
@@ -137,7 +137,7 @@ def query(client: JSON, text: str) -> JSON:
 
 
 @HOST_ONLY
-def test_databricks_tries_again_and_ends_well(live_with: LiveWith) -> None:
+def test_databricks_retries_rate_limited_call(live_with: LiveWith) -> None:
     running = live_with(TWICE.format("real"))
     begun = time.monotonic()
     assert query(databricks(running, 20), "hi").choices
@@ -156,7 +156,7 @@ def test_databricks_tries_again_and_ends_well(live_with: LiveWith) -> None:
         pytest.param("internal", "InternalError", id="a failure"),
     ],
 )
-def test_databricks_knows_each_error(live_with: LiveWith, kind: str, error: str) -> None:
+def test_databricks_maps_error_kinds_to_classes(live_with: LiveWith, kind: str, error: str) -> None:
     errors = pytest.importorskip("databricks.sdk.errors")
     with pytest.raises(getattr(errors, error)):
         query(databricks(live_with(KINDS), 1), kind)
@@ -165,7 +165,7 @@ def test_databricks_knows_each_error(live_with: LiveWith, kind: str, error: str)
 @pytest.mark.covers("databricks/traps", "7 retried for five minutes")
 @HOST_ONLY
 @pytest.mark.parametrize("kind", ["rate_limited", "overloaded"])
-def test_databricks_gives_up_after_its_own_patience(live_with: LiveWith, kind: str) -> None:
+def test_databricks_times_out_on_persistent_refusals(live_with: LiveWith, kind: str) -> None:
     client = databricks(live_with(KINDS), 1)
     with pytest.raises(TimeoutError, match="Timed out after"):
         query(client, kind)

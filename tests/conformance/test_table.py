@@ -12,52 +12,52 @@ pytestmark = pytest.mark.slow
 _BEFORE = """
 | vendor | client | operation | verdict | tried with |
 | --- | --- | --- | --- | --- |
-| databricks | anthropic | a message | yes | anthropic 1.0 |
+| databricks | anthropic | message | yes | anthropic 1.0 |
 | databricks | anthropic | something gone | yes | anthropic 1.0 |
 
 - databricks, databricks-langchain, LangChain's standard tests of a chat model, `test_old`: it was so
 - databricks, databricks-langchain, chat, `test_elsewhere`: it is so in the client's other file
-- databricks, anthropic, a message, `test_kept`: it is so
+- databricks, anthropic, message, `test_kept`: it is so
 - databricks, anthropic, something gone, `test_gone`: it was so
 """
 
 
-def test_the_committed_table_names_every_row() -> None:
+def test_committed_table_has_every_row() -> None:
     rows = read_table(FILE.read_text(encoding="utf-8"))
     listed = {row.key for row in list_rows().values()}
     assert set(rows) == listed, f"run {COMMAND} with the new file's name, and commit {FILE.name}"
 
 
-def test_rows_are_told_apart() -> None:
+def test_row_keys_are_unique() -> None:
     rows = list_rows()
     assert len({row.key for row in rows.values()}) == len(rows)
 
 
-def test_what_ran_is_judged_and_the_rest_keeps_its_verdict() -> None:
+def test_judge_updates_rows_that_ran_and_keeps_others() -> None:
     outcomes = Outcomes()
     outcomes.found["test_databricks_anthropic::test_stop_sequences"] = {"a": "passed", "b": "failed", "c": "skipped"}
     outcomes.found["test_databricks_standard::TestChatDatabricks"] = {"a": "passed", "b": "known", "c": "skipped"}
-    outcomes.found["test_databricks_genai::test_an_answer"] = {"a": "skipped"}
+    outcomes.found["test_databricks_genai::test_generate_content"] = {"a": "skipped"}
     page = judge(outcomes, _BEFORE)
     told = {key: row.verdict for key, row in read_table(page).items()}
-    assert told["databricks", "anthropic", "a message"] == "yes"
+    assert told["databricks", "anthropic", "message"] == "yes"
     assert told["databricks", "anthropic", "stop sequences"] == "no"
     assert (
         told["databricks", "databricks-langchain", "LangChain's standard tests of a chat model"]
         == "1 of 2; the rest below"
     )
-    assert told["databricks", "google-genai", "an answer"] == "not run"
+    assert told["databricks", "google-genai", "generate content"] == "not run"
     assert "something gone" not in page
 
 
-def test_a_reason_goes_with_its_own_row_alone() -> None:
+def test_judge_attaches_reason_to_matching_row_only() -> None:
     row = "test_databricks_standard::TestChatDatabricks"
     outcomes = Outcomes()
     outcomes.found[row] = {"a": "passed", "b": "known"}
     outcomes.known[row, "test_new"] = "it is new"
     page = judge(outcomes, _BEFORE)
     assert page.partition("and why\n\n")[2].splitlines() == [
-        "- databricks, anthropic, a message, `test_kept`: it is so",
+        "- databricks, anthropic, message, `test_kept`: it is so",
         "- databricks, databricks-langchain, LangChain's standard tests of a chat model, `test_new`: it is new",
         "- databricks, databricks-langchain, chat, `test_elsewhere`: it is so in the client's other file",
     ]
@@ -65,15 +65,13 @@ def test_a_reason_goes_with_its_own_row_alone() -> None:
 
 
 @pytest.mark.parametrize("outcome", ["passed", "failed", "skipped"])
-def test_a_reason_stays_until_its_row_is_tried(outcome: str) -> None:
+def test_judge_keeps_reason_until_row_runs(outcome: str) -> None:
     outcomes = Outcomes()
-    outcomes.found["test_databricks_anthropic::test_a_message"] = {"a": outcome}
+    outcomes.found["test_databricks_anthropic::test_message"] = {"a": outcome}
     assert ("test_kept" in judge(outcomes, _BEFORE)) is (outcome == "skipped")
 
 
-def test_a_client_of_node_has_the_version_that_its_package_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_node_client_version_is_read_from_package_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "openai" / "package.json"
     package.parent.mkdir()
     package.write_text('{"version": "9.8.7"}', encoding="utf-8")
@@ -87,7 +85,7 @@ def test_a_client_of_node_has_the_version_that_its_package_says(
     assert table["azure", client, "inference chat"].package == client, "what is not found has no version"
 
 
-def test_a_test_in_several_ways_is_one_and_as_good_as_the_worst() -> None:
+def test_parametrized_test_outcome_is_worst_of_variants() -> None:
     outcomes = Outcomes()
     said = {"[plain-True]": "passed", "[own port-True]": "skipped", "[key-False]": "failed", "[path-False]": "passed"}
     for name, outcome in said.items():

@@ -54,7 +54,7 @@ async def test_async(live: Running, url: str) -> None:
     assert "".join(pieces) == text
 
 
-def test_refused(client: JSON) -> None:
+def test_invalid_top_p_raises(client: JSON) -> None:
     with pytest.raises((hub_errors.ValidationError, hub_errors.UnknownError, hub_errors.TextGenerationError)):
         client.text_generation(PROMPT, top_p=0.0)
 

@@ -49,7 +49,7 @@ async def read_as_vllm_of_tgi(response: aiohttp.ClientResponse) -> Reading:
 
 
 @pytest.mark.covers("mindie/programs", "vLLM's benchmark")
-async def test_vllms_benchmark_reads_generate_stream(live: Running, vendor: str) -> None:
+async def test_vllm_benchmark_reads_generate_stream(live: Running, vendor: str) -> None:
     parameters = {"best_of": 1, "max_new_tokens": MOST, "do_sample": True, "temperature": 0.01, "top_p": 0.99}
     body = {"inputs": PROMPT, "parameters": {**parameters, "truncate": 9, "ignore_eos_token": True}}
     async with post(live, vendor, "/generate_stream", body) as response:
@@ -58,7 +58,7 @@ async def test_vllms_benchmark_reads_generate_stream(live: Running, vendor: str)
     assert reading.pieces == MOST
 
 
-async def test_a_ping_is_left_out(live_with: LiveWith) -> None:
+async def test_vllm_benchmark_skips_ping(live_with: LiveWith) -> None:
     running = live_with("clock: instant\nlatency: {ttft: 40s}\nrules: [{name: r, reply: {text: one two}}]\n")
     async with post(running, "tgi", "/generate_stream", {"inputs": PROMPT}) as response:
         reading = await read_as_vllm_of_tgi(response)
@@ -67,7 +67,7 @@ async def test_a_ping_is_left_out(live_with: LiveWith) -> None:
 
 @pytest.mark.parametrize("read", [read_as_vllm, read_as_guidellm], ids=["vllm", "guidellm"])
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
-async def test_openai_streams_are_read(
+async def test_benchmarks_read_openai_streams(
     live: Running, vendor: str, path: str, read: Callable[[aiohttp.ClientResponse], Awaitable[Reading]]
 ) -> None:
     asked: JSON = (
@@ -87,7 +87,7 @@ async def test_openai_streams_are_read(
 
 @pytest.mark.covers("mindie/programs", "AIPerf")
 @pytest.mark.parametrize("path", ["/generate", "/generate_stream"])
-async def test_aiperf_joins_the_tokens(live: Running, vendor: str, path: str) -> None:
+async def test_aiperf_joins_stream_tokens(live: Running, vendor: str, path: str) -> None:
     """``huggingface_generate``: an object, or a list of one; of a stream the texts of all tokens."""
     body = {"inputs": PROMPT, "parameters": {"max_new_tokens": MOST}}
     async with post(live, vendor, "/generate", body) as response:
@@ -102,7 +102,7 @@ async def test_aiperf_joins_the_tokens(live: Running, vendor: str, path: str) ->
 
 
 @pytest.mark.covers("mindie/programs", "AISBench")
-async def test_aisbench_reads_text_and_stream(live: Running) -> None:
+async def test_aisbench_reads_unary_and_stream(live: Running) -> None:
     """The text call wants an object; the stream call the text of the last event, and JSON in every other."""
     body = {"inputs": PROMPT, "parameters": {"max_new_tokens": MOST, "ignore_eos": True}}
     async with post(live, "mindie", "/generate", body) as response:
@@ -113,7 +113,7 @@ async def test_aisbench_reads_text_and_stream(live: Running) -> None:
     assert rows[-1]["generated_text"] == whole["generated_text"]
 
 
-async def test_aisbench_sees_a_stream_that_fails(live_with: LiveWith) -> None:
+async def test_aisbench_detects_error_inside_stream(live_with: LiveWith) -> None:
     running = live_with("rules: [{name: f, faults: [{type: late_error, after_tokens: 2}]}]\n")
     body = {"inputs": PROMPT, "parameters": {"max_new_tokens": MOST}}
     async with post(running, "mindie", "/generate_stream", body) as response:

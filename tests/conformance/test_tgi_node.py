@@ -83,12 +83,12 @@ def test_chat(live: Running, url: str) -> None:
     assert chunks[-1]["choices"][0]["finish_reason"] == "length"
 
 
-def test_refused(live: Running, url: str) -> None:
+def test_invalid_parameter_is_rejected(live: Running, url: str) -> None:
     told = ask(live, url, "textGeneration", inputs=PROMPT, parameters={"top_p": 2})
     assert (told["status"], "`top_p` must be > 0.0 and < 1.0" in told["error"]) == (422, True)
 
 
-def test_text_of_mindie(live: Running) -> None:
+def test_text_on_mindie(live: Running) -> None:
     (answer,) = ask(
         live, live.urls["mindie"], "textGeneration", model="llama_65b", inputs=PROMPT, parameters={"max_new_tokens": 5}
     )["answers"]

@@ -64,7 +64,7 @@ def test_generate(client: JSON) -> None:
     assert answer.generated_text == "".join(t.text for t in answer.details.tokens if not t.special)
 
 
-def test_generate_with_everything(client: JSON) -> None:
+def test_generate_with_all_parameters(client: JSON) -> None:
     answer = client.generate(
         PROMPT,
         do_sample=True,
@@ -169,7 +169,7 @@ def test_old_release(live_with: Callable[[str], Running]) -> None:
 SMALL = "vendors: {tgi: {max_total_tokens: 1000, max_input_tokens: 500}}\n"
 
 
-async def test_a_length_there_is_no_room_for(live_with: Callable[[str], Running]) -> None:
+async def test_max_new_tokens_over_limit_raises(live_with: Callable[[str], Running]) -> None:
     running = live_with(SMALL)
     client = text_generation.Client(running.urls["tgi"], headers(running))
     with pytest.raises(errors.ValidationError):
@@ -181,7 +181,7 @@ async def test_a_length_there_is_no_room_for(live_with: Callable[[str], Running]
         await waiting.generate("test", max_new_tokens=10_000)
 
 
-async def test_a_model_that_is_not_there(server: Running) -> None:
+async def test_missing_model_raises_not_found(server: Running) -> None:
     url = server.urls["mindie"] + "/v2/models/fake/generate"
     client = text_generation.Client(url, headers(server))
     with pytest.raises(errors.NotFoundError):
@@ -202,7 +202,7 @@ SHAPES = {
 
 @pytest.mark.covers("mindie/what clients accept", "generate", "its details", "generate_stream")
 @pytest.mark.parametrize(("section", "whole", "streams"), SHAPES.values(), ids=SHAPES)
-async def test_what_the_client_reads_of_mindie(
+async def test_client_parses_mindie_shapes(
     live_with: Callable[[str], Running], section: str, whole: bool, streams: bool
 ) -> None:
     pydantic = pytest.importorskip("pydantic")

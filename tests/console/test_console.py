@@ -49,7 +49,7 @@ def wait_for_rows(page: Page, count: int) -> None:
     page.wait_for_function("n => document.getElementById('found')?.textContent.startsWith(`${n} of`)", arg=count)
 
 
-def test_calls_are_listed_and_new_ones_come_by_themselves(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_call_list_adds_new_calls_live(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello", "rivers")
     page = look(console(emulator_at_work))
     wait_for_rows(page, 2)
@@ -64,7 +64,7 @@ def test_calls_are_listed_and_new_ones_come_by_themselves(look: Open, emulator_a
     assert "disconnect" in next(label for label in labels if label.startswith("#3"))
 
 
-def test_a_call_is_opened_read_and_closed_by_keyboard_alone(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_keyboard_opens_and_closes_call(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello", "rivers")
     page = look(console(emulator_at_work))
     wait_for_rows(page, 2)
@@ -85,7 +85,7 @@ def test_a_call_is_opened_read_and_closed_by_keyboard_alone(look: Open, emulator
     detail.wait_for(state="detached")
 
 
-def test_of_a_bent_stream_bytes_are_marked_and_writes_drawn(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_faulted_stream_marks_fault_site_and_draws_writes(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "tides", stream=True)
     (call,) = emulator_at_work.requests()
     page = look(console(emulator_at_work), f"calls/{call.id}")
@@ -99,7 +99,7 @@ def test_of_a_bent_stream_bytes_are_marked_and_writes_drawn(look: Open, emulator
     assert "4 writes over" in page.locator("#detail svg").get_attribute("aria-label")
 
 
-def test_attempts_of_one_request_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_call_detail_links_attempts(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "rivers", "rivers", "Hello")
     chat(emulator_at_work, "rivers", session="a")
     calls = emulator_at_work.requests(status=429, session="")
@@ -117,7 +117,7 @@ def test_attempts_of_one_request_are_joined(look: Open, emulator_at_work: Emulat
     joined.get_by_text("4: 429").wait_for()
 
 
-def test_of_very_many_attempts_those_around_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_call_detail_shows_nearest_of_many_attempts(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, *["Hello"] * 30)
     page = look(console(emulator_at_work), f"calls/{emulator_at_work.requests()[14].id}")
     joined = page.locator("#detail p", has_text="Attempts of this request")
@@ -125,7 +125,7 @@ def test_of_very_many_attempts_those_around_are_joined(look: Open, emulator_at_w
     assert re.findall(r"(\d+): 200", joined.inner_text()) == [str(attempt) for attempt in range(9, 22)]
 
 
-def test_attempts_that_are_not_listed_are_joined_too(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_call_detail_links_attempts_missing_from_list(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "rivers", "rivers", "rivers")
     page = look(console(emulator_at_work))
     wait_for_rows(page, 3)
@@ -136,9 +136,7 @@ def test_attempts_that_are_not_listed_are_joined_too(look: Open, emulator_at_wor
     assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429 3: 429"
 
 
-def test_of_equal_calls_of_two_sessions_the_one_that_was_chosen_opens(
-    look: Open, emulator_at_work: EmulatorClient
-) -> None:
+def test_equal_call_ids_open_chosen_session(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello")
     chat(emulator_at_work, "Hello", session="a")
     one, two = emulator_at_work.requests(session=""), emulator_at_work.requests(session="a")
@@ -164,7 +162,7 @@ def test_of_equal_calls_of_two_sessions_the_one_that_was_chosen_opens(
         pytest.param("elsewhere", [], id="what nobody said"),
     ],
 )
-def test_calls_are_found_by_field_and_word(
+def test_filter_finds_calls_by_field_and_word(
     look: Open, emulator_at_work: EmulatorClient, words: str, seqs: list[int]
 ) -> None:
     chat(emulator_at_work, "Hello", "rivers", "tides")
@@ -177,13 +175,13 @@ def test_calls_are_found_by_field_and_word(
     assert sorted(map(int, re.findall(r"#(\d+) ", labels))) == seqs
 
 
-def test_without_sessions_the_server_s_own_calls_are_shown(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_session_menu_without_sessions_lists_only_server(look: Open, emulator_at_work: EmulatorClient) -> None:
     page = look(console(emulator_at_work))
     page.locator("#session option", has_text="the server's").wait_for(state="attached")
     assert page.locator("#session option").count() == 1
 
 
-def test_a_session_shows_its_own_calls_alone(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_session_menu_filters_calls(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello")
     chat(emulator_at_work, "rivers", "tides", session="a")
     page = look(console(emulator_at_work))
@@ -193,7 +191,7 @@ def test_a_session_shows_its_own_calls_alone(look: Open, emulator_at_work: Emula
     wait_for_rows(page, 2)
 
 
-def test_only_rows_that_are_seen_exist(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_call_list_renders_only_visible_rows(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, *["Hello"] * 150)
     page = look(console(emulator_at_work))
     wait_for_rows(page, 150)
@@ -206,9 +204,7 @@ def test_only_rows_that_are_seen_exist(look: Open, emulator_at_work: EmulatorCli
     page.locator("#list:not([aria-activedescendant])").wait_for()  # it names no row that does not exist
 
 
-def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
-    look: Open, emulator_at_work: EmulatorClient
-) -> None:
+def test_skipped_live_calls_are_counted_and_loaded_on_demand(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, *["Hello"] * 40)
     page = look(console(emulator_at_work))
     page.locator("#link", has_text="live").wait_for()
@@ -223,7 +219,7 @@ def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
     button.wait_for(state="hidden")
 
 
-def test_what_clients_send_is_never_markup(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_client_text_is_never_rendered_as_markup(look: Open, emulator_at_work: EmulatorClient) -> None:
     hostile = "<img src=x onerror=\"document.title='caught'\"></script><script>document.title='caught'</script>"
     chat(emulator_at_work, hostile)
     page = look(console(emulator_at_work), f"calls/{emulator_at_work.requests()[0].id}")
@@ -231,7 +227,7 @@ def test_what_clients_send_is_never_markup(look: Open, emulator_at_work: Emulato
     assert page.title() == "Calls · emulator"
 
 
-def test_a_scenario_is_checked_at_its_lines_and_put_to_work(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_scenario_view_checks_and_loads_edited_scenario(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello")
     page = look(console(emulator_at_work), "scenario")
     page.locator("#yaml").wait_for()
@@ -248,7 +244,7 @@ def test_a_scenario_is_checked_at_its_lines_and_put_to_work(look: Open, emulator
     assert emulator_at_work.scenario().name == "other"
 
 
-def test_limits_show_their_level_and_when_they_are_full(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_limits_view_shows_level_and_refill_time(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, *["Hello"] * 6)
     page = look(console(emulator_at_work), "limits")
     page.locator("meter").wait_for()
@@ -263,7 +259,7 @@ def test_limits_show_their_level_and_when_they_are_full(look: Open, emulator_at_
     ]
 
 
-def test_the_clock_is_moved_and_made_to_go_another_way(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_time_view_advances_and_switches_clock(look: Open, emulator_at_work: EmulatorClient) -> None:
     before = emulator_at_work.clock().now
     page = look(console(emulator_at_work), "time")
     page.get_by_role("button", name="+ 1m").click()
@@ -274,7 +270,7 @@ def test_the_clock_is_moved_and_made_to_go_another_way(look: Open, emulator_at_w
     assert emulator_at_work.clock().kind == "instant"
 
 
-def test_models_and_health_say_what_the_control_plane_says(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_models_and_health_views_show_control_plane_data(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello", "rivers", session="a")
     page = look(console(emulator_at_work), "models")
     page.fill("#model-filter", "meta-llama-3-3-70b-instruct")
@@ -292,7 +288,7 @@ VIEWS = ["calls", "time", "scenario", "limits", "models", "health"]
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_serious_stands_in_the_way_of_anybody(
+def test_console_views_have_no_serious_accessibility_violations(
     look: Open, emulator_at_work: EmulatorClient, scheme: str, width: int
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

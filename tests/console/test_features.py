@@ -36,7 +36,7 @@ HARD = 'it\'s "quoted" $HOME `id` \\ é 🌊\nnext'
         pytest.param("a", {"baggage": "emulator.session=a"}, id="in one that was named in another way"),
     ],
 )
-def test_the_curl_line_repeats_the_call(
+def test_curl_line_repeats_call(
     look: Open, emulator_at_work: EmulatorClient, session: str, headers: Mapping[str, str]
 ) -> None:
     if shutil.which("curl") is None:
@@ -57,7 +57,7 @@ def test_the_curl_line_repeats_the_call(
     assert json.loads(said) == again.response.body
 
 
-def test_a_scenario_is_put_to_work_for_one_session(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_scenario_is_loaded_in_one_session(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello", session="a")
     page = look(console(emulator_at_work), "scenario")
     page.locator("#session option", has_text="a").first.wait_for(state="attached")
@@ -75,7 +75,7 @@ def test_a_scenario_is_put_to_work_for_one_session(look: Open, emulator_at_work:
     ]
 
 
-def test_a_scenario_of_the_library_is_switched_to(look: Open, emulator_at_work: EmulatorClient) -> None:
+def test_library_scenario_is_loaded(look: Open, emulator_at_work: EmulatorClient) -> None:
     page = look(console(emulator_at_work), "scenario")
     page.get_by_label("Scenarios of the library").select_option("retry-then-succeed")
     page.locator("#main h2", has_text="retry-then-succeed").wait_for()
@@ -106,7 +106,7 @@ def asking(client: EmulatorClient, count: int) -> Iterator[None]:
             thread.join(30)
 
 
-def test_running_and_waiting_calls_are_shown_while_they_are_there(look: Open) -> None:
+def test_running_and_waiting_calls_are_shown(look: Open) -> None:
     with start(BUSY) as client:
         page = look(console(client), "time")
         with asking(client, 3):

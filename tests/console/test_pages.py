@@ -122,7 +122,7 @@ def begin(live_with: LiveWith, scenario: str, token: str | None) -> Running:
 
 
 @pytest.mark.parametrize("fault", ["", *FAULTS])
-def test_a_form_of_another_page_runs_nothing(live_with: LiveWith, visit: Visit, elsewhere: Serve, fault: str) -> None:
+def test_cross_origin_form_post_runs_no_script(live_with: LiveWith, visit: Visit, elsewhere: Serve, fault: str) -> None:
     needed = {
         "drip": ", bytes_per_second: 10000",
         "drop": ", field: usage",
@@ -140,9 +140,7 @@ def test_a_form_of_another_page_runs_nothing(live_with: LiveWith, visit: Visit, 
 
 
 @TOKENS
-def test_no_type_of_an_answer_makes_it_run(
-    live_with: LiveWith, visit: Visit, elsewhere: Serve, token: str | None
-) -> None:
+def test_no_content_type_runs_script(live_with: LiveWith, visit: Visit, elsewhere: Serve, token: str | None) -> None:
     rules = [
         {
             "name": f"answer {at}",
@@ -157,12 +155,12 @@ def test_no_type_of_an_answer_makes_it_run(
 
 
 @TOKENS
-def test_pages_of_vendors_run_nothing(live_with: LiveWith, visit: Visit, token: str | None) -> None:
+def test_vendor_pages_run_no_script(live_with: LiveWith, visit: Visit, token: str | None) -> None:
     running = begin(live_with, "", token)
     for path in ("/docs", f"/docs?x={SCRIPT}", f"/{SCRIPT}"):
         assert visit(running.urls["tgi"] + path) == []
 
 
-def test_the_same_page_runs_without_the_policy(live_with: LiveWith, visit: Visit, elsewhere: Serve) -> None:
+def test_script_runs_without_policy(live_with: LiveWith, visit: Visit, elsewhere: Serve) -> None:
     """What the tests above look for is there to be seen: a page of another server does ask."""
     assert len(visit(elsewhere(SCRIPT))) >= 1

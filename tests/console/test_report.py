@@ -21,7 +21,7 @@ def page_of_a_run(emulator_at_work: EmulatorClient, tmp_path: Path) -> str:
     return file.as_uri()
 
 
-def test_a_report_opens_offline_and_finds_a_call_by_session_rule_and_text(look: Open, page_of_a_run: str) -> None:
+def test_report_filters_and_opens_calls_offline(look: Open, page_of_a_run: str) -> None:
     page = look(page_of_a_run)
     page.context.set_offline(True)
     wait_for_rows(page, 3)
@@ -34,9 +34,7 @@ def test_a_report_opens_offline_and_finds_a_call_by_session_rule_and_text(look: 
     page.locator("summary", has_text="Outcome").wait_for()
 
 
-def test_of_many_calls_one_is_found_and_opened_wherever_it_stands(
-    look: Open, emulator_at_work: EmulatorClient, tmp_path: Path
-) -> None:
+def test_report_finds_one_of_ten_thousand_calls(look: Open, emulator_at_work: EmulatorClient, tmp_path: Path) -> None:
     chat(emulator_at_work, "Hello")
     one = emulator_at_work.requests()[0]
     report = Report("many", answers={})
@@ -70,14 +68,14 @@ def test_of_many_calls_one_is_found_and_opened_wherever_it_stands(
         pytest.param("time", "first token", id="how late it was"),
     ],
 )
-def test_a_report_has_the_views_of_the_console(look: Open, page_of_a_run: str, view: str, says: str) -> None:
+def test_report_has_console_views(look: Open, page_of_a_run: str, view: str, says: str) -> None:
     page = look(page_of_a_run, view)
     page.get_by_text(says).first.wait_for()
 
 
 @pytest.mark.parametrize("view", ["calls", "calls/", "scenario", "health"])
 @pytest.mark.parametrize("width", [1280, 390], ids=["wide", "narrow"])
-def test_nothing_serious_stands_in_the_way_of_anybody_in_a_report(
+def test_report_views_have_no_serious_accessibility_violations(
     look: Open, page_of_a_run: str, view: str, width: int
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

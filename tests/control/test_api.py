@@ -32,7 +32,7 @@ async def toy(start: Start) -> Running:
 
 
 @pytest.mark.parametrize("port", ["front", "toy"])
-async def test_every_port_has_the_control_plane(toy: Running, port: str) -> None:
+async def test_every_port_serves_control_plane(toy: Running, port: str) -> None:
     for path in ("/health", "/ready", "/scenario", "/scenarios", "/requests", "/clock", "/metrics", "/openapi.json"):
         answer = await toy.ask(port, f"/_emulator{path}")
         assert answer.status == 200, path
@@ -72,7 +72,7 @@ async def test_every_port_has_the_control_plane(toy: Running, port: str) -> None
         pytest.param("PUT", "/scenario?name=a", "version: 1", 400, "not both", id="two scenarios at once"),
     ],
 )
-async def test_what_cannot_be_done_is_a_problem(
+async def test_invalid_control_request_returns_problem(
     toy: Running, method: str, target: str, body: JSON, status: int, says: str
 ) -> None:
     answer = await control(toy, method, target, body)
@@ -87,7 +87,7 @@ async def test_what_cannot_be_done_is_a_problem(
 
 
 @pytest.mark.covers("language/control plane", "GET /health", "PUT /scenario")
-async def test_another_scenario_takes_over_with_fresh_counters(toy: Running) -> None:
+async def test_put_scenario_resets_rule_counters(toy: Running) -> None:
     assert [(await ask(toy)).status for _ in range(2)] == [200, 400]
     answer = await control(toy, "PUT", "/scenario", FROZEN + THROTTLED)
     assert answer.status == 200
@@ -97,7 +97,7 @@ async def test_another_scenario_takes_over_with_fresh_counters(toy: Running) -> 
 
 @pytest.mark.covers("language/sections", "name", "description")
 @pytest.mark.covers("language/control plane", "GET /scenario")
-async def test_the_scenario_at_work_is_shown_as_written(toy: Running) -> None:
+async def test_get_scenario_returns_loaded_scenario(toy: Running) -> None:
     text = "version: 1\nname: other\ndescription: What it teaches\nseed: 5\nrules: [{name: a, pass: true}]\n"
     put = (await control(toy, "PUT", "/scenario", text)).json()
     shown = (await control(toy, "GET", "/scenario")).json()
@@ -114,7 +114,7 @@ async def test_the_scenario_at_work_is_shown_as_written(toy: Running) -> None:
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-async def test_json_is_taken_as_any_library_writes_it(toy: Running, ascii_only: bool) -> None:
+async def test_put_scenario_accepts_escaped_and_raw_json(toy: Running, ascii_only: bool) -> None:
     rule: JSON = {"name": "r", "reply": {"text": "Grüße 🙂 \x7f"}}
     text = json.dumps({"version": 1, "name": "j", "rules": [rule]}, ensure_ascii=ascii_only)
     answer = await control(toy, "PUT", "/scenario", text)
@@ -123,7 +123,7 @@ async def test_json_is_taken_as_any_library_writes_it(toy: Running, ascii_only: 
 
 
 @pytest.mark.slow
-async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
+async def test_scenario_errors_are_capped_at_200(toy: Running) -> None:
     text = "version: 1\nrules:\n" + "- {name: a, what: 1}\n" * 500
     for method, target in (("PUT", "/scenario"), ("POST", "/check")):
         answer = (await control(toy, method, target, text)).json()
@@ -132,7 +132,7 @@ async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
 
 
 @pytest.mark.slow
-async def test_others_are_answered_while_a_long_scenario_is_read(toy: Running) -> None:
+async def test_health_responds_while_long_scenario_is_parsed(toy: Running) -> None:
     rules = "".join(
         f"- {{name: r{number}, when: {{prompt: p{number}}}, reply: {{text: x}}}}\n" for number in range(3000)
     )
@@ -159,7 +159,7 @@ async def test_others_are_answered_while_a_long_scenario_is_read(toy: Running) -
         ),
     ],
 )
-async def test_a_bad_scenario_changes_nothing_and_names_every_mistake(
+async def test_invalid_scenario_reports_every_error_and_changes_nothing(
     toy: Running, text: str, rows: list[tuple[int, str, str | None]]
 ) -> None:
     before = (await control(toy, "GET", "/scenario")).json()
@@ -170,7 +170,7 @@ async def test_a_bad_scenario_changes_nothing_and_names_every_mistake(
     assert (await ask(toy, "Hello")).header("x-emulator-rule") == "greets"
 
 
-async def test_answers_that_have_begun_end_as_they_began(start: Start) -> None:
+async def test_open_response_finishes_under_old_scenario(start: Start) -> None:
     running = await start("version: 1\nname: slow\nclock: frozen\nlatency: {ttft: 10s}\n", vendors=[TOY])
     slow = asyncio.create_task(ask(running, stream=True))
     while not (await control(running, "GET", "/metrics")).body.count(b'in_flight_requests{vendor="toy"} 1'):
@@ -184,7 +184,7 @@ async def test_answers_that_have_begun_end_as_they_began(start: Start) -> None:
 
 
 @pytest.mark.covers("language/sections", "vendors")
-async def test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back(toy: Running) -> None:
+async def test_disabled_vendor_returns_404_until_enabled_again(toy: Running) -> None:
     await control(toy, "PUT", "/scenario", "version: 1\nvendors: {toy: false}\n")
     gone = await ask(toy)
     assert (gone.status, gone.header("Content-Type")) == (404, "application/problem+json")
@@ -192,7 +192,7 @@ async def test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back(toy: R
     assert (await ask(toy)).status == 200
 
 
-async def test_a_vendor_that_comes_later_gets_a_port(start: Start) -> None:
+async def test_vendor_enabled_later_gets_port(start: Start) -> None:
     running = await start("vendors: {toy: false}\n", vendors=[TOY])
     assert list(running.urls) == ["front"]
     put = await running.ask("front", "/_emulator/scenario", b"version: 1\n", method="PUT")
@@ -203,7 +203,7 @@ async def test_a_vendor_that_comes_later_gets_a_port(start: Start) -> None:
 # Reset and sessions
 
 
-async def test_reset_forgets_counters_and_journal_and_keeps_scenario_and_clock(toy: Running) -> None:
+async def test_reset_clears_counters_and_journal_only(toy: Running) -> None:
     first = [(await ask(toy)).header("x-emulator-request-id") for _ in range(2)]
     await control(toy, "POST", "/clock", {"advance": "60s"})
     answer = await control(toy, "POST", "/reset")
@@ -214,7 +214,7 @@ async def test_reset_forgets_counters_and_journal_and_keeps_scenario_and_clock(t
     assert [(await ask(toy)).header("x-emulator-request-id") for _ in range(2)] == first
 
 
-async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -> None:
+async def test_reset_drops_call_that_began_before_it(start: Start) -> None:
     running = await start("latency: {ttft: 10s}\n", vendors=[TOY])
     slow = asyncio.create_task(ask(running, stream=True))
     while not (await control(running, "GET", "/metrics")).body.count(b'in_flight_requests{vendor="toy"} 1'):
@@ -226,7 +226,7 @@ async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -
 
 
 @pytest.mark.covers("language/control plane", "POST /reset")
-async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
+async def test_sessions_count_and_reset_independently(toy: Running) -> None:
     assert [(await ask(toy, session=name)).status for name in ("a", "b", "a", "b")] == [200, 200, 400, 400]
     await control(toy, "POST", "/reset?session=a")
     left = (await control(toy, "GET", "/requests")).json()["requests"]
@@ -237,13 +237,13 @@ async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
 # Journal
 
 
-async def test_control_requests_are_in_no_journal(toy: Running) -> None:
+async def test_control_requests_are_not_journaled(toy: Running) -> None:
     await control(toy, "GET", "/clock")
     assert (await control(toy, "GET", "/requests")).json()["total"] == 0
 
 
 @pytest.mark.covers("language/control plane", "GET /requests/{id}")
-async def test_a_request_explains_itself(start: Start) -> None:
+async def test_request_detail_explains_each_rule_and_timing(start: Start) -> None:
     running = await start(
         """
 rules:
@@ -288,7 +288,7 @@ rules:
         pytest.param(THROTTLED, None, "Toy has no such path", id="the vendor refused it first"),
     ],
 )
-async def test_a_request_sums_up_what_became_of_it(start: Start, rules: str, prompt: str | None, summary: str) -> None:
+async def test_request_summary_states_outcome(start: Start, rules: str, prompt: str | None, summary: str) -> None:
     running = await start(rules, vendors=[TOY])
     if prompt is None:
         await running.ask("toy", "/nowhere", headers=KEY)
@@ -299,7 +299,7 @@ async def test_a_request_sums_up_what_became_of_it(start: Start, rules: str, pro
     assert detail["summary"].startswith(summary)
 
 
-async def test_what_the_explanation_says_stays_true_after_the_scenario_is_gone(toy: Running) -> None:
+async def test_explanation_survives_scenario_change(toy: Running) -> None:
     name = (await ask(toy, "Hello")).header("x-emulator-request-id")
     await control(toy, "PUT", "/scenario", "version: 1\n")
     detail = (await control(toy, "GET", f"/requests/{name}")).json()
@@ -324,7 +324,7 @@ async def test_what_the_explanation_says_stays_true_after_the_scenario_is_gone(t
         pytest.param("frozen", "frozen", 0.0, id="frozen"),
     ],
 )
-async def test_every_clock_can_be_moved(start: Start, clock: str, kind: str, scale: float) -> None:
+async def test_every_clock_kind_can_be_advanced(start: Start, clock: str, kind: str, scale: float) -> None:
     running = await start(f"version: 1\nclock: {clock}\n", vendors=[TOY])
     before = (await control(running, "GET", "/clock")).json()
     after = (await control(running, "POST", "/clock", {"advance": "1h"})).json()
@@ -342,7 +342,7 @@ async def test_every_clock_can_be_moved(start: Start, clock: str, kind: str, sca
         pytest.param("instant", 0.0, 60.0, id="instant: nothing, and the wait is over"),
     ],
 )
-async def test_a_client_is_told_to_wait_in_its_own_seconds(
+async def test_retry_after_is_given_in_client_seconds(
     start: Start, clock: str, told: float, moved: float | None
 ) -> None:
     text = f"version: 1\nclock: {clock}\nrules: [{{name: a, error: {{kind: rate_limited, retry_after: 60s}}}}]\n"
@@ -359,7 +359,7 @@ async def test_a_client_is_told_to_wait_in_its_own_seconds(
 
 
 @pytest.mark.covers("language/sections", "strict")
-async def test_a_strict_scenario_refuses_what_no_rule_takes(start: Start) -> None:
+async def test_strict_scenario_refuses_unmatched_request(start: Start) -> None:
     rules = "rules: [{name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}]\n"
     running = await start("strict: true\n" + rules, vendors=[TOY])
     answer = await ask(running, "anything")
@@ -371,7 +371,7 @@ async def test_a_strict_scenario_refuses_what_no_rule_takes(start: Start) -> Non
     assert (unmatched["error"], unmatched["rule"], unmatched["deployment"]) == ("unmatched", None, "toy")
 
 
-async def test_strict_without_rules_says_so(start: Start) -> None:
+async def test_strict_refusal_mentions_missing_rules(start: Start) -> None:
     running = await start("strict: true\n", vendors=[TOY])
     assert "There are no rules." in (await ask(running)).body.decode()
     (unmatched,) = (await control(running, "GET", "/requests?status=501")).json()["requests"]
@@ -382,7 +382,7 @@ async def test_strict_without_rules_says_so(start: Start) -> None:
 
 
 @pytest.mark.covers("language/control plane", "GET /metrics")
-async def test_metrics_count_what_was_answered(toy: Running) -> None:
+async def test_metrics_count_requests_and_tokens(toy: Running) -> None:
     for _ in range(2):
         await ask(toy)
     answer = await control(toy, "GET", "/metrics")
@@ -393,7 +393,7 @@ async def test_metrics_count_what_was_answered(toy: Running) -> None:
 
 
 @pytest.mark.covers("language/control plane", "GET /ca.pem")
-async def test_the_authority_is_given_to_whoever_asks_where_there_is_one(toy: Running) -> None:
+async def test_ca_pem_returns_authority_or_404(toy: Running) -> None:
     refused = await control(toy, "GET", "/ca.pem")
     assert (refused.status, refused.header("Content-Type")) == (404, "application/problem+json")
     assert "no authority of its own" in refused.json()["detail"]
@@ -404,7 +404,7 @@ async def test_the_authority_is_given_to_whoever_asks_where_there_is_one(toy: Ru
 
 
 @pytest.mark.covers("language/control plane", "GET /scenarios", "GET /openapi.json")
-async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
+async def test_control_responses_match_openapi_document(toy: Running) -> None:
     document = (await control(toy, "GET", "/openapi.json")).json()
     assert document["openapi"] == "3.1.0"
     name = (await ask(toy, "Hello")).header("x-emulator-request-id")
@@ -417,7 +417,7 @@ async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
         jsonschema_rs.validate(schema, answer.json())
 
 
-async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) -> None:
+async def test_large_scenario_upload_honors_expect_continue(toy: Running) -> None:
     text = b"version: 1\nname: large\n#" + b"x" * 2_000_000
     reader, writer = await toy.connect("toy")
     lines = f"Host: localhost\r\nContent-Length: {len(text)}\r\nExpect: 100-continue\r\n\r\n"
@@ -430,7 +430,7 @@ async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) ->
     await writer.wait_closed()
 
 
-async def test_a_scenario_whose_file_has_a_name_that_is_no_text_is_shown(start: Start, tmp_path: Path) -> None:
+async def test_scenario_with_non_utf8_file_name_can_be_selected(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "library"
     folder.mkdir()
     for name in (b"default.yaml", b"caf\xe9.yaml"):
@@ -454,7 +454,7 @@ async def test_a_scenario_whose_file_has_a_name_that_is_no_text_is_shown(start: 
         ("scenario", "scenario"),
     ],
 )
-def test_a_file_is_named_without_the_folders_of_the_machine(name: str, shown: str) -> None:
+def test_show_file_strips_machine_folders(name: str, shown: str) -> None:
     assert show_file(name) == shown
 
 
@@ -466,7 +466,7 @@ class _Refuses(ControlAuth):
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "a\0"])
-async def test_a_header_that_would_be_two_is_a_bug_of_ours(toy: Running, value: str) -> None:
+async def test_header_with_line_break_returns_500_as_emulator_bug(toy: Running, value: str) -> None:
     toy.built.control.auth = _Refuses(hostname=value)
     answer = await toy.ask("front", "/_emulator/requests")
     assert (answer.status, answer.header("x-emulator-bug")) == (500, "1")

@@ -91,16 +91,14 @@ def look(host: str, local: str | None, token: str | None) -> set[int]:
 
 @TOKENS
 @pytest.mark.parametrize("host", LOCAL_NAMES)
-def test_names_of_loopback_and_of_this_machine_may_be_asked_for(host: str, token: str | None) -> None:
+def test_local_host_names_are_allowed(host: str, token: str | None) -> None:
     for local in (*LOOPBACK, *PRIVATE, *PUBLIC):
         assert look(host, local, token) == {200}, local
 
 
 @TOKENS
 @pytest.mark.parametrize("host", ADDRESSES)
-def test_private_addresses_may_be_asked_for_where_the_connection_is_not_on_loopback(
-    host: str, token: str | None
-) -> None:
+def test_private_addresses_are_allowed_except_on_loopback(host: str, token: str | None) -> None:
     for local in (*PRIVATE, *PUBLIC):
         assert look(host, local, token) == {200}, local
     for local in LOOPBACK:
@@ -109,7 +107,7 @@ def test_private_addresses_may_be_asked_for_where_the_connection_is_not_on_loopb
 
 @TOKENS
 @pytest.mark.parametrize("host", SHORT_NAMES)
-def test_names_without_a_dot_may_be_asked_for_on_private_addresses_alone(host: str, token: str | None) -> None:
+def test_undotted_names_are_allowed_only_on_private_addresses(host: str, token: str | None) -> None:
     for local in PRIVATE:
         assert look(host, local, token) == {200}, local
     for local in (*LOOPBACK, *PUBLIC):
@@ -117,7 +115,7 @@ def test_names_without_a_dot_may_be_asked_for_on_private_addresses_alone(host: s
 
 
 @pytest.mark.parametrize("local", [*LOOPBACK, *PRIVATE, *PUBLIC])
-def test_no_name_lets_in_a_page_of_another_origin(local: str | None) -> None:
+def test_cross_origin_page_is_rejected_for_every_local_name(local: str | None) -> None:
     for host in LOCAL_NAMES:
         for origin in ("http://free-wifi:4010", "http://localhost:3000", "https://evil.example", "null"):
             assert check(GUARD, {"Host": host, "Origin": origin}, local) == 403, (host, origin)
@@ -162,7 +160,7 @@ def test_no_name_lets_in_a_page_of_another_origin(local: str | None) -> None:
         "%6cocalhost.example",
     ],
 )
-def test_a_name_that_others_may_own_is_refused(host: str) -> None:
+def test_foreign_host_is_rejected(host: str) -> None:
     page = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
     for local in (*LOOPBACK, *PRIVATE, *PUBLIC):
         assert check(GUARD, {"Host": host}, local) == 403
@@ -213,23 +211,23 @@ def test_a_name_that_others_may_own_is_refused(host: str) -> None:
         pytest.param({"Origin": "https://emulator.test.evil.example"}, 403, id="one that begins like it"),
     ],
 )
-def test_pages_of_other_origins_are_refused(headers: dict[str, str], status: int) -> None:
+def test_cross_origin_pages_are_rejected(headers: dict[str, str], status: int) -> None:
     assert check(GUARD, {"Host": "localhost:4010", **headers}) == status
 
 
 @pytest.mark.parametrize("name", ["Host", "Origin", "Sec-Fetch-Site"])
-def test_a_second_header_hides_nothing(name: str) -> None:
+def test_duplicate_header_is_rejected(name: str) -> None:
     good = {"Host": "localhost", "Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
     bad = {"Host": "evil.example", "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
     assert check(GUARD, [*good.items(), (name, bad[name])]) == 403
 
 
-def test_an_app_is_no_page_of_ours_on_the_usual_port_either() -> None:
+def test_app_scheme_on_default_port_is_rejected() -> None:
     assert check(GUARD, {"Host": "localhost", "Origin": "capacitor://localhost"}) == 403
     assert check(GUARD, {"Host": "localhost", "Origin": "http://localhost"}) == 200
 
 
-def test_who_names_no_host_is_no_browser() -> None:
+def test_request_without_host_is_allowed() -> None:
     assert check(GUARD, {}) == 200
 
 
@@ -260,7 +258,7 @@ def let_in(guard: ControlAuth, remote: str | None, headers: Mapping[str, str]) -
         ("2001:4860:4860::8888", 403),
     ],
 )
-def test_without_a_token_callers_of_private_addresses_may_steer(remote: str, status: int) -> None:
+def test_without_token_only_private_callers_are_allowed(remote: str, status: int) -> None:
     assert let_in(ControlAuth(), remote, {}) == status
     assert let_in(ControlAuth(token="t"), remote, {"x-emulator-token": "t"}) == 200
 
@@ -280,7 +278,7 @@ def test_without_a_token_callers_of_private_addresses_may_steer(remote: str, sta
         pytest.param({"Authorization": "Basic s3cret"}, 401, id="with another scheme"),
     ],
 )
-def test_a_token_is_asked_for_where_there_is_one(headers: dict[str, str], status: int) -> None:
+def test_configured_token_is_required(headers: dict[str, str], status: int) -> None:
     assert let_in(ControlAuth(token="s3cret"), "127.0.0.1", headers) == status
 
 
@@ -323,7 +321,7 @@ BROWSERS = {
 
 
 @pytest.mark.parametrize("headers", [pytest.param(lines, id=name) for name, lines in BROWSERS.items()])
-async def test_no_page_from_elsewhere_steers_or_reads(start: Start, headers: str) -> None:
+async def test_cross_origin_page_cannot_change_or_read_state(start: Start, headers: str) -> None:
     toy = await start("keys: [{token: k, principal: me}]\nrules: [{name: r, reply: {text: Hi}}]\n", vendors=[TOY])
     before = toy.built.runtime.active
     for method, path in STEERING:
@@ -351,20 +349,20 @@ async def test_no_page_from_elsewhere_steers_or_reads(start: Start, headers: str
         ("https://evil.example:4010/_emulator/reset", 403),
     ],
 )
-async def test_a_whole_url_names_who_is_asked(start: Start, target: str, status: int) -> None:
+async def test_absolute_url_host_is_checked(start: Start, target: str, status: int) -> None:
     toy = await start("", vendors=[TOY])
     answer = await send(toy, "POST", target, HERE)
     assert answer.status == status
     assert b"pass" not in answer.body
 
 
-async def test_a_page_of_ours_may_steer(start: Start) -> None:
+async def test_same_origin_page_is_allowed(start: Start) -> None:
     toy = await start("", vendors=[TOY])
     ours = "Host: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n"
     assert (await send(toy, "POST", "/_emulator/reset", ours)).status == 200
 
 
-async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_token(start: Start) -> None:
+async def test_only_probes_console_page_and_certificate_need_no_token(start: Start) -> None:
     toy = await start("", vendors=[TOY])
     toy.built.control.auth = ControlAuth(token="t")
     for method, path in STEERING:
@@ -397,7 +395,7 @@ async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_
     ],
 )
 @pytest.mark.parametrize("guarded", [FROM_ELSEWHERE, REBOUND, OURS], ids=["origin", "rebound", "no token"])
-async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: str, guarded: str) -> None:
+async def test_path_variants_do_not_bypass_guard(start: Start, path: str, guarded: str) -> None:
     toy = await start("", vendors=[TOY])
     if guarded == OURS:
         toy.built.control.auth = ControlAuth(token="t")
@@ -422,7 +420,7 @@ async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: s
         ("", 401),
     ],
 )
-async def test_a_token_opens_the_control_plane_over_a_port(start: Start, line: str, status: int) -> None:
+async def test_token_is_checked_over_socket(start: Start, line: str, status: int) -> None:
     toy = await start("", vendors=[TOY])
     toy.built.control.auth = ControlAuth(token="s3cr\u00e9t")
     answer = await send(

@@ -21,7 +21,7 @@ async def toy(start: Start) -> Running:
 
 @pytest.mark.covers("language/control plane", "GET ")
 @pytest.mark.parametrize("port", ["front", "toy"])
-async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running, port: str) -> None:
+async def test_console_is_one_page_without_external_sources(toy: Running, port: str) -> None:
     answer = await toy.ask(port, "/_emulator/")
     assert (answer.status, answer.header("Content-Type")) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in (answer.header("Content-Security-Policy") or "")
@@ -34,7 +34,7 @@ async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running,
 
 
 @pytest.mark.covers("language/control plane", "POST /report")
-async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
+async def test_report_embeds_calls_in_page(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "Goodbye", session="a")
     for session, count in ((None, 2), ("a", 1), ("nobody", 0)):
@@ -51,7 +51,7 @@ async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
         assert set(as_object(run["answers"])) == views
 
 
-async def test_older_calls_are_had_page_by_page(toy: Running) -> None:
+async def test_requests_before_returns_older_page(toy: Running) -> None:
     for _ in range(5):
         await ask(toy)
     rows = (await control(toy, "GET", "/requests?limit=2&before=4")).json()["requests"]

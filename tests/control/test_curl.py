@@ -166,26 +166,26 @@ PLACES = [
 @given(made=st.lists(calls(), min_size=5, max_size=15))
 @example(made=REVIEWED)
 @example(made=PLACES)
-def test_the_line_makes_the_call_again(
+def test_curl_line_repeats_call(
     tmp_path_factory: pytest.TempPathFactory, shell: str, made: list[tuple[JSON, bytes]]
 ) -> None:
     check_lines(Ground(tmp_path_factory.mktemp("shell")), shell, made)
 
 
 @pytest.mark.parametrize(("value", "scheme"), AUTHORIZATIONS.items())
-def test_of_a_credential_a_known_scheme_is_shown(value: str, scheme: str) -> None:
+def test_authorization_scheme_is_shown_before_token(value: str, scheme: str) -> None:
     (line,) = word_lines([make_call("POST", "/a", {}, {"authorization": value}, b"")])
     assert line.endswith(f"-H 'authorization: {scheme}'\"$TOKEN\"")
 
 
-def test_what_is_no_name_of_a_header_is_left_out() -> None:
+def test_invalid_header_names_are_omitted() -> None:
     """Check that a header that begins with ``@`` is not read as a file by curl."""
     names = ["@/etc/passwd", "a b", "", "a:b", "\u00e9", "a\nb"]
     (line,) = word_lines([make_call("POST", "/a", {}, dict.fromkeys(names, "v"), b"")])
     assert line == f"curl -N -X POST {BASE}/a"
 
 
-def test_a_body_that_was_cut_is_said_to_be() -> None:
+def test_truncated_body_is_noted() -> None:
     call = make_call("POST", "/a", {}, {}, b"{}")
     call["request"]["cut"] = True
     assert word_lines([call])[0].startswith(": 'of the body only the beginning is kept'\ncurl -N")
@@ -193,5 +193,5 @@ def test_a_body_that_was_cut_is_said_to_be() -> None:
 
 @given(texts=st.lists(TEXTS, min_size=100, max_size=200))
 @example(texts=[*ODD, *(one + other for one in ODD for other in ODD)])
-def test_python_and_the_page_quote_alike(texts: list[str]) -> None:
+def test_python_and_page_quote_alike(texts: list[str]) -> None:
     assert run_script("data.map(quote)", texts) == [quote(text) for text in texts]

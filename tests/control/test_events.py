@@ -70,7 +70,7 @@ async def toy(start: Start) -> Running:
 
 @pytest.mark.covers("language/control plane", "GET /events")
 @pytest.mark.covers("promises/journal", "the same as events")
-async def test_what_comes_is_told(toy: Running) -> None:
+async def test_events_stream_new_calls(toy: Running) -> None:
     await ask(toy, "before")
     async with Viewer(toy) as viewer:
         assert "Content-Type: text/event-stream\r\n" in viewer.head
@@ -95,7 +95,7 @@ async def test_what_comes_is_told(toy: Running) -> None:
         pytest.param("?since=0&rule=greets", {}, ["1", "4"], id="a filter"),
     ],
 )
-async def test_where_events_begin_and_which_there_are(
+async def test_events_respect_since_last_event_id_and_filters(
     toy: Running, query: str, headers: Mapping[str, str], ids: list[str]
 ) -> None:
     await ask(toy, "Hello")
@@ -107,7 +107,7 @@ async def test_where_events_begin_and_which_there_are(
         assert [(await viewer.event())[0] for _ in ids] == ids
 
 
-async def test_a_call_that_changes_comes_again_without_an_id(toy: Running) -> None:
+async def test_amended_call_is_resent_without_id(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
     async with Viewer(toy) as viewer:
@@ -119,14 +119,14 @@ async def test_a_call_that_changes_comes_again_without_an_id(toy: Running) -> No
         assert (name, changed["seq"], changed["client_left"]) == ("", 1, True)
 
 
-async def test_a_silent_stream_is_kept_alive(toy: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_stream_sends_keep_alive(toy: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     assert events.KEEP_ALIVE == 15.0
     monkeypatch.setattr(events, "KEEP_ALIVE", 0.01)
     async with Viewer(toy) as viewer:
         assert [await viewer.line() for _ in range(3)] == [": calls as they come", ": still here", ": still here"]
 
 
-async def test_it_ends_when_the_server_closes(toy: Running) -> None:
+async def test_stream_ends_when_server_closes(toy: Running) -> None:
     async with Viewer(toy) as viewer:
         await viewer.line()
         toy.built.runtime.closing.set()
@@ -135,7 +135,7 @@ async def test_it_ends_when_the_server_closes(toy: Running) -> None:
 
 
 @pytest.mark.slow
-async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
+async def test_events_send_many_calls_in_order(toy: Running) -> None:
     for number in range(250):
         await ask(toy, str(number))
     async with Viewer(toy, "?since=0") as viewer:
@@ -143,7 +143,7 @@ async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
 
 
 @pytest.mark.slow
-async def test_thousands_of_calls_come_whole_and_in_order_a_part_at_a_time(toy: Running) -> None:
+async def test_events_send_thousands_of_calls_in_order(toy: Running) -> None:
     journal = toy.built.journal
     for number in range(4_500):
         journal.add(make_entry(str(number)))
@@ -154,7 +154,7 @@ async def test_thousands_of_calls_come_whole_and_in_order_a_part_at_a_time(toy: 
         assert (await viewer.event())[0] == "4501"
 
 
-async def test_of_more_calls_than_it_wants_a_viewer_hears_the_latest_and_how_many_the_others_were(toy: Running) -> None:
+async def test_most_skips_older_calls_and_reports_count(toy: Running) -> None:
     for number in range(30):
         await ask(toy, str(number))
     async with Viewer(toy, "?since=0&most=10") as viewer:
@@ -174,13 +174,15 @@ async def test_of_more_calls_than_it_wants_a_viewer_hears_the_latest_and_how_man
         pytest.param("", {"Last-Event-ID": "x"}, "Last-Event-ID: expected the id of an event, got 'x'", id="no id"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(toy: Running, query: str, headers: Mapping[str, str], says: str) -> None:
+async def test_invalid_query_or_header_is_rejected(
+    toy: Running, query: str, headers: Mapping[str, str], says: str
+) -> None:
     answer = await toy.ask("toy", f"/_emulator/events{query}", headers=headers)
     assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
     assert says in answer.json()["detail"]
 
 
-async def test_the_head_can_be_had_alone(toy: Running) -> None:
+async def test_head_request_returns_200(toy: Running) -> None:
     reader, writer = await toy.connect("toy")
     writer.write(b"HEAD /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
     assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 200 OK")
@@ -188,7 +190,7 @@ async def test_the_head_can_be_had_alone(toy: Running) -> None:
     await writer.wait_closed()
 
 
-async def test_an_event_is_the_entry_of_the_list(start: Start) -> None:
+async def test_event_equals_listed_entry(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     async with Viewer(running, "?since=0") as viewer:
         for prompt in ("Hello", "Bye"):
@@ -201,7 +203,7 @@ async def test_an_event_is_the_entry_of_the_list(start: Start) -> None:
 @pytest.mark.parametrize(
     ("calls", "brief"), [pytest.param(3, False, id="a few"), pytest.param(30, True, id="many at once")]
 )
-async def test_of_many_at_once_it_is_not_said_which_rule_came_nearest(start: Start, calls: int, brief: bool) -> None:
+async def test_nearest_rule_is_omitted_for_many_calls(start: Start, calls: int, brief: bool) -> None:
     running = await start(RULES, vendors=[TOY])
     for number in range(calls):
         await ask(running, f"Bye {number}")
@@ -215,7 +217,7 @@ async def test_of_many_at_once_it_is_not_said_which_rule_came_nearest(start: Sta
 
 
 @pytest.mark.slow
-async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Running) -> None:
+async def test_many_journal_readers_take_turns(toy: Running) -> None:
     calls, viewers = 250, 12
     for number in range(calls):
         await ask(toy, f"Hello {number}")
@@ -240,7 +242,7 @@ async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Runn
 
 
 @pytest.mark.slow
-async def test_who_reads_nothing_keeps_nobody_from_reading(toy: Running) -> None:
+async def test_idle_readers_block_no_other_reader(toy: Running) -> None:
     for number in range(250):
         await ask(toy, f"Hello {number}")
     idle = [await toy.connect("toy", limit=1) for _ in range(10)]

@@ -58,7 +58,7 @@ async def mismatch(running: Running, **body: JSON) -> list[str]:
         pytest.param("nonsense", False, id="nonsense"),
     ],
 )
-async def test_that_a_client_sent_a_trace_can_be_asked_for(toy: Running, traceparent: str | None, traced: bool) -> None:
+async def test_verify_matches_calls_by_valid_traceparent(toy: Running, traceparent: str | None, traced: bool) -> None:
     headers = {} if traceparent is None else {"traceparent": traceparent}
     await toy.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={**KEY, **headers})
     assert (await verify(toy, calls={"traced": traced})).status == 200
@@ -101,7 +101,7 @@ async def test_that_a_client_sent_a_trace_can_be_asked_for(toy: Running, tracepa
         pytest.param({"messages.last.role": "user"}, 4, id="the role of the last message"),
     ],
 )
-async def test_what_was_asked_for_holds(toy: Running, calls: Object, count: int) -> None:
+async def test_verify_matches_facets_of_request_and_outcome(toy: Running, calls: Object, count: int) -> None:
     ids = [(await ask(toy, text)).header("x-emulator-request-id") for text in ("Hello", "refuse", "bend", "Hello")]
     answer = await verify(toy, calls=calls, times={"exactly": count})
     assert answer.status == 200, answer.json()["detail"]
@@ -130,7 +130,7 @@ async def test_what_was_asked_for_holds(toy: Running, calls: Object, count: int)
         pytest.param({"at_least": 1, "at_most": 2}, True, id="between"),
     ],
 )
-async def test_how_many_there_must_be(toy: Running, times: Object | None, holds: bool) -> None:
+async def test_verify_checks_number_of_calls(toy: Running, times: Object | None, holds: bool) -> None:
     for prompt in ("Hello", "Hello again", "other"):
         await ask(toy, prompt)
     body: Object = {"calls": {"rule": "greets"}} if times is None else {"calls": {"rule": "greets"}, "times": times}
@@ -149,7 +149,7 @@ async def test_how_many_there_must_be(toy: Running, times: Object | None, holds:
         pytest.param(["four", "one"], 1, id="what never came"),
     ],
 )
-async def test_an_order(toy: Running, prompts: list[str], reached: int | None) -> None:
+async def test_verify_checks_order_of_calls(toy: Running, prompts: list[str], reached: int | None) -> None:
     for prompt in ("one", "two", "three"):
         await ask(toy, prompt)
     order: JSON = [{"prompt": prompt} for prompt in prompts]
@@ -161,7 +161,7 @@ async def test_an_order(toy: Running, prompts: list[str], reached: int | None) -
         assert lines[0] == f"expected {len(prompts)} calls in this order; number {reached} is missing:"
 
 
-async def test_an_order_is_that_in_which_calls_began(start: Start) -> None:
+async def test_order_is_by_start_of_calls(start: Start) -> None:
     rules = "rules: [{name: slow, when: {prompt: slow}, latency: {ttft: 10s}}]\n"
     running = await start(rules, vendors=[TOY])
     slow = asyncio.create_task(ask(running, "slow"))
@@ -176,7 +176,7 @@ async def test_an_order_is_that_in_which_calls_began(start: Start) -> None:
 
 @pytest.mark.covers("promises/sessions", "held against alone")
 @pytest.mark.parametrize("way", ["body", "query", "both"])
-async def test_one_session_is_held_against_alone(toy: Running, way: str) -> None:
+async def test_verify_is_limited_to_named_session(toy: Running, way: str) -> None:
     await ask(toy, "Hello", "a")
     await ask(toy, "Hello", "b")
     target = "/verify" if way == "body" else "/verify?session=a"
@@ -186,7 +186,7 @@ async def test_one_session_is_held_against_alone(toy: Running, way: str) -> None
     assert (await control(toy, "POST", "/verify?session=b", {"session": "a"})).status == 400
 
 
-async def test_calls_of_a_world_that_is_gone_are_read_as_they_were(toy: Running) -> None:
+async def test_verify_reads_calls_of_replaced_scenario(toy: Running) -> None:
     await ask(toy, "Hello")
     await control(toy, "PUT", "/scenario", "version: 1\n")
     assert (await verify(toy, calls={"prompt": "Hello", "rule": "greets"})).status == 200
@@ -219,7 +219,7 @@ async def test_calls_of_a_world_that_is_gone_are_read_as_they_were(toy: Running)
         pytest.param({"session": "a b"}, "session", id="a name that no session has"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(toy: Running, body: Object, says: str) -> None:
+async def test_invalid_expectation_returns_422_with_reason(toy: Running, body: Object, says: str) -> None:
     answer = await verify(toy, **body)
     assert answer.status == 422
     assert says in answer.json()["detail"]
@@ -229,7 +229,7 @@ async def test_what_makes_no_sense_is_refused(toy: Running, body: Object, says: 
 
 
 @pytest.mark.covers("promises/verification", "within")
-async def test_what_holds_later_is_waited_for(toy: Running) -> None:
+async def test_verify_within_waits_for_expected_calls(toy: Running) -> None:
     waiting = asyncio.create_task(verify(toy, calls={"rule": "greets"}, times={"exactly": 2}, within="60s"))
     await until_waiting(toy)
     await ask(toy, "Hello")
@@ -240,7 +240,7 @@ async def test_what_holds_later_is_waited_for(toy: Running) -> None:
     assert toy.built.journal.watchers == []
 
 
-async def test_an_order_is_waited_for(toy: Running) -> None:
+async def test_verify_within_waits_for_order(toy: Running) -> None:
     order: JSON = [{"prompt": "one"}, {"prompt": "two"}]
     waiting = asyncio.create_task(verify(toy, order=order, within="60s"))
     await until_waiting(toy)
@@ -249,7 +249,7 @@ async def test_an_order_is_waited_for(toy: Running) -> None:
     assert (await waiting).json()["count"] == 2
 
 
-async def test_a_client_that_leaves_is_waited_for(toy: Running) -> None:
+async def test_verify_within_waits_for_amended_call(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
     waiting = asyncio.create_task(verify(toy, calls={"client_left": True}, within="60s"))
@@ -260,32 +260,32 @@ async def test_a_client_that_leaves_is_waited_for(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/verification", "never, until the time is over")
-async def test_never_is_known_only_once_the_time_is_over(toy: Running) -> None:
+async def test_expecting_no_call_waits_until_within_elapses(toy: Running) -> None:
     started = time.monotonic()
     assert (await verify(toy, calls={"rule": "greets"}, times={"exactly": 0}, within="50ms")).status == 200
     assert time.monotonic() - started >= 0.05
 
 
 @pytest.mark.parametrize("times", [{"exactly": 0}, {"at_most": 0}])
-async def test_never_ends_with_the_first(toy: Running, times: Object) -> None:
+async def test_expecting_no_call_fails_on_first_call(toy: Running, times: Object) -> None:
     waiting = asyncio.create_task(mismatch(toy, calls={"rule": "greets"}, times=times, within="60s"))
     await until_waiting(toy)
     await ask(toy, "Hello")
     assert await waiting == ["expected no call whose rule 'greets'; there was 1:", "  #1 POST /chat 200"]
 
 
-async def test_too_many_will_not_become_fewer(toy: Running) -> None:
+async def test_too_many_calls_fail_without_waiting(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "Hello")
     lines = await mismatch(toy, calls={"rule": "greets"}, times={"exactly": 1}, within="60s")
     assert lines[0] == "expected exactly 1 call whose rule 'greets'; there were 2:"
 
 
-async def test_waiting_in_vain_says_how_long(toy: Running) -> None:
+async def test_timeout_message_states_waited_time(toy: Running) -> None:
     assert (await mismatch(toy, within="20ms"))[0] == "expected at least 1 call; there was none within 0.02 s."
 
 
-async def test_nobody_waits_once_the_server_closes(toy: Running) -> None:
+async def test_closing_server_ends_waiting_verify(toy: Running) -> None:
     waiting = asyncio.create_task(verify(toy, within="60s"))
     await until_waiting(toy)
     toy.built.runtime.closing.set()
@@ -296,7 +296,7 @@ async def test_nobody_waits_once_the_server_closes(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/verification", "the text of what does not hold")
-async def test_the_text_of_the_contract(toy: Running) -> None:
+async def test_mismatch_text_lists_nearest_calls_and_facets(toy: Running) -> None:
     await ask(toy, RIVERS, "a")
     await ask(toy, "Hello refuse", "a")
     lines = await mismatch(
@@ -315,7 +315,7 @@ async def test_the_text_of_the_contract(toy: Running) -> None:
     ]
 
 
-async def test_the_text_where_nothing_was_called(toy: Running) -> None:
+async def test_mismatch_text_without_calls(toy: Running) -> None:
     assert await mismatch(toy) == ["expected at least 1 call; there was none.", "no calls were made."]
     await ask(toy, "one", "b")
     await ask(toy, "one")
@@ -324,7 +324,7 @@ async def test_the_text_where_nothing_was_called(toy: Running) -> None:
     ]
 
 
-async def test_the_text_of_too_few(toy: Running) -> None:
+async def test_mismatch_text_for_too_few_calls(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "other")
     assert await mismatch(toy, calls={"rule": "greets"}, times={"at_least": 2, "at_most": 3}) == [
@@ -336,7 +336,7 @@ async def test_the_text_of_too_few(toy: Running) -> None:
     assert (await mismatch(toy, times={"exactly": 3}))[1:] == ["2 calls were made, and no other."]
 
 
-async def test_the_text_of_an_order(toy: Running) -> None:
+async def test_mismatch_text_for_order(toy: Running) -> None:
     for prompt in ("one", "two", "three"):
         await ask(toy, prompt)
     assert await mismatch(toy, order=[{"prompt": "two"}, {"vendor": "toy", "prompt": "one"}, {"prompt": "three"}]) == [
@@ -398,7 +398,7 @@ SEEDED = [
 
 @pytest.mark.covers("promises/verification", "the facet that is wrong")
 @pytest.mark.parametrize(("facet", "wanted", "mark", "found"), SEEDED)
-async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON, mark: str, found: str) -> None:
+async def test_mismatch_marks_failing_facet(toy: Running, facet: str, wanted: JSON, mark: str, found: str) -> None:
     headers = {**KEY, "Authorization": "Bearer dapi-search-1"}
     await toy.ask("toy", "/chat", {"prompt": RIVERS, "max": 3}, headers=headers)
     await toy.ask("toy", "/nowhere", headers=headers)
@@ -412,7 +412,7 @@ async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON
 
 @pytest.mark.slow
 @pytest.mark.covers("promises/verification", "forty lines of ten thousand calls")
-async def test_a_mismatch_stays_short_in_a_full_journal(toy: Running) -> None:
+async def test_mismatch_text_stays_short_with_ten_thousand_calls(toy: Running) -> None:
     text = "a\nlong prompt " * 3000
     await ask(toy, text + "A" + text[:1000])
     (entry,) = toy.built.journal
@@ -426,7 +426,7 @@ async def test_a_mismatch_stays_short_in_a_full_journal(toy: Running) -> None:
     assert lines[-1] == "  and 9990 more."
 
 
-async def test_two_long_texts_are_shown_where_they_begin_to_differ(toy: Running) -> None:
+async def test_mismatch_excerpts_long_texts_where_they_differ(toy: Running) -> None:
     text = "tell me of the rivers " * 100
     await ask(toy, text + "and of the lakes " + text)
     *_, head, facets = await mismatch(toy, calls={"prompt": text + "and of the tides " + text})
@@ -436,7 +436,7 @@ async def test_two_long_texts_are_shown_where_they_begin_to_differ(toy: Running)
     assert head.endswith("the rivers tell me of the rivers '")
 
 
-async def test_a_request_that_is_no_longer_kept_says_so(toy: Running) -> None:
+async def test_mismatch_reports_dropped_payload(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
     entry.drop_payload()
@@ -445,7 +445,7 @@ async def test_a_request_that_is_no_longer_kept_says_so(toy: Running) -> None:
     assert facets.strip() == "vendor ✓   stream ✓   prompt ✗ is 'Hello'"
 
 
-async def test_of_a_body_that_was_cut_only_the_rest_is_known(start: Start) -> None:
+async def test_facets_without_body_are_checked_after_payload_was_cut(start: Start) -> None:
     running = await start("journal: {bodies: 16B}\n", vendors=[TOY])
     await ask(running, "a long prompt indeed")
     assert (await verify(running, calls={"header.x-key": "k", "body_bytes": 44, "task": "chat"})).status == 200
@@ -453,13 +453,13 @@ async def test_of_a_body_that_was_cut_only_the_rest_is_known(start: Start) -> No
     assert head.endswith("prompt: no longer kept")
 
 
-async def test_a_path_of_no_vendor_is_a_call_too(toy: Running) -> None:
+async def test_mismatch_lists_call_on_unrouted_path(toy: Running) -> None:
     await toy.ask("front", "/nowhere/at%0Aall")
     *_, head, _ = await mismatch(toy, calls={"vendor": "toy", "prompt": "Hi"})
     assert head == "  #1 GET /nowhere/at\N{REPLACEMENT CHARACTER}all 404   vendor: none   prompt: none"
 
 
-async def test_a_session_in_which_it_was_refused(start: Start) -> None:
+async def test_verify_matches_rate_limited_call_in_session(start: Start) -> None:
     limits = "limits: [{vendor: toy, unit: requests, amount: 1, window: 60s}]\n"
     running = await start(limits, vendors=[TOY])
     for prompt in ("one", "two"):

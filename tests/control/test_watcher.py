@@ -66,7 +66,7 @@ async def look(running: Running) -> asyncio.StreamWriter:
 
 
 @pytest.mark.parametrize("scenario", [pytest.param("", id="without a rule"), pytest.param(RULE, id="with a rule")])
-async def test_once_a_viewer_has_left_a_call_takes_the_steps_it_took_before(start: Start, scenario: str) -> None:
+async def test_calls_skip_notification_after_viewer_leaves(start: Start, scenario: str) -> None:
     running = await start(f"journal: {{entries: 20}}\n{scenario}")
     await steps_of(running, 50)  # until each lets an older one go
     before = await steps_of(running, 20)

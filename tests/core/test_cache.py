@@ -15,7 +15,7 @@ from tests.conftest import Start
 from tests.handler.toy import TOY
 
 
-def test_a_sized_cache_computes_each_value_once() -> None:
+def test_sized_cache_computes_each_value_once() -> None:
     computed: list[str] = []
 
     def measure(text: str) -> int:
@@ -27,7 +27,7 @@ def test_a_sized_cache_computes_each_value_once() -> None:
     assert (computed, sizes.size) == (["abc", "de"], 5)
 
 
-def test_a_sized_cache_empties_itself_beyond_its_maximum() -> None:
+def test_sized_cache_empties_beyond_maximum() -> None:
     sizes = SizedCache(str.__len__, lambda text, size: size, 10)
     for text in ("four", "five!", "six"):
         assert sizes[text] == len(text)
@@ -53,7 +53,7 @@ def test_clear_all_empties_every_cache() -> None:
     assert computed == [1, 1]
 
 
-def test_lru_keeps_the_results_that_were_used_last() -> None:
+def test_lru_keeps_most_recently_used_results() -> None:
     computed: list[int] = []
 
     @lru(2)
@@ -65,7 +65,7 @@ def test_lru_keeps_the_results_that_were_used_last() -> None:
     assert computed == [1, 2, 3, 2]
 
 
-def test_a_cache_without_references_is_collected() -> None:
+def test_unreferenced_cache_is_collected() -> None:
     names = Cache[str, str]()
     gone = weakref.ref(names)
     del names
@@ -93,7 +93,7 @@ class _Scenario:
     """Part of an active scenario."""
 
 
-def test_scenario_caches_release_a_scenario_once_cleared() -> None:
+def test_cleared_scenario_caches_release_scenario() -> None:
     computed: list[_Scenario] = []
 
     @scenario_lru
@@ -113,7 +113,7 @@ def test_scenario_caches_release_a_scenario_once_cleared() -> None:
     assert gone() is None
 
 
-async def test_a_change_of_scenario_clears_scenario_caches(start: Start) -> None:
+async def test_scenario_change_clears_scenario_caches(start: Start) -> None:
     running = await start(vendors=[TOY])
     computed: list[str] = []
 

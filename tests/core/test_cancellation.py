@@ -9,7 +9,7 @@ def answering(heard: list[str], what: str) -> CancellableResponse:
     return CancellableResponse(lambda: heard.append(f"stop {what}"), lambda: heard.append(f"cut {what}"))
 
 
-def test_a_name_stops_one_answer_of_its_session() -> None:
+def test_stop_by_name_is_limited_to_session() -> None:
     running, stopped = RunningResponses(), list[str]()
     stop = answering(stopped, "a")
     running.enter("", ("one", "other"), stop)
@@ -21,7 +21,7 @@ def test_a_name_stops_one_answer_of_its_session() -> None:
     assert not running.stop("", "one")
 
 
-def test_of_equal_names_the_latest_is_stopped() -> None:
+def test_stop_ends_latest_response_of_duplicate_name() -> None:
     running, stopped = RunningResponses(), list[str]()
     first, second = answering(stopped, "first"), answering(stopped, "second")
     running.enter("", ("one",), first)
@@ -31,7 +31,7 @@ def test_of_equal_names_the_latest_is_stopped() -> None:
     assert stopped == ["stop second"]
 
 
-async def test_rest_comes_when_the_last_answer_of_a_session_is_over() -> None:
+async def test_wait_idle_returns_after_last_response_of_session() -> None:
     running, stopped = RunningResponses(), list[str]()
     first, second, other = (answering(stopped, name) for name in ("first", "second", "other"))
     running.enter("", ("one",), first)
@@ -45,7 +45,7 @@ async def test_rest_comes_when_the_last_answer_of_a_session_is_over() -> None:
     await asyncio.wait_for(rest, 1)
 
 
-def test_all_answers_of_a_session_are_stopped_or_cut() -> None:
+def test_stop_all_and_cut_all_affect_only_session() -> None:
     running, heard = RunningResponses(), list[str]()
     same, other = answering(heard, "same"), answering(heard, "other")
     deaf = CancellableResponse(None, lambda: heard.append("cut deaf"))
@@ -60,7 +60,7 @@ def test_all_answers_of_a_session_are_stopped_or_cut() -> None:
     assert heard == ["cut first", "cut same", "cut deaf"]
 
 
-def test_an_answer_that_takes_no_notice_is_not_stopped() -> None:
+def test_response_without_stop_callback_is_not_stopped() -> None:
     running = RunningResponses()
     running.enter("", ("one",), CancellableResponse(None, lambda: None))
     assert not running.stop("", "one")

@@ -16,7 +16,7 @@ async def start(clock: Clock, *dues: float) -> list[asyncio.Task[None]]:
     return tasks
 
 
-def test_frozen_clock_stands_still_at_the_epoch() -> None:
+def test_frozen_clock_stays_at_epoch() -> None:
     clock = FrozenClock()
     assert clock.now() == clock.now() == EPOCH
     assert FrozenClock(5.0).now() == 5.0
@@ -31,7 +31,7 @@ def test_frozen_clock_stands_still_at_the_epoch() -> None:
         pytest.param(9.0, [True, True, True], id="past all"),
     ],
 )
-async def test_advancing_wakes_whoever_is_due(advance: float, woken: list[bool]) -> None:
+async def test_advance_wakes_due_sleepers(advance: float, woken: list[bool]) -> None:
     clock = FrozenClock(100.0)
     tasks = await start(clock, 101.0, 102.0, 103.0)
     clock.advance(advance)
@@ -42,7 +42,7 @@ async def test_advancing_wakes_whoever_is_due(advance: float, woken: list[bool])
     assert clock.now() == 100.0 + advance + 10.0
 
 
-async def test_steps_add_up() -> None:
+async def test_advances_accumulate() -> None:
     clock = FrozenClock(0.0)
     (task,) = await start(clock, 1.0)
     for _ in range(4):
@@ -53,12 +53,12 @@ async def test_steps_add_up() -> None:
 
 
 @pytest.mark.parametrize("due", [99.0, 100.0], ids=["in the past", "now"])
-async def test_frozen_clock_does_not_hold_whoever_is_due_already(due: float) -> None:
+async def test_frozen_clock_returns_at_once_when_due(due: float) -> None:
     (task,) = await start(FrozenClock(100.0), due)
     assert task.done()
 
 
-async def test_a_sleeper_that_left_does_not_stop_the_others() -> None:
+async def test_cancelled_sleeper_does_not_block_others() -> None:
     clock = FrozenClock(0.0)
     gone, stayed = await start(clock, 1.0, 1.0)
     gone.cancel()
@@ -68,7 +68,7 @@ async def test_a_sleeper_that_left_does_not_stop_the_others() -> None:
     assert gone.cancelled()
 
 
-def test_real_clock_follows_the_wall_and_never_steps_back() -> None:
+def test_real_clock_follows_wall_clock_and_is_monotonic() -> None:
     clock = RealClock()
     assert clock.now() == pytest.approx(time.time(), abs=0.5)
     readings = [clock.now() for _ in range(1000)]
@@ -87,13 +87,13 @@ async def test_real_clock_wakes_no_sleeper_early() -> None:
     assert min(late) >= -1e-6  # Unix seconds in a double are no finer
 
 
-async def test_real_clock_does_not_hold_whoever_is_due_already() -> None:
+async def test_real_clock_returns_at_once_when_due() -> None:
     clock = RealClock()
     (task,) = await start(clock, clock.now() - 1.0)
     assert task.done()
 
 
-async def test_sleepers_of_one_millisecond_wake_together() -> None:
+async def test_sleepers_of_same_millisecond_wake_together() -> None:
     clock = RealClock()
     due = clock.now() + 0.002
     gone, *stayed = await start(clock, due, due, due)
@@ -112,7 +112,7 @@ async def test_sleepers_of_one_millisecond_wake_together() -> None:
         pytest.param(FrozenClock, id="frozen"),
     ],
 )
-async def test_every_clock_moves_when_told_and_wakes_who_is_due(make: Callable[[], Clock]) -> None:
+async def test_advance_moves_clock_and_wakes_sleeper(make: Callable[[], Clock]) -> None:
     clock = make()
     before = clock.now()
     (task,) = await start(clock, before + 3600.0)
@@ -122,13 +122,13 @@ async def test_every_clock_moves_when_told_and_wakes_who_is_due(make: Callable[[
     assert clock.now() - before == pytest.approx(3600.0, abs=60.0)
 
 
-def test_an_instant_clock_moves_when_told() -> None:
+def test_instant_clock_advances() -> None:
     clock = InstantClock(5.0)
     clock.advance(60.0)
     assert clock.now() == 65.0
 
 
-async def test_advancing_wakes_nobody_early() -> None:
+async def test_advance_wakes_no_sleeper_early() -> None:
     clock = RealClock()
     due = clock.now() + 100.0
     (task,) = await start(clock, due)
@@ -140,7 +140,7 @@ async def test_advancing_wakes_nobody_early() -> None:
     assert clock.now() >= due
 
 
-async def test_a_scaled_clock_hurries() -> None:
+async def test_scaled_clock_runs_faster() -> None:
     clock = RealClock(scale=1000)
     begun, due = time.monotonic(), clock.now() + 20.0
     await clock.sleep_until(due)
@@ -148,7 +148,7 @@ async def test_a_scaled_clock_hurries() -> None:
     assert 0.02 <= time.monotonic() - begun < 1.0
 
 
-async def test_an_instant_clock_jumps_to_each_due_time_and_never_back() -> None:
+async def test_instant_clock_jumps_forward_only() -> None:
     clock = InstantClock()
     await clock.sleep_until(EPOCH + 30.0)
     assert clock.now() == EPOCH + 30.0
@@ -163,7 +163,7 @@ async def test_an_instant_clock_jumps_to_each_due_time_and_never_back() -> None:
         pytest.param(InstantClock(), 0.0, 30.0, id="instant: nothing, for the wait is over when the client is back"),
     ],
 )
-def test_what_a_client_is_told_to_wait(clock: Clock, told: float, later: float) -> None:
+def test_client_wait_per_clock(clock: Clock, told: float, later: float) -> None:
     begun = clock.now()
     assert clock.to_client(30.0) == told
     assert clock.now() == begun
@@ -173,11 +173,11 @@ def test_what_a_client_is_told_to_wait(clock: Clock, told: float, later: float) 
 
 
 @pytest.mark.parametrize(("scale", "told"), [(1, 30.0), (60, 0.5), (0.5, 60.0)])
-def test_a_wait_is_told_in_the_clients_own_seconds(scale: float, told: float) -> None:
+def test_client_wait_is_scaled_to_client_seconds(scale: float, told: float) -> None:
     assert RealClock(scale).to_client(30.0) == told
 
 
-async def test_sleepers_of_a_clock_that_nobody_moves_any_more_wake() -> None:
+async def test_retired_clock_wakes_sleepers() -> None:
     clock = FrozenClock(0.0)
     tasks = await start(clock, 5.0, 50.0)
     clock.retire()
@@ -187,7 +187,7 @@ async def test_sleepers_of_a_clock_that_nobody_moves_any_more_wake() -> None:
 
 
 @pytest.mark.parametrize("clock", [RealClock(), InstantClock(), FrozenClock()], ids=["real", "instant", "frozen"])
-async def test_a_callback_comes_when_its_time_has(clock: Clock) -> None:
+async def test_callback_runs_when_due(clock: Clock) -> None:
     called: list[float] = []
     due = clock.now() + 0.002
     clock.call_at(due, lambda: called.append(clock.now()))
@@ -198,7 +198,7 @@ async def test_a_callback_comes_when_its_time_has(clock: Clock) -> None:
     assert called[0] >= due - 1e-6
 
 
-async def test_who_is_due_need_not_wait_for_the_event_loop() -> None:
+async def test_catch_up_runs_due_callbacks_without_event_loop() -> None:
     clock = RealClock()
     woken: list[str] = []
     now = clock.now()

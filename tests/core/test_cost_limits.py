@@ -52,7 +52,7 @@ def _chat(**sampling: int | bool) -> ChatRequest:
         pytest.param(EmbeddingRequest(inputs=("a",), dimensions=17), "input", id="dimensions"),
     ],
 )
-def test_what_asks_for_more_is_refused(ask: InferenceRequest, param: str) -> None:
+def test_request_over_bounds_is_rejected(ask: InferenceRequest, param: str) -> None:
     with pytest.raises(EmulatedError) as refused:
         _SMALL.check(ask, _DEPLOYMENT)
     assert (refused.value.kind, refused.value.param) == (ErrorKind.INVALID_PARAMETER, param)
@@ -68,7 +68,7 @@ def test_what_asks_for_more_is_refused(ask: InferenceRequest, param: str) -> Non
         pytest.param(EmbeddingRequest(inputs=("a",) * 2), id="as many numbers"),
     ],
 )
-def test_what_is_within_bounds_is_not(ask: InferenceRequest) -> None:
+def test_request_within_bounds_is_accepted(ask: InferenceRequest) -> None:
     _SMALL.check(ask, _DEPLOYMENT)
 
 
@@ -81,7 +81,7 @@ def test_what_is_within_bounds_is_not(ask: InferenceRequest) -> None:
         pytest.param(_chat(max_tokens=131_072, ignore_eos=True), id="one as long as any model's"),
     ],
 )
-def test_what_clients_really_send_is_within_the_bounds_there_are(ask: InferenceRequest) -> None:
+def test_default_bounds_accept_real_client_requests(ask: InferenceRequest) -> None:
     DEFAULT.check(ask, _DEPLOYMENT)
 
 
@@ -95,7 +95,7 @@ def test_what_clients_really_send_is_within_the_bounds_there_are(ask: InferenceR
         pytest.param((" " * 100,), 1, False, id="a text that nobody counts, so long it is"),
     ],
 )
-def test_texts_are_told_in_tokens_within_bounds(texts: tuple[str, ...], each: int, fits: bool) -> None:
+def test_check_texts_bounds_total_tokens(texts: tuple[str, ...], each: int, fits: bool) -> None:
     counted: list[str] = []
 
     def count(text: str) -> int:
@@ -118,7 +118,7 @@ def test_texts_are_told_in_tokens_within_bounds(texts: tuple[str, ...], each: in
         pytest.param(b'["' + b'\\"' * 100_000 + b"," * 9, 8, True, id="a text that is not closed takes all"),
     ],
 )
-def test_values_are_counted_before_any_is_read(body: bytes, most: int, fits: bool) -> None:
+def test_check_json_bounds_value_count(body: bytes, most: int, fits: bool) -> None:
     if fits:
         check_json(body, most, 2**30)
     else:
@@ -126,7 +126,7 @@ def test_values_are_counted_before_any_is_read(body: bytes, most: int, fits: boo
             check_json(body, most, 2**30)
 
 
-def test_a_body_of_too_many_values_is_no_json_to_anybody() -> None:
+def test_body_of_too_many_values_is_rejected_each_time() -> None:
     wire = Request(method="POST", path="/", body=b"[" + b"1," * 100_000 + b"1]", max_values=1000)
     for _ in range(2):
         with pytest.raises(ValueError, match="more than 1000 values"):
@@ -152,13 +152,13 @@ _DEFLATED = _RAW.compress(_TEXT) + _RAW.flush()
         pytest.param(b"", "gzip", b"", id="nothing"),
     ],
 )
-async def test_a_body_is_unpacked(body: bytes, encoding: str, expected: bytes) -> None:
+async def test_unpack_decodes_body(body: bytes, encoding: str, expected: bytes) -> None:
     assert await unpack(body, encoding, 10_000) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1001, 100_000_000])
-async def test_no_more_is_unpacked_than_may_be(size: int) -> None:
+async def test_unpack_over_limit_raises_payload_too_large(size: int) -> None:
     packer = zlib.compressobj(wbits=31)
     packed = b"".join([packer.compress(bytes(size)), packer.flush()])
     with pytest.raises(EmulatedError) as refused:
@@ -178,7 +178,7 @@ def test_faults_add_at_most_max_added_bytes() -> None:
     assert 15 < bent.size <= 115
 
 
-def test_a_body_is_split_into_no_more_writes_than_may_be() -> None:
+def test_split_fault_respects_maximum_writes() -> None:
     bent = Split(type="split", writes="byte").apply(_delivery(b"abcdefgh", writes=3))
     assert [piece.data for piece in bent.chunks] == [b"a", b"b", b"c", b"defgh"]
 
@@ -197,24 +197,24 @@ _CHINESE = "漢字".encode() * 100
         pytest.param(b"\\ud83d\\ude42" + b"a" * 98, 400, id="two of them may be one that is wide"),
     ],
 )
-def test_texts_are_measured_before_parsing(text: bytes, size: int) -> None:
+def test_check_json_bounds_text_size(text: bytes, size: int) -> None:
     body = b'["' + text + b'"]'
     check_json(body, 10, 2 * (size + 20))
     with pytest.raises(ValueError, match=f"texts of more than {size // 2} bytes"):
         check_json(body, 10, size // 2)
 
 
-def test_a_wide_text_does_not_widen_those_beside_it() -> None:
+def test_wide_text_does_not_widen_other_texts() -> None:
     check_json(b'["' + b"a" * 10_000 + '","🙂"]'.encode(), 10, 11_000)
 
 
-def test_what_is_nested_beyond_the_fast_reader_is_short() -> None:
+def test_large_deeply_nested_body_is_rejected() -> None:
     deep = b"[" * 300 + b'"%b"' % (b"a" * 5_000_000) + b"]" * 300
     with pytest.raises(ValueError, match="nested too deeply"):
         parse_json(deep)
 
 
-def test_vectors_that_a_scenario_fixes_are_counted_as_they_are() -> None:
+def test_fixed_vectors_are_counted_at_their_size() -> None:
     two, three = EmbeddingRequest(inputs=("a",) * 2), EmbeddingRequest(inputs=("a",) * 3, dimensions=1)
     _SMALL.check_vectors(two, 8)
     _SMALL.check_vectors(three, 0)

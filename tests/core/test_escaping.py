@@ -22,12 +22,12 @@ from emulator.core.text import escape, escape_json
         pytest.param("\U000e0041", "\\U000e0041", id="beyond the first plane"),
     ],
 )
-def test_what_cannot_be_printed_is_spelled(text: str, printed: str) -> None:
+def test_unprintable_characters_are_escaped(text: str, printed: str) -> None:
     assert escape(text) == printed
 
 
 @given(st.text(st.characters(exclude_categories=())))
-def test_json_keeps_its_meaning_and_can_be_printed(text: str) -> None:
+def test_escaped_json_is_printable_and_equivalent(text: str) -> None:
     written = escape_json(json.dumps(text, ensure_ascii=False))
     assert written.isprintable()
     assert json.loads(written) == json.loads(json.dumps(text))

@@ -20,6 +20,6 @@ from emulator.core.executor import run_parsing
         pytest.param(b" " * 20_000, True, id="a long one"),
     ],
 )
-async def test_what_may_take_long_is_read_aside(body: bytes, aside: bool) -> None:
+async def test_slow_parsing_runs_in_another_thread(body: bytes, aside: bool) -> None:
     thread = await run_parsing(body, threading.get_ident)
     assert (thread != threading.get_ident()) is aside

@@ -30,7 +30,7 @@ def make(*parts: bytes) -> FaultableResponse:
         pytest.param(4, [b"ab", b"cd"], [1, 2], id="at the end"),
     ],
 )
-def test_a_cut_keeps_what_is_before_it(position: int, kept: list[bytes], tokens: list[int]) -> None:
+def test_cut_keeps_preceding_chunks(position: int, kept: list[bytes], tokens: list[int]) -> None:
     cut = make(b"ab", b"cd").cut(position, CloseMode.RESET)
     assert [piece.data for piece in cut.chunks] == kept
     assert [piece.tokens for piece in cut.chunks] == tokens
@@ -48,18 +48,18 @@ def test_a_cut_keeps_what_is_before_it(position: int, kept: list[bytes], tokens:
         pytest.param([(0, 1, b"X"), (1, 2, b"Y"), (3, 4, b"")], [b"XY", b"c"], id="several"),
     ],
 )
-def test_edits_stay_in_their_pieces(edits: list[tuple[int, int, bytes]], parts: list[bytes]) -> None:
+def test_edits_preserve_chunk_boundaries(edits: list[tuple[int, int, bytes]], parts: list[bytes]) -> None:
     assert [piece.data for piece in make(b"ab", b"cd").edit(edits).chunks] == parts
 
 
-def test_events_end_where_their_last_piece_ends() -> None:
+def test_event_ends_at_its_last_chunk() -> None:
     parts = Chunk(0, b"a", last=False), Chunk(0, b"b"), Chunk(0, b""), Chunk(0, b"c", last=False)
     delivery = replace(BASE, chunks=parts)
     assert delivery.events() == [EventRange(0, 2), EventRange(2, 3)]
 
 
 @given(pieces, st.integers(0, 40))
-def test_a_cut_loses_no_byte(parts: tuple[Chunk, ...], position: int) -> None:
+def test_divide_preserves_all_bytes(parts: tuple[Chunk, ...], position: int) -> None:
     delivery = replace(BASE, chunks=parts)
     before, after = delivery.divide(position)
     assert b"".join(piece.data for piece in (*before, *after)) == delivery.body
@@ -67,7 +67,7 @@ def test_a_cut_loses_no_byte(parts: tuple[Chunk, ...], position: int) -> None:
 
 
 @given(pieces, st.lists(st.tuples(st.integers(0, 36), st.integers(0, 4), st.binary(max_size=3)), max_size=4))
-def test_edits_of_pieces_are_edits_of_the_body(parts: tuple[Chunk, ...], wanted: list[tuple[int, int, bytes]]) -> None:
+def test_edits_of_chunks_equal_edits_of_body(parts: tuple[Chunk, ...], wanted: list[tuple[int, int, bytes]]) -> None:
     delivery = replace(BASE, chunks=parts)
     edits: list[tuple[int, int, bytes]] = []
     for start, length, new in sorted(wanted):
@@ -80,7 +80,7 @@ def test_edits_of_pieces_are_edits_of_the_body(parts: tuple[Chunk, ...], wanted:
 
 
 @given(pieces)
-def test_writes_have_every_byte_and_are_never_empty(parts: tuple[Chunk, ...]) -> None:
+def test_writes_contain_every_byte_and_are_never_empty(parts: tuple[Chunk, ...]) -> None:
     written = [data for _, data, _ in join_writes(parts)]
     assert b"".join(written) == b"".join(piece.data for piece in parts)
     assert all(written)

@@ -23,14 +23,14 @@ def nest(inside: bytes, depth: int = 400) -> bytes:
 
 
 @given(VALUES)
-def test_parsing_what_was_dumped_gives_it_back(value: JSON) -> None:
+def test_dump_and_parse_round_trip(value: JSON) -> None:
     assert parse_json(dump_json(value)) == value
     assert parse_json(dump_text(value)) == value
     assert parse_json(canonical_json(value)) == value
 
 
 @given(VALUES)
-def test_dump_is_what_any_parser_reads(value: JSON) -> None:
+def test_dump_is_valid_json(value: JSON) -> None:
     assert json.loads(dump_json(value)) == value
 
 
@@ -84,7 +84,7 @@ def test_parse(body: bytes, value: JSON) -> None:
         pytest.param(nest(b"", 300_000), id="deeper than the stack"),
     ],
 )
-def test_parse_refuses(body: bytes) -> None:
+def test_parse_rejects_invalid_json(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_json(body)
 
@@ -97,7 +97,7 @@ def test_deep_nesting_is_parsed() -> None:
 
 
 @pytest.mark.parametrize("levels", [254, 255, 600, 900])
-def test_what_is_parsed_can_be_written_inside_more(levels: int) -> None:
+def test_deeply_nested_value_can_be_dumped(levels: int) -> None:
     body = nest(b'"\xc3\xa4"', levels)
     value = {"a": [parse_json(body)]}
     assert dump_json(value) == b'{"a":[%b]}' % body
@@ -106,18 +106,18 @@ def test_what_is_parsed_can_be_written_inside_more(levels: int) -> None:
 
 @given(VALUES)
 @example([1e16, 1e-7, 1.0, -0.0, 10**30, True, None, "ä\u2028\x7f\x1f"])
-def test_deep_json_is_written_as_any_other(value: JSON) -> None:
+def test_deep_json_dumps_like_shallow(value: JSON) -> None:
     deep = value
     for _ in range(300):
         deep = [deep]
     assert dump_json(deep) == b"[" * 300 + dump_json(json.loads(json.dumps(value))) + b"]" * 300
 
 
-def test_what_is_no_text_is_replaced() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     assert dump_json({"a\udccd": ["\ud800b", "ä", 1.5]}) == '{"a\ufffd":["\ufffdb","ä",1.5]}'.encode()
 
 
-def test_a_string_that_is_kept_takes_little_room() -> None:
+def test_stored_string_uses_little_memory() -> None:
     tracemalloc.start()
     kept = [dump_string(f"token {number}") for number in range(1000)]
     room, _ = tracemalloc.get_traced_memory()
@@ -125,7 +125,7 @@ def test_a_string_that_is_kept_takes_little_room() -> None:
     assert room < 200 * len(kept)
 
 
-def test_canonical_form_forgets_the_order_of_keys() -> None:
+def test_canonical_json_ignores_key_order() -> None:
     one: JSON = {"a": 1, "b": {"c": "é", "d": 2}}
     other: JSON = {"b": {"d": 2, "c": "é"}, "a": 1}
     assert canonical_json(one) == canonical_json(other) == '{"a":1,"b":{"c":"é","d":2}}'.encode()
@@ -133,5 +133,5 @@ def test_canonical_form_forgets_the_order_of_keys() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_a_string_alone_is_dumped_as_any_value(text: str) -> None:
+def test_dump_string_equals_dump_json(text: str) -> None:
     assert dump_string(text) == dump_json(text)

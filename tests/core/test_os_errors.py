@@ -22,7 +22,7 @@ from emulator.http.tls import load_context
         pytest.param(UnicodeError("label empty"), "no address of that name", id="no name at all"),
     ],
 )
-def test_an_address_that_cannot_be_had(error: OSError | UnicodeError, says: str) -> None:
+def test_explain_address_names_listen_failure(error: OSError | UnicodeError, says: str) -> None:
     assert explain_address("h", 1, "front", error).startswith(f"cannot listen on h:1 for front: {says}")
 
 
@@ -38,7 +38,7 @@ def test_an_address_that_cannot_be_had(error: OSError | UnicodeError, says: str)
         pytest.param("a", "junk.pem", "a: is a directory", id="a folder"),
     ],
 )
-def test_files_that_do_not_fit(tmp_path: Path, certificate: str, key: str, says: str) -> None:
+def test_explain_certificate_names_unusable_file(tmp_path: Path, certificate: str, key: str, says: str) -> None:
     for name in ("a", "b"):
         made = load_authority(tmp_path / name).path.parent
         (made / "ca.pem").rename(tmp_path / name / "emulator-cert.pem")

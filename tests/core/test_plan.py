@@ -31,7 +31,7 @@ def test_total_counts_reasoning_once() -> None:
     assert NOTHING_USED.total_tokens == 0
 
 
-def test_a_cut_keeps_the_first_tokens_and_what_is_known_of_them() -> None:
+def test_cut_keeps_first_tokens_and_logprobs() -> None:
     whole = Choice(CHOICE.sequence, CHOICE.due, "stop", CHOICE.segments, tuple([Logprob("x", -0.5)] * 9))
     cut = whole.cut(3)
     assert (cut.tokens, cut.ids, list(cut.due)) == (("hm", "m", "Hel"), (0, 1, 2), [0.1] * 3)
@@ -40,7 +40,7 @@ def test_a_cut_keeps_the_first_tokens_and_what_is_known_of_them() -> None:
     assert len(cut.logprobs) == 3
 
 
-def test_a_stopped_plan_ends_with_the_tokens_in_the_making() -> None:
+def test_stopped_plan_ends_with_partial_tokens() -> None:
     spans = (Segment("text", 0, 3),)
     long = Choice(Tokens(("a", "b", "c"), (1, 2, 3)), (1.0, 2.0, 3.0), "length", spans)
     short = Choice(Tokens(("a",), (1,)), (1.0,), "length", (Segment("text", 0, 1),))

@@ -17,5 +17,5 @@ from emulator.core.text import reason_phrase
         (799, "Unknown"),
     ],
 )
-def test_a_status_has_its_phrase(status: int, phrase: str) -> None:
+def test_reason_phrase(status: int, phrase: str) -> None:
     assert reason_phrase(status) == phrase

@@ -32,11 +32,11 @@ def test_prompt(ask: InferenceRequest, prompt: str | None) -> None:
     assert ask.prompt == prompt
 
 
-def test_system_text_is_the_first_and_tool_result_the_last() -> None:
+def test_system_is_first_and_tool_result_last() -> None:
     assert (TALK.system, TALK.tool_result) == ("be brief", "22 degrees")
 
 
-def test_a_chat_without_them_has_neither() -> None:
+def test_system_and_tool_result_are_absent_from_plain_chat() -> None:
     ask = ChatRequest(messages=(Message(role="user", text="hi"),))
     assert (ask.system, ask.tool_result) == (None, None)
 
@@ -49,5 +49,5 @@ def test_a_chat_without_them_has_neither() -> None:
         pytest.param(EmbeddingRequest(inputs=("i",)), "embeddings", id="embeddings"),
     ],
 )
-def test_an_ask_knows_its_task(ask: InferenceRequest, task: str) -> None:
+def test_request_has_task(ask: InferenceRequest, task: str) -> None:
     assert ask.task == task

@@ -35,7 +35,7 @@ PARTS = st.lists(PART, max_size=4)
         ),
     ],
 )
-def test_keys_are_the_same_everywhere_and_for_ever(parts: tuple[Part, ...], key: str) -> None:
+def test_keys_are_stable(parts: tuple[Part, ...], key: str) -> None:
     assert derive_key(*parts).hex() == key
 
 
@@ -61,7 +61,7 @@ def test_key_has_sixteen_bytes(parts: list[Part]) -> None:
 
 
 @given(st.binary(max_size=16), st.integers(1, 10**6), PARTS)
-def test_draws_stay_in_their_range(key: bytes, below: int, name: list[Part]) -> None:
+def test_draws_stay_in_range(key: bytes, below: int, name: list[Part]) -> None:
     assert 0.0 <= draw_uniform(key, *name) < 1.0
     assert 0 <= draw_integer(key, below, *name) < below
     assert re.fullmatch(r"[0-9a-f]{32}", draw_hex(key, *name))
@@ -70,11 +70,11 @@ def test_draws_stay_in_their_range(key: bytes, below: int, name: list[Part]) -> 
 
 
 @given(st.integers(0, 32))
-def test_hex_has_the_digits_asked_for(digits: int) -> None:
+def test_hex_has_requested_digits(digits: int) -> None:
     assert len(draw_hex(b"key", "id", digits=digits)) == digits
 
 
-def test_draws_spread_evenly() -> None:
+def test_draws_are_uniform() -> None:
     uniforms = [draw_uniform(b"key", index) for index in range(4000)]
     assert sum(uniforms) / 4000 == pytest.approx(0.5, abs=0.02)
     counts = [0] * 10
@@ -90,14 +90,14 @@ def test_names_give_independent_draws() -> None:
 
 
 @given(st.lists(PART, min_size=2, max_size=5), st.data())
-def test_a_prepared_key_is_the_same_key(parts: list[Part], data: st.DataObject) -> None:
+def test_prepared_key_equals_derived_key(parts: list[Part], data: st.DataObject) -> None:
     given_later = [data.draw(st.booleans()) for _ in parts]
     prepared = prepare_key(*[... if later else part for part, later in zip(parts, given_later, strict=True)])
     assert prepared(*[part for part, later in zip(parts, given_later, strict=True) if later]) == derive_key(*parts)
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "\ud800"], ids=["ascii", "more", "half of a pair"])
-def test_a_long_text_stands_in_a_key_as_its_digest(letter: str) -> None:
+def test_long_text_is_digested(letter: str) -> None:
     short, long = letter * 65_536, letter * 65_537
     assert digest_long(short) == short
     assert len(digest_long(long)) == 32

@@ -15,10 +15,10 @@ from emulator.core.text import parse_integer
         pytest.param("-" + "9" * 100_000, -(10**4000), id="more than Python reads, below nought"),
     ],
 )
-def test_a_whole_number(digits: str, number: int) -> None:
+def test_parse_integer(digits: str, number: int) -> None:
     assert parse_integer(digits) == number
 
 
-def test_no_number() -> None:
+def test_parse_integer_rejects_non_number() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         parse_integer("1x")

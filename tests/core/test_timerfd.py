@@ -39,7 +39,7 @@ async def ring_at(make: Callable[[Ring], Alarm], *afters: float) -> tuple[float,
         pytest.param([-1.0], id="in the past"),
     ],
 )
-def test_it_rings_once_and_never_before(make: Callable[[Ring], Alarm], uvloop: bool, afters: list[float]) -> None:
+def test_alarm_fires_once_and_never_early(make: Callable[[Ring], Alarm], uvloop: bool, afters: list[float]) -> None:
     at, due = server.run(ring_at(make, *afters), uvloop=uvloop)
     assert at >= due
 
@@ -53,7 +53,7 @@ def open_files() -> Iterator[int]:
 
 @pytest.mark.skipif(not has_timers(), reason="no such timers")
 @pytest.mark.parametrize("stops", [True, False], ids=["stopped", "left to its loop"])
-def test_it_holds_no_file_for_ever(open_files: int, stops: bool) -> None:
+def test_alarm_leaves_no_open_file(open_files: int, stops: bool) -> None:
     async def use() -> None:
         alarm = SystemAlarm(lambda: None)
         alarm.set(time.monotonic() + 60.0)

@@ -27,13 +27,13 @@ def test_duration(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "text", ["", "1", "s", "1 s", "-1s", "1S", "1,5s", ".5s", "1.s", "1e3ms", "1m30s", "1sec", "١s", "３s"]
 )
-def test_duration_refuses(text: str) -> None:
+def test_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a duration; write a number with a unit"):
         parse_duration(text)
 
 
 @given(st.integers(0, 10**9))
-def test_milliseconds_are_thousandths(count: int) -> None:
+def test_milliseconds_parse_as_thousandths(count: int) -> None:
     assert parse_duration(f"{count}ms") == pytest.approx(count / 1000)
 
 
@@ -52,6 +52,6 @@ def test_size(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "64", "1.5MiB", "64KB", "64kib", "-1B", "1 MiB"])
-def test_size_refuses(text: str) -> None:
+def test_invalid_size_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a size; write a whole number with a unit"):
         parse_size(text)

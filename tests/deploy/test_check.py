@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 CHECK = Path(__file__).parents[2] / "deploy" / "check"
 
 
-async def test_sixty_a_minute_are_sixty_over_three_replicas(tmp_path: Path) -> None:
+async def test_check_script_confirms_limit_shared_by_three_replicas(tmp_path: Path) -> None:
     if find_server("redis") is None or shutil.which("curl") is None:
         pytest.skip("redis-server or curl is not installed")
     with running("redis", tmp_path) as url:

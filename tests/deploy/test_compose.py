@@ -16,7 +16,7 @@ from tests.tools.docs.blocks import find_blocks
 BALANCER = (ROOT / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
 
 
-def test_replicas_share_a_store_and_stand_behind_one_balancer() -> None:
+def test_replicas_share_store_and_balancer() -> None:
     services = COMPOSE["services"]
     replica, balancer = services["replica"], services["balancer"]
     settings = load_settings({}, replica["environment"])
@@ -31,20 +31,20 @@ def test_replicas_share_a_store_and_stand_behind_one_balancer() -> None:
     assert int(most) >= 5 * replica["deploy"]["replicas"]
 
 
-def test_a_replica_that_is_stopped_costs_no_call() -> None:
+def test_balancer_retries_on_another_replica() -> None:
     assert re.search(r"^  option redispatch 1\b", BALANCER, re.MULTILINE)
     (tries,) = re.findall(r"^  retries (\d+)", BALANCER, re.MULTILINE)
     assert int(tries) >= COMPOSE["services"]["replica"]["deploy"]["replicas"]
 
 
 @pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed")
-def test_the_balancer_takes_its_file() -> None:
+def test_haproxy_accepts_config() -> None:
     command = ["haproxy", "-c", "-f", str(ROOT / "deploy" / "haproxy.cfg")]
     checked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert checked.returncode == 0, checked.stderr
 
 
-def test_a_profile_starts_what_it_is_about_and_builds_the_image_once() -> None:
+def test_profiles_start_their_services_and_share_one_image() -> None:
     services = COMPOSE["services"]
     profiles = {name: service["profiles"] for name, service in services.items()}
     assert profiles == {
@@ -60,7 +60,7 @@ def test_a_profile_starts_what_it_is_about_and_builds_the_image_once() -> None:
 
 
 @pytest.mark.parametrize("name", COMPOSE["services"])
-def test_every_service_says_when_it_is_healthy_and_starts_again_when_it_fails(name: str) -> None:
+def test_every_service_has_healthcheck_and_restarts_on_failure(name: str) -> None:
     service = COMPOSE["services"][name]
     assert re.fullmatch(r"on-failure:\d+", service["restart"])
     assert "healthcheck" in service or service["image"] == "llm-emulator"
@@ -68,14 +68,14 @@ def test_every_service_says_when_it_is_healthy_and_starts_again_when_it_fails(na
 
 
 @pytest.mark.parametrize("name", ["replica", "store", "balancer"])
-def test_every_service_has_few_rights(name: str) -> None:
+def test_every_service_is_hardened(name: str) -> None:
     service = COMPOSE["services"][name]
     assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert "mem_limit" in service
 
 
-def test_the_commands_of_the_page_fit_the_image() -> None:
+def test_documented_commands_fit_image() -> None:
     (block,) = [block for block in find_blocks() if (block.page, block.language) == ("image.md", "console")]
     commands = [shlex.split(line.removeprefix("$ ")) for line in block.text.splitlines()]
     assert len(commands) == 3

@@ -105,20 +105,20 @@ def find_selectors(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_manifests_are_true_to_the_schemas_of_kubernetes(built: Built, release: str) -> None:
+def test_manifests_match_kubernetes_schemas(built: Built, release: str) -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     for document in built.values():
         validate.validate(document, release, strict=True)
 
 
-def test_a_mistake_in_a_manifest_would_be_found() -> None:
+def test_invalid_manifest_fails_validation() -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     wrong = {**build(BASE)["Service", "emulator"], "spec": {"port": 1}}
     with pytest.raises(validate.ValidationError):
         validate.validate(wrong, RELEASES[-1], strict=True)
 
 
-def test_one_keeps_all_to_itself_and_three_share_a_store() -> None:
+def test_base_uses_memory_and_replicas_share_store() -> None:
     one, three = build(BASE), build(REPLICAS)
     assert (one["Deployment", "emulator"]["spec"]["replicas"], read_settings(one).state_url) == (1, "memory://")
     assert three["Deployment", "emulator"]["spec"]["replicas"] == 3
@@ -128,7 +128,7 @@ def test_one_keeps_all_to_itself_and_three_share_a_store() -> None:
     assert three["PodDisruptionBudget", "emulator"]["spec"]["maxUnavailable"] == 1
 
 
-def test_no_pod_has_rights_that_it_does_not_need(built: Built) -> None:
+def test_pods_run_with_least_privilege(built: Built) -> None:
     for pod in find_pods(built).values():
         spec = pod["spec"]
         assert spec["securityContext"]["runAsNonRoot"] is True
@@ -144,16 +144,16 @@ def test_no_pod_has_rights_that_it_does_not_need(built: Built) -> None:
         assert "memory" in container["resources"]["limits"]
 
 
-def test_the_user_is_that_of_the_image(built: Built) -> None:
+def test_pod_user_matches_image(built: Built) -> None:
     context = find_pods(built)["emulator"]["spec"]["securityContext"]
     assert f"USER {context['runAsUser']}:{context['runAsGroup']}" in DOCKERFILE
 
 
-def test_a_service_sets_no_variable_that_is_a_setting(built: Built) -> None:
+def test_service_links_are_disabled(built: Built) -> None:
     assert all(pod["spec"]["enableServiceLinks"] is False for pod in find_pods(built).values())
 
 
-def test_the_command_and_environment_are_known(built: Built) -> None:
+def test_arguments_and_environment_are_valid_settings(built: Built) -> None:
     settings = read_settings(built)
     assert settings.unknown == ()
     assert (settings.host, settings.port) == ("0.0.0.0", FRONT_PORT)
@@ -162,7 +162,7 @@ def test_the_command_and_environment_are_known(built: Built) -> None:
     assert {"/scenarios", str(settings.tls_dir), "/tmp"} == mounts
 
 
-def test_all_that_is_secret_comes_from_a_secret(built: Built) -> None:
+def test_credentials_come_from_secret(built: Built) -> None:
     assert read_settings(built).control_token == "t0ken"
     for pod in find_pods(built).values():
         words = yaml.safe_dump(pod["spec"]["containers"])
@@ -172,14 +172,14 @@ def test_all_that_is_secret_comes_from_a_secret(built: Built) -> None:
 @pytest.mark.parametrize(
     "host", ["emulator", "emulator.default", "emulator.default.svc", "emulator.default.svc.cluster.local"]
 )
-def test_every_name_of_the_service_may_steer(built: Built, host: str) -> None:
+def test_service_hostnames_are_allowed_hosts(built: Built, host: str) -> None:
     guard = ControlAuth(read_settings(built).allow_host, hostname="emulator-5d4f-x")
     guard.check_browser(CIMultiDict({"Host": f"{host}:4010"}), local="10.1.2.3")
     with pytest.raises(ProblemError):
         guard.check_browser(CIMultiDict({"Host": "emulator.other.test:4010"}), local="10.1.2.3")
 
 
-def test_certificates_name_the_service(secured: Path) -> None:
+def test_tls_names_include_service(secured: Path) -> None:
     settings = read_settings(build(secured))
     assert settings.tls
     assert settings.tls_name == ("emulator", "emulator.default", "emulator.default.svc")
@@ -187,7 +187,7 @@ def test_certificates_name_the_service(secured: Path) -> None:
     assert [container[probe]["httpGet"]["scheme"] for probe in PROBES] == ["HTTPS"] * 3
 
 
-def test_selectors_choose_pods_of_their_own_alone(built: Built) -> None:
+def test_selectors_match_exactly_one_deployment(built: Built) -> None:
     labels = [pod["metadata"]["labels"] for pod in find_pods(built).values()]
     found = [pair for document in built.values() for pair in find_selectors(document)]
     found += [("service", row["spec"]["selector"]) for (kind, _), row in built.items() if kind == "Service"]
@@ -197,7 +197,7 @@ def test_selectors_choose_pods_of_their_own_alone(built: Built) -> None:
         assert sum(selector.items() <= each.items() for each in labels) == 1, at
 
 
-def test_services_lead_to_the_ports_of_their_pods(built: Built) -> None:
+def test_service_ports_match_container_ports(built: Built) -> None:
     for name, pod in find_pods(built).items():
         (container,) = pod["spec"]["containers"]
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
@@ -208,7 +208,7 @@ def test_services_lead_to_the_ports_of_their_pods(built: Built) -> None:
     )
 
 
-def test_pods_are_reached_and_reach_as_policies_say(built: Built) -> None:
+def test_network_policies_allow_only_needed_ports(built: Built) -> None:
     policies = {name: row["spec"] for (kind, name), row in built.items() if kind == "NetworkPolicy"}
     (rule,) = policies["emulator"]["ingress"]
     assert rule["ports"] == [{"port": FRONT_PORT, "endPort": FRONT_PORT + len(VENDORS)}]
@@ -224,7 +224,7 @@ def test_pods_are_reached_and_reach_as_policies_say(built: Built) -> None:
 
 
 @pytest.mark.parametrize("probe", PROBES)
-def test_probes_ask_what_takes_no_token(built: Built, probe: str) -> None:
+def test_probes_use_open_routes(built: Built, probe: str) -> None:
     from emulator.control.routes import find_route
 
     path = find_container(built)[probe]["httpGet"]["path"]
@@ -232,7 +232,7 @@ def test_probes_ask_what_takes_no_token(built: Built, probe: str) -> None:
     assert route.is_open
 
 
-def test_probes_wait_for_one_that_is_busy(built: Built) -> None:
+def test_probes_tolerate_busy_server(built: Built) -> None:
     container = find_container(built)
     assert all(container[probe]["timeoutSeconds"] >= 5 for probe in PROBES)
     alive = container["livenessProbe"]
@@ -241,14 +241,14 @@ def test_probes_wait_for_one_that_is_busy(built: Built) -> None:
     assert begins["periodSeconds"] * begins["failureThreshold"] >= read_settings(built).state_wait + 20
 
 
-def test_a_pod_is_not_killed_before_its_answers_have_ended(built: Built) -> None:
+def test_grace_period_covers_drain(built: Built) -> None:
     pause = find_container(built)["lifecycle"]["preStop"]["sleep"]["seconds"]
     drain = parse_duration(expand(find_container(built))["EMULATOR_DRAIN"])
     assert find_pods(built)["emulator"]["spec"]["terminationGracePeriodSeconds"] >= pause + drain + 5
 
 
 @pytest.mark.parametrize(("overlay", "name"), [(BASE, "answers"), (REPLICAS, "shared quota")], ids=["base", "replicas"])
-def test_the_scenarios_load(overlay: Path, name: str) -> None:
+def test_config_map_scenarios_load(overlay: Path, name: str) -> None:
     (volume,) = [row for row in find_pods(build(overlay))["emulator"]["spec"]["volumes"] if "configMap" in row]
     data = build(overlay)["ConfigMap", volume["configMap"]["name"]]["data"]
     assert [load_text(text, file).scenario.name for file, text in data.items()] == [name]
@@ -261,7 +261,7 @@ def test_images_are_pinned(built: Built) -> None:
         assert find_container(built, "emulator-store")["image"] == f"valkey/valkey:{tag['VALKEY']}"
 
 
-def test_the_commands_of_the_page_fit_the_manifests() -> None:
+def test_page_commands_match_manifests() -> None:
     (text,) = find_shown("console")
     folders = [ROOT / path for path in re.findall(r"kubectl apply -k (\S+)", text)]
     assert folders == [BASE, REPLICAS]

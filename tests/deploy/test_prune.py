@@ -46,14 +46,14 @@ def run(prefix: Path) -> str:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True).stdout
 
 
-def test_what_is_left_says_the_same(prefix: Path) -> None:
+def test_pruned_installation_gives_same_output(prefix: Path) -> None:
     whole = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, timeout=60, check=True).stdout
     *said, file = run(prefix).splitlines(keepends=True)
     assert "".join(said) == whole
     assert file.startswith(str(prefix))
 
 
-def test_what_is_never_read_is_gone(prefix: Path) -> None:
+def test_prune_removes_unused_files(prefix: Path) -> None:
     (site,) = prefix.glob("lib/python3.*/site-packages")
     names = {path.name for path in (site / "faker" / "providers" / "person").iterdir() if path.is_dir()}
     assert "en_US" in names

@@ -9,7 +9,7 @@ from emulator.encoding.audio import ENCODERS, RATE, TOKEN, encode_aac, encode_fl
 
 @pytest.mark.parametrize("form", sorted(ENCODERS))
 @pytest.mark.parametrize("tokens", [0, 1, 5])
-def test_even_nothing_takes_a_moment(form: str, tokens: int) -> None:
+def test_zero_tokens_encode_as_one(form: str, tokens: int) -> None:
     assert len(ENCODERS[form](tokens)) >= 11
     assert ENCODERS[form](0) == ENCODERS[form](1)
 

@@ -46,7 +46,7 @@ def dump(encode: Dump, row: Row) -> bytes:
 
 
 @given(ROWS)
-def test_every_encoding_carries_the_same_bits(values: list[float]) -> None:
+def test_every_encoding_preserves_float_bits(values: list[float]) -> None:
     row = make_row(values)
     bits = row.astype("<f4").tobytes()
     assert base64.b64decode(json.loads(dump(dump_base64, row)), validate=True) == bits
@@ -55,25 +55,25 @@ def test_every_encoding_carries_the_same_bits(values: list[float]) -> None:
 
 
 @given(ROWS)
-def test_promoted_numbers_are_written_one_like_the_other(values: list[float]) -> None:
+def test_dump_float64_formats_each_promoted_value(values: list[float]) -> None:
     row = make_row(values)
     assert dump(dump_float64, row).decode() == f"[{','.join(format_float(float(value)) for value in row)}]"
 
 
 @given(ROWS)
-def test_float32_takes_the_fewest_digits(values: list[float]) -> None:
+def test_dump_float32_writes_shortest_digits(values: list[float]) -> None:
     row = make_row(values)
     assert json.loads(dump(dump_float32, row)) == [float(str(value)) for value in row]
 
 
 @given(st.lists(SEVENTHS, min_size=1, max_size=9))
-def test_rows_are_written_one_like_the_other(values: list[float]) -> None:
+def test_batched_rows_match_single_rows(values: list[float]) -> None:
     together = make_row(values)[:, None]
     for encode in (dump_float32, dump_float64, dump_base64, dump_int8, dump_uint8):
         assert encode(together) == [dump(encode, make_row([value])) for value in values]
 
 
-def test_no_row_has_no_value() -> None:
+def test_empty_matrix_gives_no_rows() -> None:
     for encode in (dump_float32, dump_float64, dump_base64):
         assert encode(np.empty((0, 4), dtype=np.float32)) == []
 
@@ -115,13 +115,13 @@ def test_base64_is_little_endian_and_padded() -> None:
 
 @pytest.mark.parametrize("encode", [dump_float32, dump_float64])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_json_has_no_number_for_is_refused(encode: Dump, value: float) -> None:
+def test_non_finite_values_are_refused(encode: Dump, value: float) -> None:
     with pytest.raises(ValueError, match="is not JSON"):
         dump(encode, make_row([0.5, value]))
 
 
 @given(st.lists(FLOAT32, min_size=1, max_size=9))
-def test_integers_keep_the_order_and_fill_the_range(values: list[float]) -> None:
+def test_int8_and_uint8_preserve_order_and_fill_range(values: list[float]) -> None:
     row = make_row(values)
     signed, unsigned = json.loads(dump(dump_int8, row)), json.loads(dump(dump_uint8, row))
     assert [value + 128 for value in signed] == unsigned
@@ -140,11 +140,11 @@ def test_integers_keep_the_order_and_fill_the_range(values: list[float]) -> None
         pytest.param([], b"[]", b"[]", id="no component"),
     ],
 )
-def test_signs_are_packed_eight_to_a_byte(values: list[float], unsigned: bytes, signed: bytes) -> None:
+def test_binary_packs_eight_signs_per_byte(values: list[float], unsigned: bytes, signed: bytes) -> None:
     assert (dump(pack_ubinary, make_row(values)), dump(pack_binary, make_row(values))) == (unsigned, signed)
 
 
-def test_signs_must_fill_whole_bytes() -> None:
+def test_binary_refuses_partial_bytes() -> None:
     with pytest.raises(ValueError, match="9 components do not fill whole bytes"):
         dump(pack_binary, make_row([1.0] * 9))
 
@@ -175,7 +175,7 @@ def test_format_float(value: float, text: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_format_float_gives_the_double_back(value: float) -> None:
+def test_format_float_round_trips(value: float) -> None:
     text = format_float(value)
     assert struct.pack("d", float(text)) == struct.pack("d", value)
     assert isinstance(json.loads(text), float)

@@ -34,6 +34,6 @@ def test_webp(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("form", sorted(PAINTERS))
-def test_the_same_key_paints_the_same(form: str) -> None:
+def test_same_key_draws_same_image(form: str) -> None:
     draw = PAINTERS[form]
     assert draw(b"key", 8, 8) == draw(b"key", 8, 8) != draw(b"other", 8, 8)

@@ -38,7 +38,7 @@ list: "[" [value ("," value)*] "]"
         pytest.param('start: a\na: "(" a ")" | "x"', ["x"], ["(", ""], id="what leads back to itself ends"),
     ],
 )
-def test_texts_of_a_grammar(grammar: str, taken: list[str], refused: list[str]) -> None:
+def test_pattern_matches_grammar(grammar: str, taken: list[str], refused: list[str]) -> None:
     pattern = parse_lark(grammar)
     assert [text for text in taken if not re.fullmatch(pattern, text)] == []
     assert [text for text in refused if re.fullmatch(pattern, text)] == []
@@ -62,7 +62,7 @@ def test_texts_of_a_grammar(grammar: str, taken: list[str], refused: list[str]) 
         pytest.param("\n".join(f'r{n}: "a"' for n in range(501)), "too many rules", id="too long"),
     ],
 )
-def test_what_is_no_grammar(grammar: str, reason: str) -> None:
+def test_invalid_grammar_is_rejected(grammar: str, reason: str) -> None:
     with pytest.raises(BadGrammarError, match=reason):
         parse_lark(grammar)
 
@@ -73,28 +73,28 @@ def _chain(rules: int, more: str = "") -> str:
     return f'start: r0\n{links}\nr{rules - 1}: "x"'
 
 
-def test_a_rule_is_read_again_only_where_what_it_names_got_shorter() -> None:
+def test_long_rule_chain_compiles() -> None:
     assert re.fullmatch(parse_lark(_chain(499)), "x")  # each rule once more for each other would be too much
 
 
-def test_rules_that_are_too_much_to_read_are_refused() -> None:
+def test_overly_interdependent_rules_are_rejected() -> None:
     with pytest.raises(BadGrammarError, match="depend on each other too much"):
         parse_lark(_chain(499, ' ("a"' + ' | "a"' * 12 + ")"))
 
 
 @pytest.mark.parametrize("syntax", ["lark", "regex"])
-def test_a_grammar_has_an_end(syntax: str) -> None:
+def test_grammar_over_length_limit_is_rejected(syntax: str) -> None:
     with pytest.raises(BadGrammarError, match="more than 32768 characters"):
         build_input_schema(syntax, "a" * 32_769)
 
 
-def test_what_doubles_at_every_step_stays_short() -> None:
+def test_exponential_grammar_is_rejected() -> None:
     rules = "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(40))
     with pytest.raises(BadGrammarError, match="takes no text"):  # none that anybody would want to read
         parse_lark(f'start: r0\n{rules}\nr40: "a"')
 
 
-def test_both_syntaxes_as_a_schema() -> None:
+def test_build_input_schema_for_lark_and_regex() -> None:
     assert build_input_schema("regex", "a|b") == {"type": "string", "pattern": "^(?:a|b)$"}
     assert build_input_schema("lark", 'start: "a"') == {"type": "string", "pattern": "^(?:a)$"}
     with pytest.raises(BadGrammarError):

@@ -64,7 +64,7 @@ _WHOLE = st.lists(st.tuples(st.just(0.0), st.binary(min_size=1), st.just(0), st.
     after=_BYTES,
     ending=_WHOLE,
 )
-def test_a_stream_joined_is_the_stream_event_by_event(
+def test_batches_equal_event_by_event_stream(
     opening: list[Event],
     tokens: list[str],
     before: bytes,
@@ -88,7 +88,7 @@ def test_a_stream_joined_is_the_stream_event_by_event(
 
 
 @pytest.mark.parametrize("length", [0, 1, MAX_BATCH - 1, MAX_BATCH, MAX_BATCH + 1, 3 * MAX_BATCH])
-def test_a_long_stream_comes_in_several_batches(length: int) -> None:
+def test_long_stream_is_split_into_batches(length: int) -> None:
     ending = [(0.0, b"!", 0, Mark.DONE)]
     stream = TemplateStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
     batches = [*(stream.batches() or ())]
@@ -105,7 +105,7 @@ def test_a_long_stream_comes_in_several_batches(length: int) -> None:
         pytest.param(["a", ""], [0.0, 0.0], True, True, id="a token without text, which has an event"),
     ],
 )
-def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], silent: bool, known: bool) -> None:
+def test_only_stream_due_at_once_is_batched(tokens: list[str], due: list[float], silent: bool, known: bool) -> None:
     stream = TemplateStream(
         (), [*map(encode_string, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent
     )
@@ -124,14 +124,16 @@ def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], sil
         ),
     ],
 )
-def test_texts_are_woven_into_a_template(before: bytes, after: bytes | NumberedTails, chunks: bytes, size: int) -> None:
+def test_render_chunks_fills_template_with_texts(
+    before: bytes, after: bytes | NumberedTails, chunks: bytes, size: int
+) -> None:
     texts = [b"-", b"a", b"bcd", b"-"]
     for _ in range(3):
         assert render_chunks(before, texts, 1, 3, after) == (chunks, size)
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"<%d", b">"), (b"<", b"%d>")], ids=["before", "after"])
-def test_texts_that_come_again_are_woven_into_the_template_of_the_moment(before: bytes, after: bytes) -> None:
+def test_render_chunks_follows_changing_template(before: bytes, after: bytes) -> None:
     texts = [b"a", b"b"]
     for number in range(9):
         one, other = (part.replace(b"%d", b"%d" % number) for part in (before, after))
@@ -140,20 +142,20 @@ def test_texts_that_come_again_are_woven_into_the_template_of_the_moment(before:
         assert size == 8
 
 
-def test_texts_take_no_room_for_ever() -> None:
+def test_render_chunks_retains_few_texts() -> None:
     many = [[b"%d" % number] for number in range(999)]
     for texts in many * 2:
         render_chunks(b"<", texts, 0, 1, b">")
     assert sum(sys.getrefcount(texts) > sys.getrefcount([]) + 2 for texts in many) < 100
 
 
-def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:
+def test_numbered_tails_beyond_cache_are_built() -> None:
     tails = build_numbered_tails((b"%", b"%d>"), (1 << 20,), 3, 5)
     assert [*tails.texts] == [b"%1048579%d>\r\n", b"%1048580%d>\r\n"]
     assert [*tails.sizes] == [13, 13]
 
 
-def test_events_that_go_out_together_are_one_chunk() -> None:
+def test_joined_events_share_chunk() -> None:
     events = [(0.0, b"ab", 1, Mark.JOINED), (0.0, b"c", 1, Mark.DONE)]
     assert encode_chunks(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
 
@@ -210,7 +212,7 @@ _MORE: Mapping[str, JSON] = {
 
 @pytest.mark.parametrize("more", _MORE)
 @pytest.mark.parametrize(("vendor", "path", "scenario", "known"), _CASES)
-def test_every_vendor_joins_what_it_would_send_event_by_event(
+def test_vendor_batches_equal_event_by_event_stream(
     vendor: str, path: str, scenario: str, known: bool, more: str
 ) -> None:
     asked = {"prompt": "Tell me"} if "chat" not in path and "invocations" not in path else _PROMPT

@@ -66,7 +66,7 @@ def listen(client: OpenAI, fault: str, heard: list[str]) -> None:
         pytest.param("status; status=503", openai.InternalServerError, id="a status"),
     ],
 )
-def test_an_answer_that_fails(client: OpenAI, fault: str, error: type[Exception]) -> None:
+def test_faulted_response_raises_client_error(client: OpenAI, fault: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         ask(client, fault)
 
@@ -83,7 +83,7 @@ def test_an_answer_that_fails(client: OpenAI, fault: str, error: type[Exception]
         pytest.param("drip; bytes_per_second=5000", id="slowly"),
     ],
 )
-def test_an_answer_that_can_be_read(client: OpenAI, fault: str) -> None:
+def test_faulted_response_stays_readable(client: OpenAI, fault: str) -> None:
     assert ask(client, fault) == TEXT
     heard: list[str] = []
     listen(client, fault, heard)
@@ -108,7 +108,7 @@ def test_an_answer_that_can_be_read(client: OpenAI, fault: str) -> None:
         pytest.param("empty_body", "", None, id="nothing"),
     ],
 )
-def test_what_a_stream_says(
+def test_faulted_stream_yields_text_or_error(
     client: OpenAI, fault: str, said: str, error: type[Exception] | tuple[type[Exception], ...] | None
 ) -> None:
     heard: list[str] = []

@@ -49,7 +49,7 @@ def strike(response: FaultableResponse, *faults: dict[str, JSON]) -> tuple[tuple
         pytest.param({"type": "wrong_content_type"}, 0, id="and so does its type"),
     ],
 )
-def test_a_strike_in_a_stream(fault: dict[str, JSON], at: int) -> None:
+def test_fault_site_in_stream(fault: dict[str, JSON], at: int) -> None:
     assert strike(STREAM, fault) == ((fault["type"], at),)
 
 
@@ -64,7 +64,7 @@ def test_a_strike_in_a_stream(fault: dict[str, JSON], at: int) -> None:
         pytest.param({"type": "drop", "field": ["usage"]}, None, id="where something is missing"),
     ],
 )
-def test_a_strike_in_one_piece(fault: dict[str, JSON], at: int | None) -> None:
+def test_fault_site_in_unary_response(fault: dict[str, JSON], at: int | None) -> None:
     bent = make_fault(**fault).apply(WHOLE).body
     ((_, found),) = strike(WHOLE, fault)
     assert bent[:found] == WHOLE.body[:found]
@@ -79,11 +79,11 @@ def test_a_strike_in_one_piece(fault: dict[str, JSON], at: int | None) -> None:
         pytest.param({"type": "duplicate", "at": 1}, id="nothing to double"),
     ],
 )
-def test_what_changes_nothing_strikes_nowhere(fault: dict[str, JSON]) -> None:
+def test_fault_without_effect_has_no_site(fault: dict[str, JSON]) -> None:
     assert strike(STREAM, fault) == ()
 
 
-def test_earlier_strikes_move_along_with_their_bytes() -> None:
+def test_earlier_sites_shift_with_inserted_bytes() -> None:
     extra, late = {"type": "extra_fields"}, {"type": "stall", "for_": "1s", "after_tokens": 2}
     grown = len(make_fault(**extra).apply(STREAM).divide(0)[1][0].data) - starts(1)
     (_, first), (_, second) = strike(STREAM, late, extra)
@@ -92,7 +92,7 @@ def test_earlier_strikes_move_along_with_their_bytes() -> None:
     assert (first - starts(3)) % grown == 0
 
 
-def test_strikes_beyond_the_end_of_a_cut_answer_are_at_its_end() -> None:
+def test_sites_past_truncation_move_to_end() -> None:
     assert strike(
         STREAM, {"type": "stall", "for_": "1s", "after_tokens": 3}, {"type": "truncate", "after_tokens": 1}
     ) == (("stall", starts(2)), ("truncate", starts(2)))

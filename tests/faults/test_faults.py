@@ -92,7 +92,9 @@ def event(number: int) -> bytes:
         pytest.param({"type": "empty_body"}, b"", CloseMode.COMPLETE, 3.0, 0.0, id="nothing but a head"),
     ],
 )
-def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: CloseMode, end: float, start: float) -> None:
+def test_disconnect_hang_and_truncate_end_stream(
+    fields: dict[str, JSON], body: bytes, ending: CloseMode, end: float, start: float
+) -> None:
     bent = make_fault(**fields).apply(STREAM)
     assert (bent.body, bent.ending, bent.end, bent.start) == (body, ending, end, start)
 
@@ -114,7 +116,7 @@ def test_what_ends_a_stream(fields: dict[str, JSON], body: bytes, ending: CloseM
         pytest.param({"type": "empty_body"}, b"", 0, id="an empty body has length 0"),
     ],
 )
-def test_what_ends_an_answer_in_one_piece(fields: dict[str, JSON], body: bytes, promised: int) -> None:
+def test_ending_faults_cut_unary_body(fields: dict[str, JSON], body: bytes, promised: int) -> None:
     bent = make_fault(**fields).apply(WHOLE)
     assert (bent.body, bent.promised) == (body, promised)
 
@@ -128,12 +130,12 @@ def test_what_ends_an_answer_in_one_piece(fields: dict[str, JSON], body: bytes, 
         pytest.param({"at": 1}, [0, 1, 2, 3, 3, 3, 3], 13, id="before the end"),
     ],
 )
-def test_a_stall_is_silence_and_then_all_comes(fields: dict[str, JSON], when: list[float], end: float) -> None:
+def test_stall_delays_rest_of_stream(fields: dict[str, JSON], when: list[float], end: float) -> None:
     bent = make_fault(type="stall", for_="10s", **fields).apply(STREAM)
     assert (dues(bent), bent.end, bent.body) == (when, end, STREAMED)
 
 
-def test_a_stall_in_one_piece_makes_two_writes() -> None:
+def test_stall_splits_unary_body_into_two_writes() -> None:
     bent = make_fault(type="stall", for_="10s", after_tokens=2).apply(WHOLE)
     assert writes(bent) == [BODY[: body_until(HEAD, "Hi 你")], BODY[body_until(HEAD, "Hi 你") :]]
     assert dues(bent) == [3.0, 13.0]
@@ -143,7 +145,7 @@ def test_a_stall_in_one_piece_makes_two_writes() -> None:
     ("rate", "size"),
     [pytest.param(10, 1, id="byte by byte"), pytest.param(500, 10, id="no more than fifty writes a second")],
 )
-def test_a_drip_takes_its_time(rate: int, size: int) -> None:
+def test_drip_writes_at_rate(rate: int, size: int) -> None:
     bent = make_fault(type="drip", bytes_per_second=rate).apply(WHOLE)
     assert bent.body == BODY
     assert {len(write) for write in writes(bent)[:-1]} == {size}
@@ -151,7 +153,7 @@ def test_a_drip_takes_its_time(rate: int, size: int) -> None:
     assert bent.end == pytest.approx(3.0 + len(BODY) / rate)
 
 
-def test_a_drip_never_outruns_the_answer() -> None:
+def test_drip_never_sends_before_tokens_are_due() -> None:
     bent = make_fault(type="drip", bytes_per_second=1e6).apply(STREAM)
     assert bent.body == STREAMED
     ends = {due: end for due, _, end in join_writes(bent.chunks)}
@@ -159,7 +161,7 @@ def test_a_drip_never_outruns_the_answer() -> None:
 
 
 @pytest.mark.covers("language/faults", "garbage")
-def test_garbage_breaks_the_event_at_its_position_only() -> None:
+def test_garbage_corrupts_only_event_at_position() -> None:
     bent = make_fault(type="garbage", after_tokens=1).apply(STREAM)
     events = [bent.body[span.start : span.end] for span in bent.events()]
     assert [number for number in range(7) if events[number] != event(number)] == [2]
@@ -172,7 +174,7 @@ def test_garbage_breaks_the_event_at_its_position_only() -> None:
 @pytest.mark.parametrize(
     "position", [pytest.param({}, id="the body"), pytest.param({"after_tokens": 2}, id="the body, wherever it is")]
 )
-def test_garbage_in_one_piece(position: dict[str, JSON]) -> None:
+def test_garbage_corrupts_unary_body(position: dict[str, JSON]) -> None:
     bent = make_fault(type="garbage", **position).apply(WHOLE)
     assert bent.promised == 0
     bent.body.decode()
@@ -180,7 +182,7 @@ def test_garbage_in_one_piece(position: dict[str, JSON]) -> None:
         json.loads(bent.body)
 
 
-def test_garbage_past_the_last_json_takes_the_json_before() -> None:
+def test_garbage_after_last_json_corrupts_previous_event() -> None:
     bent = make_fault(type="garbage", before="done").apply(STREAM)
     assert bent.body.endswith(event(6))
     assert event(5) not in bent.body
@@ -214,7 +216,7 @@ def test_garbage_past_the_last_json_takes_the_json_before() -> None:
         pytest.param(["usage", "usage.total_tokens", "choices", "id"], None, id="one inside another, and all there is"),
     ],
 )
-def test_drop_removes_those_bytes_and_no_other(field: JSON, removed: dict[int, list[bytes]] | None) -> None:
+def test_drop_removes_only_named_field(field: JSON, removed: dict[int, list[bytes]] | None) -> None:
     bent = make_fault(type="drop", field=field).apply(STREAM)
     if removed is None:
         assert bent.body == b"data: {}\n\n" * 6 + event(6)
@@ -247,31 +249,31 @@ def test_drop_removes_those_bytes_and_no_other(field: JSON, removed: dict[int, l
         pytest.param("a", "not JSON at all", "not JSON at all", id="text that is not JSON stays"),
     ],
 )
-def test_drop_in_one_piece(field: JSON, body: str, left: str) -> None:
+def test_drop_from_unary_body(field: JSON, body: str, left: str) -> None:
     whole = replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=body.encode()),))
     assert make_fault(type="drop", field=field).apply(whole).body.decode() == left
 
 
 @pytest.mark.covers("language/faults", "duplicate")
-def test_duplicate_sends_an_event_twice_at_the_same_time() -> None:
+def test_duplicate_repeats_event_at_same_time() -> None:
     bent = make_fault(type="duplicate", after_tokens=1).apply(STREAM)
     assert writes(bent) == [event(number) for number in (0, 1, 2, 2, 3, 4, 5, 6)]
     assert dues(bent) == [0, 1, 2, 2, 3, 3, 3, 3]
 
 
-def test_duplicate_of_the_one_event_is_the_body_twice() -> None:
+def test_duplicate_repeats_unary_body() -> None:
     assert make_fault(type="duplicate").apply(WHOLE).body == BODY * 2
 
 
 @pytest.mark.covers("language/faults", "reorder")
-def test_reorder_exchanges_two_events_and_no_times() -> None:
+def test_reorder_swaps_events_and_not_times() -> None:
     bent = make_fault(type="reorder", after_tokens=1).apply(STREAM)
     assert writes(bent) == [event(number) for number in (0, 1, 3, 2, 4, 5, 6)]
     assert dues(bent) == dues(STREAM)
 
 
 @pytest.mark.parametrize("kind", ["duplicate", "reorder"])
-def test_there_may_be_no_event_left(kind: str) -> None:
+def test_duplicate_and_reorder_without_event_change_nothing(kind: str) -> None:
     assert make_fault(type=kind, at=1).apply(STREAM).body == STREAMED
     assert make_fault(type="reorder").apply(WHOLE).body == BODY
 
@@ -295,13 +297,13 @@ def test_there_may_be_no_event_left(kind: str) -> None:
         pytest.param("null", None, id="no usage"),
     ],
 )
-def test_wrong_usage_does_not_add_up(usage: str, wrong: str | None) -> None:
+def test_wrong_usage_changes_one_count(usage: str, wrong: str | None) -> None:
     whole = replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=b'{"x":1,"usage":%b}' % usage.encode()),))
     assert make_fault(type="wrong_usage").apply(whole).body == b'{"x":1,"usage":%b}' % (wrong or usage).encode()
 
 
 @pytest.mark.covers("language/faults", "wrong_content_type")
-def test_heads_are_bent_and_bodies_stay() -> None:
+def test_status_and_content_type_faults_leave_body_unchanged() -> None:
     wrong = make_fault(type="wrong_content_type").apply(STREAM)
     assert wrong.headers == (("content-type", "text/html; charset=utf-8"), ("x-a", "b"))
     assert make_fault(type="wrong_content_type", value="text/plain").apply(WHOLE).headers == (
@@ -314,7 +316,7 @@ def test_heads_are_bent_and_bodies_stay() -> None:
 
 
 @pytest.mark.covers("language/faults", "extra_fields")
-def test_extra_fields_are_in_every_object() -> None:
+def test_extra_fields_are_added_to_every_object() -> None:
     bent = make_fault(type="extra_fields").apply(STREAM)
     extra = b'"unexpected_field":"unexpected"'
     assert bent.body.splitlines()[0] == (
@@ -346,7 +348,7 @@ def test_extra_fields_are_in_every_object() -> None:
     ],
 )
 @pytest.mark.parametrize("response", [STREAM, WHOLE], ids=["in events", "in one piece"])
-def test_split_sends_the_right_bytes_in_awkward_writes(response: FaultableResponse, kind: str, ends: object) -> None:
+def test_split_writes_at_chosen_boundaries(response: FaultableResponse, kind: str, ends: object) -> None:
     bent = make_fault(type="split", writes=kind).apply(response)
     parts = writes(bent)
     assert b"".join(parts) == response.body
@@ -357,13 +359,13 @@ def test_split_sends_the_right_bytes_in_awkward_writes(response: FaultableRespon
     assert bent.end == response.end
 
 
-def test_events_a_vendor_writes_at_once_are_split_apart() -> None:
+def test_split_separates_events_joined_by_vendor() -> None:
     joined = replace(STREAM, chunks=tuple(replace(piece, flush=False) for piece in STREAM.chunks))
     assert len(writes(joined)) == 1
     assert len(writes(make_fault(type="split", writes="event").apply(joined))) == 7
 
 
-def test_each_event_comes_in_two_writes_that_hold_parts_of_others() -> None:
+def test_split_across_puts_event_boundaries_inside_writes() -> None:
     bent = make_fault(type="split", writes="across").apply(STREAM)
     parts = writes(bent)
     assert len(parts) == len(EVENTS) + 1
@@ -376,7 +378,7 @@ def test_each_event_comes_in_two_writes_that_hold_parts_of_others() -> None:
 
 
 @pytest.mark.parametrize("kind", ["byte", "utf8", "line"])
-def test_all_splits_together_make_no_more_writes_than_there_may_be(kind: str) -> None:
+def test_repeated_splits_respect_write_limit(kind: str) -> None:
     bent = replace(STREAM, writes=9)
     for _ in range(16):
         bent = make_fault(type="split", writes=kind).apply(bent)
@@ -387,7 +389,7 @@ def test_all_splits_together_make_no_more_writes_than_there_may_be(kind: str) ->
     assert dripped.body == STREAM.body
 
 
-def test_fields_are_added_to_what_is_nested_too_deeply_for_the_fast_parser() -> None:
+def test_extra_fields_reach_deeply_nested_objects() -> None:
     deep = b'{"a":' * 300 + b"{ }" + b"}" * 300
     bent = make_fault(type="extra_fields", fields={"b": 1}).apply(
         replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=deep),))
@@ -409,7 +411,7 @@ def test_faults_compose_in_order() -> None:
     assert (response.status, response.end, dues(response)) == (201, 3.0, [0.0, 1.0, 3.0])
 
 
-def test_tokens_are_still_known_when_fields_are_gone() -> None:
+def test_disconnect_finds_token_after_drop() -> None:
     bent = make_fault(type="drop", field=["id", "usage"]).apply(WHOLE)
     cut = make_fault(type="disconnect", after_tokens=2).apply(bent)
     assert cut.body.decode() == '{"choices":[{"message":{"content":"Hi 你'
@@ -431,7 +433,7 @@ def test_tokens_are_still_known_when_fields_are_gone() -> None:
         pytest.param({"type": "wrong_content_type", "value": "a\r\nb: c"}, id="a header of two lines"),
     ],
 )
-def test_what_makes_no_fault(fields: dict[str, JSON]) -> None:
+def test_invalid_faults_are_refused(fields: dict[str, JSON]) -> None:
     with pytest.raises(ValidationError):
         make_fault(**fields)
 
@@ -461,9 +463,7 @@ ANY = st.sampled_from(
 
 
 @given(st.sampled_from([STREAM, WHOLE]), st.lists(ANY, max_size=5))
-def test_any_faults_in_any_order_give_an_answer_that_can_be_played(
-    response: FaultableResponse, faults: list[JSON]
-) -> None:
+def test_any_faults_give_consistent_response(response: FaultableResponse, faults: list[JSON]) -> None:
     for fields in faults:
         response = make_fault(**fields).apply(response)
     times = dues(response)

@@ -49,13 +49,13 @@ def stream(plan: Plan) -> StreamingResponse:
     return StreamingResponse([*events, (9.0, b"end", 0, Mark.DONE)])
 
 
-def test_events_know_how_many_tokens_they_bring() -> None:
+def test_events_count_their_tokens() -> None:
     response = measure(stream(plan_of(TOKENS)), plan=plan_of(TOKENS))
     assert [piece.tokens for piece in response.chunks] == [0, 1, 2, 3, 4, 6, 7, 8, 8]
     assert response.body == "role;Hel;lo; ;你;好;\n;end.;end".encode()
 
 
-def test_events_that_share_a_write_are_events_all_the_same() -> None:
+def test_events_in_shared_write_stay_separate() -> None:
     response = measure(stream(plan_of(("a", "b"))), plan=plan_of(("a", "b")))
     assert [(piece.flush, piece.mark) for piece in response.chunks] == [
         (True, Mark.PLAIN),
@@ -88,7 +88,7 @@ def plain(plan: Plan) -> str:
         pytest.param(plain, [b"Hel", b"lo", b" ", "你".encode(), "好".encode(), b"\n", b"end."], id="no JSON at all"),
     ],
 )
-def test_bytes_of_a_body_know_their_token(body: Callable[[Plan], str], carrying: list[bytes]) -> None:
+def test_body_bytes_are_attributed_to_tokens(body: Callable[[Plan], str], carrying: list[bytes]) -> None:
     plan = plan_of(TOKENS, due=2.0)
     word = whole(body)
     response = measure(word(plan), plan=plan, fields=FIELDS)
@@ -99,7 +99,7 @@ def test_bytes_of_a_body_know_their_token(body: Callable[[Plan], str], carrying:
     assert (response.start, response.end) == (2.0, 2.0)
 
 
-def test_a_vendor_may_write_the_json_of_a_call_anew() -> None:
+def test_reformatted_call_json_is_attributed_to_tokens() -> None:
     plan = plan_of(('{"city"', ": ", '"Paris"', "}"))
     word = whole(lambda other: dump_text({"arguments": other.choices[0].text().replace(" ", "")}))
     response = measure(word(plan), plan=plan, fields=FIELDS)
@@ -110,7 +110,7 @@ def test_a_vendor_may_write_the_json_of_a_call_anew() -> None:
     ]
 
 
-def test_two_choices_that_say_the_same_are_two() -> None:
+def test_equal_choices_are_counted_separately() -> None:
     plan = plan_of(("a", "b"), ("a", "b"))
     word = whole(pretty)
     response = measure(word(plan), plan=plan, fields=FIELDS)
@@ -118,7 +118,7 @@ def test_two_choices_that_say_the_same_are_two() -> None:
     assert max(piece.tokens for piece in response.chunks[:-1]) == 4
 
 
-def test_an_answer_without_tokens_has_none() -> None:
+def test_response_without_tokens_counts_zero() -> None:
     response = measure(Response(200, b'{"data":[1,2]}', close=True))
     assert [(piece.data, piece.tokens) for piece in response.chunks] == [(b'{"data":[1,2]}', 0)]
     assert response.close
@@ -129,7 +129,7 @@ words = st.lists(st.text(max_size=4), min_size=1, max_size=12).map(tuple)
 
 
 @given(words)
-def test_counts_rise_to_all_tokens_and_no_byte_is_lost(tokens: tuple[str, ...]) -> None:
+def test_token_counts_rise_and_bytes_are_preserved(tokens: tuple[str, ...]) -> None:
     plan = plan_of(tokens)
     answers: tuple[StreamingResponse | Response, ...] = (stream(plan), whole(pretty)(plan))
     for answer in answers:
@@ -142,7 +142,7 @@ def test_counts_rise_to_all_tokens_and_no_byte_is_lost(tokens: tuple[str, ...]) 
 
 
 @given(st.text(), st.booleans())
-def test_every_character_of_a_string_has_its_place(text: str, ascii_only: bool) -> None:
+def test_string_characters_are_located(text: str, ascii_only: bool) -> None:
     import json
 
     body = json.dumps({"key": text}).encode() if ascii_only else dump_json({"key": text})

@@ -33,7 +33,7 @@ def _bend(response: FaultableResponse, *faults: dict[str, JSON]) -> FaultableRes
 
 
 @pytest.mark.parametrize("response", [pytest.param(STREAM, id="events"), pytest.param(WHOLE, id="one piece")])
-def test_every_pair_ends(response: FaultableResponse) -> None:
+def test_every_fault_pair_terminates(response: FaultableResponse) -> None:
     for pair in product(_FAULTS, _FAULTS):
         bent = _bend(response, *pair)
         assert bent.end < inf, pair
@@ -46,7 +46,7 @@ def test_every_pair_ends(response: FaultableResponse) -> None:
 
 @pytest.mark.parametrize("kind", [*_STRIKING, "stall", "status", "empty_body", "split"])
 @pytest.mark.parametrize("first", [_SHORT, _HANG, {"type": "disconnect"}], ids=["a hang", "one for ever", "a reset"])
-def test_an_answer_that_never_begins_is_bent_no_further(first: dict[str, JSON], kind: str) -> None:
+def test_response_that_never_begins_ignores_second_fault(first: dict[str, JSON], kind: str) -> None:
     second = next(fields for fields in _FAULTS if fields["type"] == kind)
     alone = _bend(STREAM, first)
     both = _bend(STREAM, first, second)
@@ -65,9 +65,7 @@ def test_an_answer_that_never_begins_is_bent_no_further(first: dict[str, JSON], 
         pytest.param({"type": "hang", "at": 1.0}, 2, CloseMode.CLOSE, 6.0, id="another hang"),
     ],
 )
-def test_what_a_hang_keeps_from_being_reached(
-    second: dict[str, JSON], body: int, ending: CloseMode, end: float
-) -> None:
+def test_hang_masks_faults_beyond_it(second: dict[str, JSON], body: int, ending: CloseMode, end: float) -> None:
     bent = _bend(STREAM, _LATER, second)
     assert len(bent.body) == (starts(body) or 5)
     assert (bent.ending, bent.end) == (ending, end)

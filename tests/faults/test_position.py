@@ -62,7 +62,7 @@ def find(response: FaultableResponse, **position: JSON) -> int:
         pytest.param({"inside": "escape"}, STREAMED.index(b"\\n") + 1, id="between a backslash and its letter"),
     ],
 )
-def test_position_in_a_stream(position: dict[str, JSON], offset: int) -> None:
+def test_position_in_stream(position: dict[str, JSON], offset: int) -> None:
     assert find(STREAM, **position) == offset
 
 
@@ -83,16 +83,16 @@ def test_position_in_a_stream(position: dict[str, JSON], offset: int) -> None:
         pytest.param({"at": 1, "inside": "event"}, len(BODY), id="nothing is inside at the end"),
     ],
 )
-def test_position_in_one_piece(position: dict[str, JSON], offset: int) -> None:
+def test_position_in_unary_body(position: dict[str, JSON], offset: int) -> None:
     assert find(WHOLE, **position) == offset
 
 
-def test_a_token_without_text_adds_no_byte() -> None:
+def test_token_without_text_adds_no_bytes() -> None:
     silent = replace(STREAM, texts=("Hi", "", "", " 你"), chunks=STREAM.chunks[:2])
     assert find(silent, after_tokens=3) == find(silent, after_tokens=1) == starts(2)
 
 
-def test_escapes_of_four_digits_are_entered_anywhere() -> None:
+def test_inside_escape_finds_unicode_escapes() -> None:
     body = b'{"a":"x\\u4f60\\\\y"}'
     escaped = replace(WHOLE, chunks=(replace(WHOLE.chunks[-1], data=body),))
     start = body.index(b"\\u")
@@ -101,13 +101,13 @@ def test_escapes_of_four_digits_are_entered_anywhere() -> None:
     assert find(escaped, after_bytes=start + 6, inside="escape") == start + 7
 
 
-def test_two_positions_are_one_too_many() -> None:
+def test_two_positions_are_refused() -> None:
     with pytest.raises(ValidationError, match="only one of after_tokens, after_bytes, at, before"):
         make_fault(type="disconnect", after_tokens=1, at=0.5)
 
 
 @given(st.sampled_from([STREAM, WHOLE]), st.integers(0, 800), st.sampled_from(["utf8", "escape", "event"]))
-def test_a_position_inside_never_goes_back(response: FaultableResponse, count: int, inside: str) -> None:
+def test_inside_never_moves_position_back(response: FaultableResponse, count: int, inside: str) -> None:
     plain = find(response, after_bytes=count)
     moved = find(response, after_bytes=count, inside=inside)
     assert plain <= moved <= response.size

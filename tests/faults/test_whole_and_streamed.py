@@ -90,25 +90,25 @@ def name(fields: dict[str, JSON]) -> str:
 
 @pytest.mark.covers("promises/first steps", "every fault, streamed and not")
 @pytest.mark.parametrize(("fields", "streamed", "whole"), TABLE, ids=[name(fields) for fields, *_ in TABLE])
-def test_effect(fields: dict[str, JSON], streamed: str, whole: str) -> None:
+def test_fault_effect_matches_table(fields: dict[str, JSON], streamed: str, whole: str) -> None:
     fault = make_fault(**fields)
     assert effect(STREAM, fault.apply(STREAM)) == streamed
     assert effect(WHOLE, fault.apply(WHOLE)) == whole
     assert not fault.needs_events or whole == "nothing"
 
 
-def test_a_late_error_takes_the_place_of_an_answer_in_one_piece() -> None:
+def test_late_error_replaces_unary_response() -> None:
     bent = make_fault(type="late_error", message="late", after_tokens=2).apply(WHOLE)
     assert (bent.status, bent.body, bent.end) == (200, b"!internal:late", WHOLE.end)
 
 
-def test_a_late_error_leaves_a_refusal_alone() -> None:
+def test_late_error_leaves_error_response_unchanged() -> None:
     refused = make_fault(type="status", status=429).apply(WHOLE)
     assert make_fault(type="late_error").apply(refused) is refused
 
 
 @pytest.mark.covers("promises/first steps", "no fault is left out of that")
-def test_the_tables_have_every_fault() -> None:
+def test_tables_have_every_fault() -> None:
     members = get_args(get_args(AnyFault)[0])
     kinds = {get_args(member.model_fields["type"].annotation)[0] for member in members}
     assert {fields["type"] for fields, *_ in TABLE} == kinds

@@ -89,7 +89,7 @@ def said(body: bytes) -> str:
 @pytest.mark.covers("language/positions", "inside")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
-async def test_a_cut_inside_a_character_is_exact(start: Start, case: Case, stream: bool) -> None:
+async def test_disconnect_inside_character_cuts_at_exact_byte(start: Start, case: Case, stream: bool) -> None:
     served = await start(SAY)
     plain, _ = await read(served, case, stream=stream)
     bent, was_reset = await read(served, case, stream=stream, fault="disconnect; inside=utf8")
@@ -103,7 +103,7 @@ async def test_a_cut_inside_a_character_is_exact(start: Start, case: Case, strea
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("count", [1, 2, 4, 5])
-async def test_a_cut_after_tokens_leaves_just_those(start: Start, case: Case, stream: bool, count: int) -> None:
+async def test_disconnect_after_tokens_sends_exactly_those(start: Start, case: Case, stream: bool, count: int) -> None:
     fault = f"disconnect; after_tokens={count}"
     served = await start(SAY)
     plain, _ = await read(served, case, stream=stream)
@@ -119,7 +119,7 @@ async def test_a_cut_after_tokens_leaves_just_those(start: Start, case: Case, st
 
 @pytest.mark.covers("language/positions", "before")
 @pytest.mark.parametrize("case", CASES)
-async def test_before_finish_all_is_said_but_why_it_ends(start: Start, case: Case) -> None:
+async def test_truncate_before_finish_omits_finish_reason(start: Start, case: Case) -> None:
     bent, was_reset = await read(await start(SAY), case, stream=True, fault="truncate; before=finish")
     assert not was_reset
     assert b"[DONE]" not in bent
@@ -130,7 +130,7 @@ async def test_before_finish_all_is_said_but_why_it_ends(start: Start, case: Cas
 @pytest.mark.covers("language/faults", "drop")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
-async def test_what_is_dropped_is_gone_and_the_rest_is_as_it_was(start: Start, case: Case, stream: bool) -> None:
+async def test_drop_removes_only_named_fields(start: Start, case: Case, stream: bool) -> None:
     served = await start(SAY)
     plain, _ = await read(served, case, stream=stream)
     bent, _ = await read(served, case, stream=stream, fault='drop; field=["finish_reason","usage","done"]')
@@ -143,7 +143,7 @@ async def test_what_is_dropped_is_gone_and_the_rest_is_as_it_was(start: Start, c
 @pytest.mark.covers("language/faults", "wrong_usage")
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
-async def test_counts_do_not_add_up(start: Start, case: Case, stream: bool) -> None:
+async def test_wrong_usage_increments_token_counts(start: Start, case: Case, stream: bool) -> None:
     pattern = rb'"(?:completion|output|generated)_tokens":(\d+)'
     served = await start(SAY)
     plain, _ = await read(served, case, stream=stream)
@@ -154,7 +154,7 @@ async def test_counts_do_not_add_up(start: Start, case: Case, stream: bool) -> N
 
 @pytest.mark.covers("language/faults", "late_error")
 @pytest.mark.parametrize("case", CASES)
-async def test_a_late_error_follows_what_was_said(start: Start, case: Case) -> None:
+async def test_late_error_follows_sent_tokens(start: Start, case: Case) -> None:
     served = await start(SAY)
     begun, _ = await read(served, case, stream=True, fault="disconnect; after_tokens=2")
     bent, was_reset = await read(served, case, stream=True, fault="late_error; after_tokens=2")
@@ -165,7 +165,7 @@ async def test_a_late_error_follows_what_was_said(start: Start, case: Case) -> N
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_a_late_error_in_one_piece_is_the_vendors_own(start: Start, case: Case) -> None:
+async def test_late_error_replaces_unary_response(start: Start, case: Case) -> None:
     served = await start(SAY)
     plain, _ = await read(served, case, stream=False)
     bent, was_reset = await read(served, case, stream=False, fault="late_error; after_tokens=2")
@@ -183,7 +183,7 @@ _MAY_FIND_NOTHING = ("drop", "wrong_usage")  # a vendor may have no end mark, an
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", STREAM)
 @pytest.mark.parametrize("case", CASES)
-async def test_every_fault_does_to_every_vendor_what_the_table_says(start: Start, case: Case, stream: bool) -> None:
+async def test_every_fault_matches_table_for_every_vendor(start: Start, case: Case, stream: bool) -> None:
     served = await start(SAY)
     plain, _ = await read(served, case, stream=stream)
     for fields, streamed, whole in TABLE:

@@ -5,7 +5,7 @@ import pytest
 from emulator.generation.budget import Budget, Exhausted, TooLong, load, quick
 
 
-def test_a_quick_try_is_given_up_after_fewer_steps() -> None:
+def test_quick_budget_stops_after_fewer_steps() -> None:
     with quick():
         hurried = Budget(steps=1000)
     patient = Budget(steps=1000)
@@ -20,7 +20,7 @@ def test_a_quick_try_is_given_up_after_fewer_steps() -> None:
         patient.spend()
 
 
-def test_what_is_slow_to_import_is_imported_by_no_quick_try() -> None:
+def test_quick_run_refuses_first_import() -> None:
     with quick(), pytest.raises(TooLong):
         load("colorsys")
     load("colorsys")

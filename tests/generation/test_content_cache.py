@@ -27,7 +27,7 @@ def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Conte
         pytest.param(Content(Usage(1), vectors=np.zeros((1, 2), np.float32)), False, id="vectors"),
     ],
 )
-def test_what_takes_little_room_is_kept(draft: Content, kept: bool) -> None:
+def test_content_cache_stores_only_small_content(draft: Content, kept: bool) -> None:
     drafts = ContentCache()
     drafts.keep(b"a", draft)
     assert drafts.find(b"a") is (draft if kept else None)
@@ -40,7 +40,7 @@ def test_what_takes_little_room_is_kept(draft: Content, kept: bool) -> None:
         pytest.param(_say(4096), 64, id="heavy ones by their weight"),
     ],
 )
-def test_the_oldest_go_first(draft: Content, most: int) -> None:
+def test_content_cache_evicts_oldest(draft: Content, most: int) -> None:
     drafts = ContentCache()
     for number in range(600):
         drafts.keep(b"%d" % number, draft)

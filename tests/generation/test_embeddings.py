@@ -22,7 +22,7 @@ def lengths(rows: NDArray[np.float32]) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("normalized", [True, False])
 @given(texts=st.lists(st.binary(max_size=20), max_size=5), dimensions=st.integers(1, 50))
-def test_one_row_of_float32_per_text(texts: list[bytes], dimensions: int, normalized: bool) -> None:
+def test_one_float32_row_per_text(texts: list[bytes], dimensions: int, normalized: bool) -> None:
     rows = embed(texts, dimensions, normalized)
     assert rows.shape == (len(texts), dimensions)
     assert rows.dtype == np.float32
@@ -31,24 +31,24 @@ def test_one_row_of_float32_per_text(texts: list[bytes], dimensions: int, normal
 
 
 @given(st.permutations(KEYS[:40]), st.integers(1, 2000), st.booleans())
-def test_a_row_does_not_depend_on_its_neighbours(texts: list[bytes], dimensions: int, normalized: bool) -> None:
+def test_row_is_independent_of_batch(texts: list[bytes], dimensions: int, normalized: bool) -> None:
     rows = embed(texts, dimensions, normalized)
     for index in (0, 17, 39):
         assert np.array_equal(rows[index], embed([texts[index]], dimensions, normalized)[0])
 
 
 @given(st.binary(max_size=20), st.integers(1, 4096))
-def test_unit_length(text: bytes, dimensions: int) -> None:
+def test_normalized_row_has_unit_length(text: bytes, dimensions: int) -> None:
     assert lengths(embed([text], dimensions))[0] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_lengths_spread_where_rows_are_not_normalized() -> None:
+def test_unnormalized_row_lengths_vary() -> None:
     spread = lengths(embed(KEYS, 256, normalized=False))
     assert spread.min() == pytest.approx(5.0, abs=0.5)
     assert spread.max() == pytest.approx(25.0, abs=0.5)
 
 
-def test_components_are_roughly_normal() -> None:
+def test_components_are_approximately_normal() -> None:
     rows = embed(KEYS, 1024).astype(np.float64) * 32.0
     assert rows.mean() == pytest.approx(0.0, abs=0.01)
     assert rows.std() == pytest.approx(1.0, abs=0.001)
@@ -56,7 +56,7 @@ def test_components_are_roughly_normal() -> None:
     assert np.abs(rows.mean(axis=0)).max() < 0.3  # no component leans to one side
 
 
-def test_rows_have_nothing_in_common() -> None:
+def test_rows_are_uncorrelated() -> None:
     cosines = np.triu(embed(KEYS, 1024) @ embed(KEYS, 1024).T, 1)
     assert np.abs(cosines).max() < 0.2
     assert abs(cosines.sum()) / len(KEYS) ** 2 * 2 < 0.001
@@ -70,13 +70,13 @@ def test_rows_have_nothing_in_common() -> None:
         pytest.param(3, True, "856b172a0b8876d1", id="three components"),
     ],
 )
-def test_bits_are_the_same_everywhere_and_for_ever(dimensions: int, normalized: bool, digest: str) -> None:
+def test_bits_are_stable(dimensions: int, normalized: bool, digest: str) -> None:
     rows = embed(KEYS, dimensions, normalized)
     assert hashlib.blake2b(rows.astype("<f4").tobytes(), digest_size=8).hexdigest() == digest
 
 
 @pytest.mark.parametrize(("normalized", "decimals"), [(True, 7), (False, 5)])
-def test_numbers_are_short(normalized: bool, decimals: int) -> None:
+def test_numbers_have_fixed_decimals(normalized: bool, decimals: int) -> None:
     for row in dump_float32(embed(KEYS[:20], 768, normalized)):
         numbers = row[1:-1].decode().split(",")
         assert {len(number.partition(".")[2]) for number in numbers} == {decimals}

@@ -61,24 +61,24 @@ def sampled(sampling: Sampling) -> ChatRequest:
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 17, 64])
-def test_a_limit_is_kept_to_the_token(limit: int) -> None:
+def test_max_tokens_is_exact(limit: int) -> None:
     choice = first(sampled(Sampling(max_tokens=limit)))
     assert len(choice.tokens) == len(choice.ids) == limit
     assert choice.finish_reason == "length"
 
 
-def test_an_answer_without_a_limit_ends_by_itself_with_a_sentence() -> None:
+def test_unlimited_text_ends_with_sentence() -> None:
     choice = first(chat())
     assert choice.finish_reason == "stop"
     assert choice.text()[-1] in ".!?"
 
 
-def test_without_a_natural_end_it_goes_on_to_the_limit() -> None:
+def test_ignore_eos_runs_to_limit() -> None:
     choice = first(sampled(Sampling(max_tokens=3000, ignore_eos=True)))
     assert (len(choice.tokens), choice.finish_reason) == (3000, "length")
 
 
-def test_a_stop_string_ends_the_answer_before_it() -> None:
+def test_stop_string_ends_text_before_it() -> None:
     whole = text(chat())
     word = whole.split()[5]
     choice = first(sampled(Sampling(stop=(word,))))
@@ -86,19 +86,19 @@ def test_a_stop_string_ends_the_answer_before_it() -> None:
     assert (choice.finish_reason, choice.stopped_by) == ("stop", word)
 
 
-def test_a_stop_string_can_stay() -> None:
+def test_keep_stop_includes_stop_string() -> None:
     word = text(chat()).split()[5]
     assert first(sampled(Sampling(stop=(word,), keep_stop=True))).text().endswith(word)
 
 
-def test_a_stop_string_beyond_the_limit_does_not_count() -> None:
+def test_stop_string_beyond_limit_is_ignored() -> None:
     whole = first(chat())
     last = whole.text().split()[-1]
     choice = first(sampled(Sampling(stop=(last,), max_tokens=4)))
     assert (len(choice.tokens), choice.finish_reason, choice.stopped_by) == (4, "length", None)
 
 
-def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
+def test_show_eos_appends_counted_token() -> None:
     plain, shown = first(chat()), first(sampled(Sampling(show_eos=True)))
     assert shown.ids == (*plain.ids, TOKENIZER.eos)
     assert shown.tokens[-1] == ""
@@ -143,15 +143,15 @@ def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
         ),
     ],
 )
-def test_what_a_text_depends_on(one: ChatRequest, other: ChatRequest, same: bool) -> None:
+def test_text_depends_on_prompt_and_sampling(one: ChatRequest, other: ChatRequest, same: bool) -> None:
     assert (text(one) == text(other)) is same
 
 
-def test_the_emulators_seed_varies_every_text() -> None:
+def test_emulator_seed_varies_text() -> None:
     assert text(chat(), seed=0) != text(chat(), seed=1)
 
 
-def test_a_smaller_limit_gives_the_beginning_of_the_same_text() -> None:
+def test_smaller_limit_gives_prefix_of_same_text() -> None:
     assert text(sampled(Sampling(max_tokens=40))).startswith(text(sampled(Sampling(max_tokens=20))))
 
 
@@ -161,7 +161,7 @@ def test_several_choices_differ_unless_greedy() -> None:
     assert (len(set(varied)), len(set(greedy))) == (3, 1)
 
 
-def test_usage_counts_every_choice_and_the_prompt_once() -> None:
+def test_usage_counts_every_choice_and_prompt_once() -> None:
     usage = draft(sampled(Sampling(n=3, max_tokens=7))).usage
     assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (5, 21, 26)
 
@@ -173,30 +173,30 @@ def test_usage_counts_every_choice_and_the_prompt_once() -> None:
         pytest.param("请介绍一下船和小船的区别", "的是了在", id="Chinese"),
     ],
 )
-def test_the_answer_speaks_the_language_of_the_prompt(prompt: str, letters: str) -> None:
+def test_text_is_in_prompt_language(prompt: str, letters: str) -> None:
     assert any(letter in text(chat(prompt)) for letter in letters)
 
 
-def test_a_required_tool_is_called_with_valid_arguments() -> None:
+def test_required_tool_is_called_with_valid_arguments() -> None:
     choice = first(replace(PARIS, tool_choice="required"))
     [(name, arguments)] = choice.tool_calls
     assert (name, choice.finish_reason) == ("get_weather", "tool_calls")
     jsonschema_rs.validate(as_object(WEATHER.parameters), parse_json(arguments))
 
 
-def test_no_tool_is_called_when_none_may_be() -> None:
+def test_tool_choice_none_calls_no_tool() -> None:
     choice = first(replace(PARIS, tool_choice="none"))
     assert choice.tool_calls == ()
     assert choice.text()
 
 
-def test_a_limit_cuts_arguments_too() -> None:
+def test_max_tokens_cuts_tool_arguments() -> None:
     ask = replace(PARIS, tool_choice="required", sampling=Sampling(max_tokens=2))
     choice = first(ask)
     assert (len(choice.tokens), choice.finish_reason) == (2, "length")
 
 
-def test_the_answer_after_a_tool_uses_its_result() -> None:
+def test_text_after_tool_call_uses_result() -> None:
     turns = (
         Message(role="user", text="What is the weather in Paris?"),
         Message(role="assistant", tool_calls=(ToolCall("call_1", "get_weather", '{"city": "Paris"}'),)),
@@ -207,11 +207,11 @@ def test_the_answer_after_a_tool_uses_its_result() -> None:
     assert "21 degrees and sunny" in choice.text()
 
 
-def test_json_mode_gives_an_object() -> None:
+def test_json_mode_gives_object() -> None:
     assert isinstance(parse_json(text(replace(chat(), format="json_object"))), dict)
 
 
-def test_a_schema_gives_a_valid_instance() -> None:
+def test_schema_gives_valid_instance() -> None:
     schema: Object = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
@@ -229,25 +229,25 @@ def test_reasoning_comes_first_and_is_counted() -> None:
     assert len(first(replace(chat(), reasoning="high")).text("reasoning")) > len(choice.text("reasoning"))
 
 
-def test_logprobs_stand_beside_every_token() -> None:
+def test_logprobs_cover_every_token() -> None:
     choice = first(sampled(Sampling(max_tokens=20, logprobs=3)))
     assert choice.logprobs is not None
     assert [entry.token for entry in choice.logprobs] == list(choice.tokens)
     assert all(entry.logprob <= 0 and len(entry.top) == 3 for entry in choice.logprobs)
 
 
-def test_prompts_are_told_token_by_token_where_asked() -> None:
+def test_prompt_details_list_prompt_tokens() -> None:
     ask = CompletionRequest(prompts=("Once upon a time",), sampling=Sampling(max_tokens=3, prompt_details=True))
     [prompt] = draft(ask).prompts
     assert TOKENIZER.decode(prompt.ids) == "".join(prompt.tokens) == "Once upon a time"
 
 
-def test_every_prompt_of_a_batch_is_answered() -> None:
+def test_batch_answers_every_prompt() -> None:
     choices = draft(CompletionRequest(prompts=("One", "Two"), sampling=Sampling(max_tokens=5, n=2))).choices
     assert [choice.prompt for choice in choices] == [0, 0, 1, 1]
 
 
-def test_a_prompt_of_token_ids_is_answered_as_its_text() -> None:
+def test_token_id_prompt_equals_text_prompt() -> None:
     ids = tuple(TOKENIZER.encode("Once upon a time"))
     assert (
         first(CompletionRequest(prompts=(ids,))).text()
@@ -255,7 +255,7 @@ def test_a_prompt_of_token_ids_is_answered_as_its_text() -> None:
     )
 
 
-def test_vectors_do_not_depend_on_the_batch() -> None:
+def test_vectors_do_not_depend_on_batch() -> None:
     both = draft(EmbeddingRequest(inputs=("one", "two"))).vectors
     swapped = draft(EmbeddingRequest(inputs=("two", "one"))).vectors
     assert both is not None
@@ -264,7 +264,7 @@ def test_vectors_do_not_depend_on_the_batch() -> None:
     assert (both == swapped[::-1]).all()
 
 
-def test_an_instruction_changes_a_vector() -> None:
+def test_instruction_changes_vector() -> None:
     plain = draft(EmbeddingRequest(inputs=("one",))).vectors
     instructed = draft(EmbeddingRequest(inputs=("one",), instruction="Find this:")).vectors
     assert plain is not None
@@ -288,13 +288,13 @@ def test_an_instruction_changes_a_vector() -> None:
         ),
     ],
 )
-def test_a_fixed_reply_is_said_as_it_is(reply: FixedReply, texts: dict[str, str], finish: str) -> None:
+def test_fixed_reply_is_returned_verbatim(reply: FixedReply, texts: dict[str, str], finish: str) -> None:
     choice = first(chat(), reply)
     assert {kind: choice.text(kind) for kind in texts} == texts
     assert choice.finish_reason == finish
 
 
-def test_a_fixed_reply_is_cut_as_any_answer() -> None:
+def test_fixed_reply_respects_limit_and_stop() -> None:
     reply = FixedReply(text="One two three four five six seven eight.")
     assert first(sampled(Sampling(max_tokens=3)), reply).finish_reason == "length"
     assert first(sampled(Sampling(stop=("three",))), reply).text() == "One two "
@@ -305,17 +305,17 @@ def test_fixed_usage_is_reported() -> None:
     assert (result.usage.prompt_tokens, result.usage.completion_tokens) == (5, 99)
 
 
-def test_a_fixed_embedding_stands_for_every_input() -> None:
+def test_fixed_embedding_applies_to_every_input() -> None:
     vectors = draft(EmbeddingRequest(inputs=("one", "two")), FixedReply(embedding=(0.5, 0.25))).vectors
     assert vectors is not None
     assert vectors.tolist() == [[0.5, 0.25], [0.5, 0.25]]
 
 
-def test_an_empty_ask_is_answered() -> None:
+def test_empty_request_is_answered() -> None:
     assert first(replace(chat(""), messages=())).text()
 
 
-def test_two_calls_of_one_tool_take_two_values_of_the_prompt() -> None:
+def test_parallel_calls_of_one_tool_take_different_values() -> None:
     asked = chat("What is the weather in Paris and in Rome?")
     ask = replace(asked, tools=(WEATHER,), tool_choice="auto", parallel=True)
     calls = first(ask).tool_calls

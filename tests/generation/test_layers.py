@@ -16,11 +16,11 @@ def imports_of(module: str) -> set[str]:
     return {name if name in MODULES else name.rpartition(".")[0] for name in found} & MODULES.keys()
 
 
-def test_no_module_imports_itself_through_others() -> None:
+def test_generation_modules_have_no_import_cycle() -> None:
     TopologicalSorter({module: imports_of(module) for module in MODULES}).prepare()
 
 
-def test_regular_expressions_know_no_schema() -> None:
+def test_regex_modules_import_no_schema_modules() -> None:
     below = [module for module in MODULES if module.startswith("emulator.generation.regex")]
     known = {imported for module in below for imported in imports_of(module)}
     assert known - set(below) == {"emulator.generation.budget"}

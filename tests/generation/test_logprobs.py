@@ -19,7 +19,7 @@ def weigh(values: Logprob) -> float:
 
 
 @given(TOKENS, st.binary(max_size=16), st.integers(0, 20), st.booleans())
-def test_every_token_has_an_entry(tokens: list[str], key: bytes, top: int, greedy: bool) -> None:
+def test_every_token_has_entry(tokens: list[str], key: bytes, top: int, greedy: bool) -> None:
     entries = token_logprobs(tokens, key, top, greedy)
     assert [entry.token for entry in entries] == tokens
     for entry in entries:
@@ -29,7 +29,9 @@ def test_every_token_has_an_entry(tokens: list[str], key: bytes, top: int, greed
 
 
 @given(TOKENS, st.binary(max_size=16), st.integers(1, 20), st.booleans())
-def test_alternatives(tokens: list[str], key: bytes, top: int, greedy: bool) -> None:
+def test_alternatives_are_distinct_sorted_and_include_token(
+    tokens: list[str], key: bytes, top: int, greedy: bool
+) -> None:
     for entry in token_logprobs(tokens, key, top, greedy):
         texts, values = zip(*entry.top, strict=True)
         assert len(set(texts)) == top
@@ -41,18 +43,18 @@ def test_alternatives(tokens: list[str], key: bytes, top: int, greedy: bool) -> 
 
 
 @given(TOKENS, st.binary(max_size=16), st.booleans())
-def test_a_value_does_not_depend_on_how_many_are_listed(tokens: list[str], key: bytes, greedy: bool) -> None:
+def test_logprob_is_independent_of_top_count(tokens: list[str], key: bytes, greedy: bool) -> None:
     bare = [entry.logprob for entry in token_logprobs(tokens, key, 0, greedy)]
     for top in (1, 2, 5):
         assert [entry.logprob for entry in token_logprobs(tokens, key, top, greedy)] == bare
 
 
 @given(TOKENS, st.binary(max_size=16), st.integers(0, 12))
-def test_a_shorter_answer_has_the_same_entries(tokens: list[str], key: bytes, length: int) -> None:
+def test_shorter_response_has_same_entries(tokens: list[str], key: bytes, length: int) -> None:
     assert token_logprobs(tokens[:length], key, 3) == token_logprobs(tokens, key, 3)[:length]
 
 
-def test_the_best_token_is_usually_sampled() -> None:
+def test_best_token_is_sampled_most_often() -> None:
     entries = token_logprobs(ANSWER, b"key", 5)
     seconds = sum(entry.token != entry.top[0][0] for entry in entries)
     assert 0.05 < seconds / len(ANSWER) < 0.3
@@ -65,7 +67,7 @@ def test_confidence_varies() -> None:
     assert max(values) > -0.001
 
 
-def test_alternatives_are_tokens_of_the_answer_and_common_ones() -> None:
+def test_alternatives_are_response_or_common_tokens() -> None:
     entries = token_logprobs(ANSWER, b"key", 4)
     earlier = [set(ANSWER[:position]) & {text for text, _ in entry.top} for position, entry in enumerate(entries)]
     assert sum(map(bool, earlier)) > len(ANSWER) / 2
@@ -78,12 +80,12 @@ def test_keys_give_different_values() -> None:
     assert token_logprobs(ANSWER, b"key") != token_logprobs(ANSWER, b"other")
 
 
-def test_there_are_at_most_as_many_alternatives_as_common_tokens() -> None:
+def test_alternatives_are_limited_to_available_tokens() -> None:
     (entry,) = token_logprobs(["odd"], b"key", 1000)
     assert 100 < len(entry.top) == len(dict(entry.top)) <= 123
 
 
-def test_values_are_the_same_everywhere_and_for_ever() -> None:
+def test_values_are_stable() -> None:
     assert token_logprobs(["Hel", "lo", " world"], b"k", 2) == (
         Logprob("Hel", -0.005394, (("Hel", -0.005394), ("ness", -5.987199))),
         Logprob("lo", -0.000318, (("lo", -0.000318), ("Hel", -8.862238))),

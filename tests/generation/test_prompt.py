@@ -57,27 +57,27 @@ USER = Message(role="user", text="Hello there")
         ),
     ],
 )
-def test_a_prompt_is_counted(ask: InferenceRequest, expected: int) -> None:
+def test_prompt_token_count(ask: InferenceRequest, expected: int) -> None:
     assert count(ask) == (expected,)
 
 
-def test_each_prompt_has_a_count_of_its_own() -> None:
+def test_each_prompt_is_counted_separately() -> None:
     assert count(CompletionRequest(prompts=("Hello there", (1, 2)))) == (LLAMA.per_text + HELLO, LLAMA.per_text + 2)
 
 
-def test_calls_and_tools_are_read_too() -> None:
+def test_tool_calls_and_tools_add_tokens() -> None:
     plain = count(chat(USER))[0]
     called = Message(role="assistant", tool_calls=(ToolCall("c", "get_weather", '{"city": "Paris"}'),))
     assert count(chat(called, USER))[0] > plain + LLAMA.template_per_message
     assert count(chat(USER, tools=(Tool(name="get_weather", description="Weather of a city"),)))[0] > plain
 
 
-def test_counting_again_gives_the_same() -> None:
+def test_repeated_count_is_equal() -> None:
     ask = chat(USER, Message(role="assistant", text="x" * 20_000), USER)
     assert count(ask) == count(ask)
 
 
-def test_a_bert_puts_its_marks_around_each_text() -> None:
+def test_bert_adds_special_tokens_to_each_text() -> None:
     assert count(EmbeddingRequest(inputs=("a", "b")), "bert") == (3, 3)
 
 

@@ -10,12 +10,12 @@ from tests.tools.prose.make import MADE_WITH, render
 
 @pytest.mark.skipif(faker.VERSION != MADE_WITH, reason=f"the sentences were made with Faker {MADE_WITH}")
 @pytest.mark.parametrize("locale", LOCALES)
-def test_the_kept_sentences_are_what_the_command_makes(locale: str) -> None:
+def test_stored_prose_matches_generator_output(locale: str) -> None:
     assert find_prose(locale).read_bytes().decode() == render(locale)
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_every_language_that_is_told_apart_has_its_sentences(locale: str) -> None:
+def test_every_locale_has_prose(locale: str) -> None:
     prose = load_prose(locale)
     assert len(prose.openers) == 64
     assert len(prose.sentences) >= 500

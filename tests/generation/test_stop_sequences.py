@@ -26,12 +26,14 @@ TOKENS = ("The", " quick", " brown", " fox", ".", " It", " ran", ".")
         ),
     ],
 )
-def test_a_stop_string_cuts(stop: tuple[str, ...], keep: bool, tokens: tuple[str, ...], stopped_by: str | None) -> None:
+def test_stop_string_cuts_text(
+    stop: tuple[str, ...], keep: bool, tokens: tuple[str, ...], stopped_by: str | None
+) -> None:
     assert cut_at_stop(TOKENS, stop, keep=keep) == (tokens, stopped_by)
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=3)), st.lists(st.text("ab", min_size=1, max_size=3), max_size=3))
-def test_no_stop_string_is_left_in_the_text(tokens: list[str], stop: list[str]) -> None:
+def test_no_stop_string_remains_in_text(tokens: list[str], stop: list[str]) -> None:
     kept, stopped_by = cut_at_stop(tokens, stop, keep=False)
     text = "".join(kept)
     assert "".join(tokens).startswith(text)

@@ -38,7 +38,7 @@ def cut(tokenizer: Tokenizer, key: bytes, language: str, count: int, opening: st
 
 @settings(deadline=None, max_examples=8)  # the first example of a language builds its sentences
 @given(key=KEYS, name=NAMES, language=SPOKEN, count=st.integers(0, 500))
-def test_prose_has_exactly_the_asked_tokens(key: bytes, name: str, language: str, count: int) -> None:
+def test_text_has_exact_token_count(key: bytes, name: str, language: str, count: int) -> None:
     tokenizer = tokenizer_for(name)
     tokens, ids = cut(tokenizer, key, language, count)
     assert len(tokens) == len(ids) == count
@@ -49,7 +49,7 @@ def test_prose_has_exactly_the_asked_tokens(key: bytes, name: str, language: str
 
 @settings(deadline=None, max_examples=8)
 @given(key=KEYS, language=SPOKEN, count=st.integers(0, 400), more=st.integers(0, 400))
-def test_a_longer_text_begins_with_the_shorter(key: bytes, language: str, count: int, more: int) -> None:
+def test_longer_text_starts_with_shorter(key: bytes, language: str, count: int, more: int) -> None:
     tokenizer = tokenizer_for("llama3")
     short, short_ids = cut(tokenizer, key, language, count)
     long, long_ids = cut(tokenizer, key, language, count + more)
@@ -58,7 +58,7 @@ def test_a_longer_text_begins_with_the_shorter(key: bytes, language: str, count:
 
 @settings(deadline=None, max_examples=8)
 @given(key=KEYS, opening=st.text(st.characters(codec="utf-8"), max_size=40), count=st.integers(0, 120))
-def test_an_opening_comes_first(key: bytes, opening: str, count: int) -> None:
+def test_opening_comes_first(key: bytes, opening: str, count: int) -> None:
     tokenizer = tokenizer_for("llama3")
     tokens, ids = cut(tokenizer, key, "en_US", 300, opening)
     assert "".join(tokens).startswith(opening)
@@ -68,9 +68,7 @@ def test_an_opening_comes_first(key: bytes, opening: str, count: int) -> None:
 
 @settings(deadline=None, max_examples=8)
 @given(key=KEYS, name=NAMES, language=SPOKEN, limit=st.none() | st.integers(0, 600))
-def test_an_answer_ends_with_a_sentence_or_at_the_limit(
-    key: bytes, name: str, language: str, limit: int | None
-) -> None:
+def test_text_ends_with_sentence_or_at_limit(key: bytes, name: str, language: str, limit: int | None) -> None:
     tokenizer = tokenizer_for(name)
     tokens, ids, ended = write_answer(tokenizer, key, language, limit)
     assert tokenizer.encode("".join(tokens)) == list(ids)
@@ -83,12 +81,12 @@ def test_an_answer_ends_with_a_sentence_or_at_the_limit(
 
 
 @pytest.mark.parametrize("limit", [0, 1, 64, 2000])
-def test_ignoring_the_end_cuts_at_the_limit(limit: int) -> None:
+def test_ignore_eos_cuts_at_limit(limit: int) -> None:
     tokens, ids, ended = write_answer(tokenizer_for("qwen2"), b"key", "en_US", limit, ignore_eos=True)
     assert (len(tokens), len(ids), ended) == (limit, limit, False)
 
 
-def test_ignoring_the_end_without_a_limit_stops_at_the_longest_answer() -> None:
+def test_ignore_eos_without_limit_stops_at_maximum_length() -> None:
     tokens, _, ended = write_answer(tokenizer_for("qwen2"), b"key", "en_US", None, ignore_eos=True)
     assert (len(tokens), ended) == (1024, False)
 
@@ -106,7 +104,7 @@ def test_natural_lengths_are_spread_around_their_median() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en_US", "de_DE", "zh_CN"])
-def test_the_text_is_the_same_in_another_process(language: str) -> None:
+def test_text_is_identical_across_processes(language: str) -> None:
     program = (
         "import sys; from emulator.generation.text import generate_text;"
         "from emulator.generation.tokenizer import tokenizer_for;"
@@ -123,7 +121,7 @@ def test_different_keys_give_different_texts() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_sentence_comes_twice_in_a_long_answer(language: str) -> None:
+def test_long_text_repeats_no_sentence(language: str) -> None:
     text = "".join(cut(tokenizer_for("gpt"), b"key", language, 2000)[0])
     for mark in SENTENCE_ENDS:
         text = text.replace(mark, mark + "\n")
@@ -132,7 +130,7 @@ def test_no_sentence_comes_twice_in_a_long_answer(language: str) -> None:
     assert len(set(sentences)) == len(sentences)
 
 
-def test_a_paragraph_has_three_sentences_or_more() -> None:
+def test_paragraphs_have_at_least_three_sentences() -> None:
     text = "".join(cut(tokenizer_for("gpt"), b"key", "en_US", 3000)[0])
     paragraphs = text.split("\n\n")[:-1]
     assert len(paragraphs) > 10
@@ -140,19 +138,19 @@ def test_a_paragraph_has_three_sentences_or_more() -> None:
 
 
 @pytest.mark.parametrize("language", ["en_US", "de_DE", "zh_CN", "ko_KR", "pt_BR"])
-def test_no_gap_of_a_template_is_left_open(language: str) -> None:
+def test_prose_has_no_unfilled_placeholders(language: str) -> None:
     prose = load_prose(language)
     assert len(prose.openers) >= 40
     assert len(prose.sentences) >= 500
     assert not any("{" in sentence for sentence in prose.openers + prose.sentences)
 
 
-def test_a_vocabulary_without_the_characters_answers_in_english() -> None:
+def test_vocabulary_lacking_script_falls_back_to_english() -> None:
     text = "".join(cut(tokenizer_for("llama2"), b"key", "ko_KR", 50)[0])
     assert text.isascii()
 
 
-def test_an_unknown_locale_is_refused() -> None:
+def test_unknown_locale_is_rejected() -> None:
     with pytest.raises(ValueError, match="'xx_YY' is not a locale"):
         cut(tokenizer_for("llama3"), b"key", "xx_YY", 1)
 
@@ -194,7 +192,7 @@ WORDS = st.sampled_from([*ENGLISH_OR_NOT, "", "\t", "user/admin", "don't\nder", 
 
 
 @given(text=st.lists(WORDS, max_size=60).map(" ".join) | st.text(max_size=200), times=st.sampled_from([1, 50]))
-def test_a_text_that_was_weighed_has_the_language_that_is_detected(text: str, times: int) -> None:
+def test_judge_language_agrees_with_detect_language(text: str, times: int) -> None:
     text = " ".join([text] * times)
     assert judge_language(text, tokenizer_for("llama3").count_and_lean(text)[1]) == detect_language(text)
 
@@ -202,5 +200,5 @@ def test_a_text_that_was_weighed_has_the_language_that_is_detected(text: str, ti
 @pytest.mark.parametrize(
     "text", ["ist", "a tide ist", "the ist", "the ist das", "the of ist das", "le", "que tal", "nie jest"]
 )
-def test_a_text_of_few_words_leans_as_it_should(text: str) -> None:
+def test_judge_language_agrees_for_short_text(text: str) -> None:
     assert judge_language(text, tokenizer_for("llama3").count_and_lean(text)[1]) == detect_language(text)

@@ -47,7 +47,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 
 
 @given(text=UNICODE, name=st.sampled_from(EVERY))
-def test_every_text_comes_back(text: str, name: str) -> None:
+def test_encode_decode_round_trips(text: str, name: str) -> None:
     tokenizer = tokenizer_for(name)
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
@@ -55,7 +55,7 @@ def test_every_text_comes_back(text: str, name: str) -> None:
 
 
 @given(text=UNICODE, name=st.sampled_from(EVERY))
-def test_pieces_are_one_per_id_and_join_to_the_text(text: str, name: str) -> None:
+def test_pieces_match_token_count_and_join_to_text(text: str, name: str) -> None:
     tokenizer = tokenizer_for(name)
     pieces = tokenizer.pieces(text)
     assert len(pieces) == tokenizer.count(text)
@@ -63,19 +63,19 @@ def test_pieces_are_one_per_id_and_join_to_the_text(text: str, name: str) -> Non
 
 
 @given(text=UNICODE, name=st.sampled_from(EVERY))
-def test_ids_lie_in_the_vocabulary_and_are_never_special(text: str, name: str) -> None:
+def test_encoded_ids_are_in_vocabulary_and_not_special(text: str, name: str) -> None:
     profile = PROFILES[name]
     ids = tokenizer_for(name).encode(text)
     assert all(0 <= id < profile.vocabulary_size and id not in profile.special for id in ids)
 
 
-def test_no_two_words_share_an_id(tokenizer: Tokenizer) -> None:
+def test_distinct_words_have_distinct_ids(tokenizer: Tokenizer) -> None:
     words = dict.fromkeys(ENGLISH.split() + GERMAN.split() + list(CHINESE) + [chr(code) for code in range(0x80)])
     assert len({tuple(tokenizer.encode(word)) for word in words}) == len(words)
 
 
 @pytest.mark.parametrize("code", [0x4E00, 0x9FFF, 0xAC00, 0xD7A3], ids=hex)
-def test_ideographs_and_hangul_are_one_token_in_a_large_vocabulary(code: int) -> None:
+def test_cjk_characters_are_single_tokens_in_gpt(code: int) -> None:
     assert tokenizer_for("gpt").count(chr(code)) == 1
     assert tokenizer_for("gpt").decode(tokenizer_for("gpt").encode(chr(code))) == chr(code)
 
@@ -107,11 +107,11 @@ def test_ideographs_and_hangul_are_one_token_in_a_large_vocabulary(code: int) ->
         pytest.param("llama2", "\n", [13], id="llama2 line feed is a byte token"),
     ],
 )
-def test_known_ids_are_those_of_the_real_family(name: str, text: str, ids: list[int]) -> None:
+def test_encoding_matches_documented_ids(name: str, text: str, ids: list[int]) -> None:
     assert tokenizer_for(name).encode(text) == ids
 
 
-def test_llama2_cuts_the_name_in_two_and_puts_bos_before_it() -> None:
+def test_llama2_splits_unknown_word_and_adds_bos() -> None:
     pieces = tokenizer_for("llama2").pieces(PROMPT)
     assert len(pieces) + PROFILES["llama2"].per_text == 8
     assert "".join(pieces[3:5]) == " Olivier"
@@ -175,11 +175,11 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_ids_do_not_change_from_release_to_release(name: str) -> None:
+def test_encoding_matches_golden_ids(name: str) -> None:
     assert tokenizer_for(name).encode(SAMPLE) == GOLDEN[name]
 
 
-def test_ids_are_the_same_in_another_process() -> None:
+def test_ids_decode_in_another_process() -> None:
     program = (
         "import sys; from emulator.generation.tokenizer import tokenizer_for;"
         "sys.stdout.buffer.write(tokenizer_for('llama3').decode(map(int, sys.argv[1:])).encode())"
@@ -189,21 +189,21 @@ def test_ids_are_the_same_in_another_process() -> None:
     assert result.stdout.decode() == SAMPLE
 
 
-def test_english_prose_takes_a_token_for_three_quarters_of_a_word(tokenizer: Tokenizer) -> None:
+def test_english_words_per_token(tokenizer: Tokenizer) -> None:
     assert 0.7 <= len(ENGLISH.split()) / tokenizer.count(ENGLISH) <= 0.8
 
 
-def test_german_prose_takes_about_two_tokens_a_word(tokenizer: Tokenizer) -> None:
+def test_german_words_per_token(tokenizer: Tokenizer) -> None:
     assert 0.45 <= len(GERMAN.split()) / tokenizer.count(GERMAN) <= 0.65
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if PROFILES[name].cjk])
-def test_chinese_prose_takes_a_token_for_one_character_or_two(name: str) -> None:
+def test_chinese_characters_per_token(name: str) -> None:
     assert 1.0 <= len(CHINESE) / tokenizer_for(name).count(CHINESE) <= 1.5
 
 
 @pytest.mark.parametrize(("text", "least"), [(CODE, 2.5), (JSON_TEXT, 2.5)], ids=["code", "JSON"])
-def test_code_and_json_take_a_token_for_a_few_characters(tokenizer: Tokenizer, text: str, least: float) -> None:
+def test_code_and_json_characters_per_token(tokenizer: Tokenizer, text: str, least: float) -> None:
     assert least <= len(text) / tokenizer.count(text) <= 4.5
 
 
@@ -225,30 +225,30 @@ def test_pieces(name: str, text: str, pieces: list[str]) -> None:
     assert tokenizer_for(name).pieces(text) == pieces
 
 
-def test_half_a_character_decodes_to_the_replacement_character() -> None:
+def test_incomplete_character_decodes_to_replacement_character() -> None:
     tokenizer = tokenizer_for("llama3")
     assert tokenizer.decode(tokenizer.encode("a😀")[:-1]) == "a\ufffd"
 
 
-def test_special_tokens_have_no_text(tokenizer: Tokenizer) -> None:
+def test_special_tokens_decode_to_empty_text(tokenizer: Tokenizer) -> None:
     specials = [tokenizer.eos] if tokenizer.bos is None else [tokenizer.bos, tokenizer.eos]
     assert tokenizer.decode([*specials, *tokenizer.encode("text"), tokenizer.eos]) == "text"
 
 
-def test_every_id_of_the_vocabulary_decodes_and_empty_places_differ(tokenizer: Tokenizer) -> None:
+def test_every_vocabulary_id_decodes(tokenizer: Tokenizer) -> None:
     last = tokenizer.vocabulary_size - 1
     assert isinstance(tokenizer.decode(range(0, last, 97)), str)
     assert tokenizer_for("llama3").decode([60000]) != tokenizer_for("llama3").decode([60001])
 
 
 @pytest.mark.parametrize("offset", [-1, 0, 1000], ids=["below", "just above", "far above"])
-def test_an_id_outside_the_vocabulary_is_refused(tokenizer: Tokenizer, offset: int) -> None:
+def test_id_outside_vocabulary_is_refused(tokenizer: Tokenizer, offset: int) -> None:
     id = -1 if offset < 0 else tokenizer.vocabulary_size + offset
     with pytest.raises(ValueError, match="outside the vocabulary"):
         tokenizer.decode([id])
 
 
-def test_an_unknown_profile_is_refused_by_naming_the_known() -> None:
+def test_unknown_profile_error_lists_profiles() -> None:
     with pytest.raises(ValueError, match=r"'gpt2' is not a tokenizer.*llama3.*qwen2"):
         tokenizer_for("gpt2")
 
@@ -264,7 +264,7 @@ def test_an_unknown_profile_is_refused_by_naming_the_known() -> None:
         pytest.param(ENGLISH * 700, id="prose longer than a slice"),
     ],
 )
-def test_a_huge_text_comes_back(text: str) -> None:
+def test_huge_text_round_trips(text: str) -> None:
     tokenizer = tokenizer_for("llama3")
     ids = tokenizer.encode(text)
     assert tokenizer.count(text) == len(ids)
@@ -276,13 +276,13 @@ BLANKS = st.lists(st.sampled_from(WORDS_AND_BLANKS))
 
 
 @given(parts=BLANKS, name=st.sampled_from(EVERY))
-def test_words_are_counted_as_the_text_they_stand_in(parts: list[str], name: str) -> None:
+def test_count_matches_encode_with_blanks(parts: list[str], name: str) -> None:
     tokenizer, text = tokenizer_for(name), "".join(parts)
     assert tokenizer.count(text) == len(tokenizer.encode(text))
 
 
 @pytest.mark.slow
-def test_distinct_words_without_end_are_forgotten_again() -> None:
+def test_encoding_is_stable_after_cache_eviction() -> None:
     tokenizer = tokenizer_for("mpt")
     before = tokenizer.encode(PROMPT)
     tokenizer.count(" ".join(f"w{chr(0x4E00 + n % 20000)}{n}q" for n in range(60_000)))

@@ -20,7 +20,7 @@ NUMBER: JSON = {"type": "number"}
         pytest.param("a." * 30_000, [], id="words without end"),
     ],
 )
-def test_addresses(prompt: str, addresses: list[str]) -> None:
+def test_email_addresses_are_found_in_prompt(prompt: str, addresses: list[str]) -> None:
     assert listed_values({"properties": {"email": TEXT}}, prompt).get("email", []) == addresses
 
 
@@ -31,18 +31,18 @@ def test_addresses(prompt: str, addresses: list[str]) -> None:
         pytest.param("在" * 20_000, [], id="words without end"),
     ],
 )
-def test_chinese_places(prompt: str, places: list[str]) -> None:
+def test_chinese_places_are_found_in_prompt(prompt: str, places: list[str]) -> None:
     assert listed_values({"properties": {"city": TEXT}}, prompt).get("city", []) == places
 
 
 @pytest.mark.parametrize(
     ("place", "found"), [pytest.param(16_000, True, id="near"), pytest.param(16_384, False, id="too far")]
 )
-def test_a_prompt_is_looked_at_up_to_a_bound(place: int, found: bool) -> None:
+def test_prompt_scan_is_bounded(place: int, found: bool) -> None:
     assert ("email" in listed_values({"properties": {"email": TEXT}}, " " * place + "a@b.de")) == found
 
 
-def test_members_and_numbers_are_looked_at_up_to_a_bound() -> None:
+def test_member_and_number_scans_are_bounded() -> None:
     members = {f"v{n}": {"enum": [*map(str, range(1000, 1000 + n)), "red"]} for n in (249, 250)}
     assert [*listed_values({"properties": members}, "red")] == ["v249"]
     numbers = {f"n{n}": NUMBER for n in range(600)}

@@ -77,7 +77,7 @@ def test_choice(chat: ChatRequest, names: list[str]) -> None:
     assert [tool.name for tool in choose_tools(chat, b"k")] == names
 
 
-def test_required_without_a_match_draws_one() -> None:
+def test_required_without_match_draws_any_tool() -> None:
     chat = ask("Tell me a joke", "required")
     drawn = {choose_tools(chat, bytes([i]))[0].name for i in range(40)}
     assert drawn == {tool.name for tool in TOOLS}
@@ -113,22 +113,22 @@ def test_required_without_a_match_draws_one() -> None:
         ),
     ],
 )
-def test_arguments_come_from_the_prompt(tool: Tool, prompt: str, expected: Object) -> None:
+def test_arguments_come_from_prompt(tool: Tool, prompt: str, expected: Object) -> None:
     arguments = json.loads(write_arguments(tool, prompt, b"k"))
     assert {name: arguments[name] for name in expected} == expected
 
 
-def test_a_value_that_is_not_valid_is_not_taken() -> None:
+def test_invalid_value_is_not_taken_from_prompt() -> None:
     assert json.loads(write_arguments(FLIGHTS, "42 people", b"k")).get("passengers", 1) <= 9
 
 
-def test_each_turn_takes_the_next_value() -> None:
+def test_each_turn_takes_next_value() -> None:
     prompt = "weather in Paris, Tokyo, and San Francisco"
     cities = [json.loads(write_arguments(WEATHER, prompt, b"k", turn))["city"] for turn in range(4)]
     assert cities == ["Paris", "Tokyo", "San Francisco", "San Francisco"]
 
 
-def test_arguments_are_spaced_as_models_write_them() -> None:
+def test_arguments_are_spaced_like_model_output() -> None:
     tool = Tool(name="t", parameters=takes("city", city={"const": "Köln"}))
     assert write_arguments(tool, "", b"k") == '{"city": "Köln"}'
 
@@ -159,17 +159,17 @@ def test_arguments_are_always_valid(properties: dict[str, JSON], prompt: str, ke
         pytest.param("x" * 500, "en_US", "x" * 199 + "…", id="shortened"),
     ],
 )
-def test_opening_uses_the_result(result: str, language: str, said: str) -> None:
+def test_opening_uses_tool_result(result: str, language: str, said: str) -> None:
     chat = ask("weather", after=(Message(role="tool", text=result),))
     assert said in answer_opening(chat, language)
 
 
-def test_opening_speaks_the_language() -> None:
+def test_opening_depends_on_language() -> None:
     chat = ask("weather", after=(RESULT,))
     openings = {answer_opening(chat, language) for language in ("en_US", "de_DE", "zh_CN")}
     assert len(openings) == 3
 
 
 @pytest.mark.parametrize("after", [(), (Message(role="tool", text=""),)], ids=["no result", "an empty result"])
-def test_nothing_to_open_with(after: tuple[Message, ...]) -> None:
+def test_opening_is_empty_without_result(after: tuple[Message, ...]) -> None:
     assert answer_opening(ask("weather", after=after)) == ""

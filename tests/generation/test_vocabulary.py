@@ -4,11 +4,11 @@ from emulator.generation.vocabulary import VOCABULARY, load_vocabulary, measure_
 from tests.tools.vocabulary.make import render
 
 
-def test_the_kept_pieces_are_what_the_command_makes() -> None:
+def test_stored_vocabulary_matches_generator_output() -> None:
     assert VOCABULARY.read_bytes().decode() == render()
 
 
-def test_no_piece_is_longer_than_is_said() -> None:
+def test_longest_piece_lengths_match_pieces() -> None:
     kept = load_vocabulary()
     longest: dict[str, int] = {}
     for piece in kept.pieces:
@@ -17,7 +17,7 @@ def test_no_piece_is_longer_than_is_said() -> None:
     assert kept.longest == longest
 
 
-def test_pieces_of_ones_own_count_where_they_are_longer() -> None:
+def test_measure_longest_extends_stored_lengths() -> None:
     kept = load_vocabulary().longest
     assert measure_longest({" the": 1}) is kept
     assert measure_longest({" the longest": 1})[" th"] == len(" the longest")

@@ -23,7 +23,7 @@ async def leave(start: Start, scenario: str = "") -> tuple[Running, CallRecord]:
     return running, trace
 
 
-async def test_nothing_is_made_of_a_call_that_nobody_reads(start: Start) -> None:
+async def test_entry_is_built_only_when_read(start: Start) -> None:
     running, trace = await leave(start)
     assert trace.entry is None
     (entry,) = running.built.journal
@@ -33,7 +33,7 @@ async def test_nothing_is_made_of_a_call_that_nobody_reads(start: Start) -> None
 @pytest.mark.parametrize(
     "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
-async def test_figures_outlive_all_else(start: Start, before: Callable[[CallRecord], object]) -> None:
+async def test_figures_survive_dropped_payload(start: Start, before: Callable[[CallRecord], object]) -> None:
     _, trace = await leave(start)
     before(trace)
     trace.drop_payload()
@@ -46,7 +46,7 @@ async def test_figures_outlive_all_else(start: Start, before: Callable[[CallReco
 @pytest.mark.parametrize(
     "before", [pytest.param(CallRecord.load, id="read before"), pytest.param(CallRecord.cut, id="never read before")]
 )
-async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callable[[CallRecord], object]) -> None:
+async def test_long_path_is_truncated(start: Start, before: Callable[[CallRecord], object]) -> None:
     running = await start(vendors=[TOY])
     await running.ask("toy", f"/{'long' * 1000}", {})
     (trace,) = running.built.journal.list_calls()
@@ -57,19 +57,19 @@ async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callab
     assert (len(trace.request.path), len(trace.load().path)) == (1024, 1024)
 
 
-async def test_without_bodies_no_header_is_held_either(start: Start) -> None:
+async def test_journal_without_bodies_stores_no_headers(start: Start) -> None:
     _, trace = await leave(start, "journal: {bodies: none}\n")
     assert (trace.request.body, dict(trace.request.headers), trace.headers, trace.size) == (b"", {}, (), 0)
 
 
-async def test_what_is_kept_counts_by_its_bytes(start: Start) -> None:
+async def test_size_counts_stored_bytes(start: Start) -> None:
     _, trace = await leave(start)
     entry = trace.load()
     assert entry.payload is not None
     assert entry.size == trace.size >= len(entry.payload.request.body) + len(entry.payload.body or b"")
 
 
-async def test_headers_queries_and_times_count_too(start: Start) -> None:
+async def test_size_counts_headers_and_query(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     sizes = []
     for headers, target in (({}, ""), ({f"x-{'n' * 500}": "v"}, ""), ({"x-n": "v" * 500}, ""), ({}, f"?{'q' * 500}=v")):
@@ -81,7 +81,7 @@ async def test_headers_queries_and_times_count_too(start: Start) -> None:
 @pytest.mark.parametrize(
     ("scenario", "times"), [pytest.param("", 3, id="kept"), pytest.param("journal: {bodies: none}\n", 0, id="not")]
 )
-async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: str, times: int) -> None:
+async def test_times_and_raw_bytes_are_stored_with_bodies(start: Start, scenario: str, times: int) -> None:
     rule = "rules: [{name: fixed, reply: {text: a b c}, faults: [{type: stall, at: 0, for: 0s}]}]\n"
     running = await start(rule + scenario, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
@@ -90,7 +90,7 @@ async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: 
     assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
 
 
-async def test_many_times_lie_in_one_piece_of_memory(start: Start) -> None:
+async def test_many_times_are_stored_in_arrays(start: Start) -> None:
     rule = "rules: [{name: bent, reply: {text: one two three four}, faults: [{type: split, writes: byte}]}]\n"
     running = await start(rule, vendors=[TOY])
     body = {"prompt": "Hi", "max": 9, "stream": True}
@@ -103,7 +103,7 @@ async def test_many_times_lie_in_one_piece_of_memory(start: Start) -> None:
     assert len(trace.load().lateness) == len(whole.body)
 
 
-async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
+async def test_dropped_payload_reduces_lateness_to_p99(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
     (trace,) = running.built.journal.list_calls()
@@ -114,7 +114,7 @@ async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
     assert trace.load().lateness_p99 == 0.7
 
 
-async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> None:
+async def test_long_body_is_cut_to_journal_limit(start: Start) -> None:
     running = await start("journal: {bodies: 1KiB}\n")
     target = "/serving-endpoints/databricks-gte-large-en/invocations"
     await running.ask("databricks", target, {"input": ["a"] * 20}, headers={"Authorization": "Bearer k"})
@@ -126,7 +126,7 @@ async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> No
     assert (len(kept.body or b""), kept.response_cut) == (1024, True)
 
 
-async def test_documents_that_a_vendor_keeps_are_not_kept_once_more(start: Start) -> None:
+async def test_record_does_not_hold_vendor_documents(start: Start) -> None:
     """Each call saw all of them; what follows another is explained by those that there are still."""
     running = await start("rules: [{name: long, when: {messages: {above: 2}}, pass: true}]\n")
     before: dict[str, JSON] = {}

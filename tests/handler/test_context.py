@@ -6,7 +6,7 @@ from emulator.handler.context import RequestContext
 from tests.handler.toy import make_target
 
 
-def test_a_name_that_no_deployment_has_is_remembered_by_its_beginning() -> None:
+def test_requested_deployment_name_is_truncated() -> None:
     refusal = EmulatedError(ErrorKind.NOT_FOUND, details={"deployment": "d" * 70_000})
     request = Request("POST", "/chat")
     exchange = RequestContext(request, make_target(request), 0.0, refusal=refusal)

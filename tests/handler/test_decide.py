@@ -35,7 +35,7 @@ async def ask(running: Running, method: str = "GET", target: str = "/note") -> A
     return await running.ask("toy", target, method=method, headers={"x-key": "k"})
 
 
-async def test_a_change_holds_from_its_answer_on(start: Start) -> None:
+async def test_change_applies_once_answered(start: Start) -> None:
     toy = await start(vendors=[TOY])
     assert (await ask(toy)).status == 404
     assert [(await ask(toy, "PUT")).json() for _ in range(2)] == [1, 2]
@@ -44,22 +44,20 @@ async def test_a_change_holds_from_its_answer_on(start: Start) -> None:
     assert (await ask(toy)).status == 404
 
 
-async def test_a_change_that_the_vendor_refuses_changes_nothing(start: Start) -> None:
+async def test_change_rejected_by_vendor_has_no_effect(start: Start) -> None:
     toy = await start(vendors=[TOY])
     assert [(await ask(toy, "PUT")).status for _ in range(4)] == [200, 200, 200, 400]
     assert (await ask(toy)).json() == 3
 
 
 @pytest.mark.parametrize(("after", "kept"), [("", 404), (", after: state", 200)])
-async def test_a_change_that_a_rule_refuses_takes_effect_only_if_it_says_so(
-    start: Start, after: str, kept: int
-) -> None:
+async def test_change_failed_by_rule_applies_only_with_after_state(start: Start, after: str, kept: int) -> None:
     toy = await start(REFUSED % after, vendors=[TOY])
     assert (await ask(toy, "PUT")).status == 500
     assert (await ask(toy)).status == kept
 
 
-async def test_sessions_have_their_own(start: Start) -> None:
+async def test_sessions_have_separate_documents(start: Start) -> None:
     toy = await start(vendors=[TOY])
     await ask(toy, "PUT", "/_s/a/note")
     assert (await ask(toy)).status == 404
@@ -76,7 +74,7 @@ class Busy(MemoryState):
         return await super().store(session, shelf, key, document, before)
 
 
-async def test_a_change_is_made_again_if_another_came_between() -> None:
+async def test_conflicting_change_is_retried() -> None:
     scenario = Scenario.model_validate({"version": 1, "name": "test"})
     clock = FrozenClock()
     emulator = Emulator(scenario, clock=clock, state=Busy(), seed=0, latency=scenario.latency)
@@ -104,7 +102,7 @@ class Witness:
 
 
 @pytest.mark.parametrize("heavy", [True, False])
-async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heavy: bool) -> None:
+async def test_heavy_response_is_rendered_off_event_loop(start: Start, heavy: bool) -> None:
     app = (await start(vendors=[TOY])).built.apps[0]
     wire, codec = Request(method="POST", path="/chat"), Witness()
     call = InferenceCall(
@@ -147,7 +145,7 @@ class Crumbling(Watched):
         pytest.param([Crumbling()], 900, 5000, True, id="a long one that crumbles"),
     ],
 )
-async def test_what_is_much_to_bend_is_bent_beside_the_event_loop(
+async def test_expensive_faults_are_applied_off_event_loop(
     start: Start, faults: list[Fault], tokens: int, size: int, aside: bool
 ) -> None:
     app = (await start(vendors=[TOY])).built.apps[0]

@@ -95,19 +95,19 @@ def port_of(running: Running, vendor: str) -> str:
         ),
     ],
 )
-async def test_a_path_that_is_not_there(start: Start, port: str, target: str, says: str) -> None:
+async def test_hint_for_missing_path(start: Start, port: str, target: str, says: str) -> None:
     running = await start(vendors=[TOY, OTHER])
     ports = {name: port_of(running, name) for name in ("toy", "other")}
     assert await hint(running, port, target) == says.format(**ports)
 
 
-async def test_who_names_a_path_in_full_comes_before_who_takes_anything(start: Start) -> None:
+async def test_hint_prefers_literal_path_over_wildcard(start: Start) -> None:
     running = await start(vendors=[TOY, THIRD, OTHER])
     assert "; other (port" in await hint(running, "toy", "/v1/chat/completions")
     assert "; third (port" in await hint(running, "toy", "/anything/else")
 
 
-async def test_several_may_have_a_path(start: Start) -> None:
+async def test_hint_names_every_vendor_with_path(start: Start) -> None:
     twin = replace(OTHER, name="twin")
     running = await start(vendors=[TOY, OTHER, twin])
     says = f"other (port {port_of(running, 'other')}) and twin (port {port_of(running, 'twin')}) have it"
@@ -141,7 +141,7 @@ async def test_several_may_have_a_path(start: Start) -> None:
         pytest.param("/strict", {}, "Refused before any rule was asked: invalid_parameter.", id="no name at all"),
     ],
 )
-async def test_a_deployment_that_is_not_there(start: Start, target: str, body: JSON, says: str) -> None:
+async def test_hint_for_missing_deployment(start: Start, target: str, body: JSON, says: str) -> None:
     running = await start(vendors=[OTHER])
     assert await hint(running, "other", target, body) == says
 
@@ -171,13 +171,13 @@ async def test_a_deployment_that_is_not_there(start: Start, target: str, body: J
         ),
     ],
 )
-async def test_a_limit_that_refuses(start: Start, limit: str, tokens: int, says: str) -> None:
+async def test_hint_for_exceeded_limit(start: Start, limit: str, tokens: int, says: str) -> None:
     running = await start(f"limits: [{{vendor: toy, {limit}}}]\n", vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "one", "max": 3}, headers=KEY)
     assert await hint(running, "toy", "/chat", {"prompt": "two", "max": tokens}) == says
 
 
-async def test_every_limit_that_refuses_is_named(start: Start) -> None:
+async def test_entry_lists_every_exceeded_limit(start: Start) -> None:
     limits = "limits: [{unit: requests, amount: 1, window: 60s}, {unit: output_tokens, amount: 2, window: 1m}]\n"
     running = await start(limits, vendors=[TOY])
     says = await hint(running, "toy", "/chat", {"prompt": "one", "max": 3})
@@ -191,7 +191,7 @@ async def test_every_limit_that_refuses_is_named(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/journal", "for what was refused")
-async def test_other_refusals(start: Start) -> None:
+async def test_hint_for_missing_key_and_wrong_method(start: Start) -> None:
     running = await start("keys: [{token: t, principal: p}]\n", vendors=[TOY])
     assert await hint(running, "toy", "/chat", {}) == "no key of the scenario came with it"
     await running.ask("toy", "/chat", headers={"x-key": "t"})
@@ -199,7 +199,7 @@ async def test_other_refusals(start: Start) -> None:
     assert entry.summary == "the path takes POST"
 
 
-async def test_an_injected_error_is_no_mistake(start: Start) -> None:
+async def test_injected_error_gets_no_hint(start: Start) -> None:
     running = await start("rules: [{name: gone, error: {kind: not_found}}]\n", vendors=[OTHER])
     assert await hint(running, "other", "/v1/llama3/invoke") == "'gone' took it."
 
@@ -217,7 +217,7 @@ async def test_an_injected_error_is_no_mistake(start: Start) -> None:
     ],
 )
 @pytest.mark.parametrize("target", ["/chat", "/nowhere"])
-async def test_a_header_that_is_not_known_is_refused(start: Start, header: str, says: str, target: str) -> None:
+async def test_unknown_emulator_header_is_rejected(start: Start, header: str, says: str, target: str) -> None:
     running = await start(vendors=[TOY])
     answer = await running.ask("toy", target, {"prompt": "Hi"}, headers={**KEY, header: "rate_limited"})
     assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
@@ -228,7 +228,7 @@ async def test_a_header_that_is_not_known_is_refused(start: Start, header: str, 
 
 
 @pytest.mark.parametrize("header", ["x-emulator-token", "x-emulator-timing", "X-Emulator-Session", "x-key"])
-async def test_a_header_that_is_known_is_not(start: Start, header: str) -> None:
+async def test_recognized_header_is_accepted(start: Start, header: str) -> None:
     running = await start(vendors=[TOY])
     answer = await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={**KEY, header: "on"})
     assert answer.status == 200

@@ -27,7 +27,7 @@ async def toy(start: Start) -> Running:
     return await start(vendors=[TOY])
 
 
-async def test_an_answer_names_its_request(toy: Running) -> None:
+async def test_response_has_request_id(toy: Running) -> None:
     answer = await ask(toy, "/chat", {"prompt": "Hi", "max": 5})
     assert answer.status == 200
     assert len(answer.header("x-emulator-request-id") or "") == 32
@@ -35,13 +35,13 @@ async def test_an_answer_names_its_request(toy: Running) -> None:
     assert answer.header("Date") == "Thu, 01 Jan 2026 00:00:00 GMT"
 
 
-async def test_the_same_request_has_the_same_text_and_an_id_of_its_own(toy: Running) -> None:
+async def test_repeated_request_has_same_text_and_new_id(toy: Running) -> None:
     one, two = [await ask(toy, "/chat", {"prompt": "Hi", "max": 5}) for _ in range(2)]
     assert one.body == two.body
     assert one.header("x-emulator-request-id") != two.header("x-emulator-request-id")
 
 
-async def test_two_emulators_give_the_same_bytes(start: Start) -> None:
+async def test_two_emulators_return_same_bytes(start: Start) -> None:
     answers = []
     for _ in range(2):
         running = await start(vendors=[TOY])
@@ -49,7 +49,7 @@ async def test_two_emulators_give_the_same_bytes(start: Start) -> None:
     assert (answers[0].head, answers[0].body) == (answers[1].head, answers[1].body)
 
 
-async def test_key_order_makes_no_other_request(start: Start) -> None:
+async def test_key_order_does_not_change_request_id(start: Start) -> None:
     ids = []
     for body in (b'{"prompt":"Hi","max":5}', b'{"max": 5, "prompt": "Hi"}'):
         running = await start(vendors=[TOY])
@@ -57,7 +57,7 @@ async def test_key_order_makes_no_other_request(start: Start) -> None:
     assert ids[0] == ids[1]
 
 
-async def test_a_stream_says_what_the_whole_answer_says(toy: Running) -> None:
+async def test_stream_equals_unary_response(toy: Running) -> None:
     whole = await ask(toy, "/chat", {"prompt": "Hi", "max": 30})
     streamed = await ask(toy, "/chat", {"prompt": "Hi", "max": 30, "stream": True})
     assert streamed.header("Transfer-Encoding") == "chunked"
@@ -66,7 +66,7 @@ async def test_a_stream_says_what_the_whole_answer_says(toy: Running) -> None:
 
 
 @pytest.mark.slow
-async def test_a_long_stream_loses_nothing(toy: Running) -> None:
+async def test_long_stream_is_complete(toy: Running) -> None:
     said = " ".join(f"{number:06}" for number in range(30_000))
     toy_says = f"rules: [{{name: say, reply: {{text: '{said}'}}}}]\n"
     async with running(toy_says, vendors=[TOY]) as talkative:
@@ -75,7 +75,7 @@ async def test_a_long_stream_loses_nothing(toy: Running) -> None:
     assert streamed.body.replace(b"\n", b"") == said.encode()
 
 
-async def test_the_front_serves_the_vendor_under_its_name(toy: Running) -> None:
+async def test_front_port_serves_vendor_by_path(toy: Running) -> None:
     url = urlsplit(toy.urls["front"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     writer.write(f"GET /toy/echo?a=b%20c HTTP/1.1\r\nHost: {url.netloc}\r\nx-key: k\r\n\r\n".encode())
@@ -93,7 +93,7 @@ async def test_the_front_serves_the_vendor_under_its_name(toy: Running) -> None:
         pytest.param("/echo", {"headers": {"x-key": "0000"}}, 401, "unauthenticated", id="a key of zeros only"),
     ],
 )
-async def test_a_refusal_is_worded_by_the_vendor(
+async def test_vendor_renders_errors(
     toy: Running, target: str, options: dict[str, object], status: int, text: str
 ) -> None:
     answer = await ask(toy, target, **options)
@@ -102,19 +102,19 @@ async def test_a_refusal_is_worded_by_the_vendor(
     assert answer.header("x-emulator-bug") is None
 
 
-async def test_an_open_route_asks_for_no_key(toy: Running) -> None:
+async def test_open_route_needs_no_key(toy: Running) -> None:
     assert (await toy.ask("toy", "/open")).status == 200
 
 
 @pytest.mark.covers("language/sections", "keys")
-async def test_keys_name_the_principal(start: Start) -> None:
+async def test_key_determines_principal(start: Start) -> None:
     running = await start("keys: [{token: secret, principal: search}]\n", vendors=[TOY])
     assert (await ask(running, "/echo")).status == 401
     assert (await ask(running, "/echo", headers={"x-key": "secret"})).json()["principal"] == "search"
 
 
 @pytest.mark.parametrize("sized", [True, False], ids=["with a length", "in chunks"])
-async def test_a_body_that_is_too_large_is_refused(toy: Running, sized: bool) -> None:
+async def test_oversized_body_is_rejected(toy: Running, sized: bool) -> None:
     body = b"x" * (1024 * 1024 + 1)
     if sized:
         answer = await ask(toy, "/echo", body)
@@ -130,7 +130,7 @@ async def test_a_body_that_is_too_large_is_refused(toy: Running, sized: bool) ->
     assert b"payload_too_large" in answer.body
 
 
-async def test_a_body_in_chunks_is_read(toy: Running) -> None:
+async def test_chunked_body_is_read(toy: Running) -> None:
     head = b"POST /echo HTTP/1.1\r\nx-key: k\r\nTransfer-Encoding: chunked\r\n"
     reader, writer = await toy.connect("toy")
     writer.write(head + b"Host: x\r\n\r\n3\r\nabc\r\n")
@@ -140,7 +140,7 @@ async def test_a_body_in_chunks_is_read(toy: Running) -> None:
     writer.close()
 
 
-async def test_a_client_that_asks_first_is_told_to_go_on(toy: Running) -> None:
+async def test_expect_100_continue_is_answered(toy: Running) -> None:
     reader, writer = await toy.connect("toy")
     writer.write(b"POST /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
     assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -149,7 +149,7 @@ async def test_a_client_that_asks_first_is_told_to_go_on(toy: Running) -> None:
     writer.close()
 
 
-async def test_one_connection_carries_many_requests(toy: Running) -> None:
+async def test_connection_is_reused(toy: Running) -> None:
     reader, writer = await toy.connect("toy")
     for _ in range(3):
         writer.write(b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
@@ -160,7 +160,7 @@ async def test_one_connection_carries_many_requests(toy: Running) -> None:
     writer.close()
 
 
-async def test_an_old_client_gets_a_stream_without_chunks(toy: Running) -> None:
+async def test_http_1_0_client_gets_unchunked_stream(toy: Running) -> None:
     body = b'{"prompt":"Hi","max":4,"stream":true}'
     head = b"POST /chat HTTP/1.0\r\nx-key: k\r\nContent-Type: application/json\r\n"
     answer = await toy.send("toy", head, body)
@@ -168,7 +168,7 @@ async def test_an_old_client_gets_a_stream_without_chunks(toy: Running) -> None:
     assert answer.body.count(b"\n") == 4
 
 
-async def test_a_vendor_can_write_its_framing_in_lower_case(start: Start) -> None:
+async def test_framing_headers_follow_vendor_case(start: Start) -> None:
     served = await start(vendors=[replace(TOY, lower_case=True, date=False)])
     whole = await ask(served, "/chat", {"prompt": "Hi", "max": 4})
     streamed = await ask(served, "/chat", {"prompt": "Hi", "max": 4, "stream": True})
@@ -176,7 +176,7 @@ async def test_a_vendor_can_write_its_framing_in_lower_case(start: Start) -> Non
     assert ("transfer-encoding", "chunked") in streamed.headers
 
 
-async def test_a_head_request_gets_no_body(toy: Running) -> None:
+async def test_head_response_has_no_body(toy: Running) -> None:
     reader, writer = await toy.connect("toy")
     writer.write(b"HEAD /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\nConnection: close\r\n\r\n")
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")
@@ -185,14 +185,14 @@ async def test_a_head_request_gets_no_body(toy: Running) -> None:
     assert body == b""
 
 
-async def test_a_vendor_can_drop_the_connection(toy: Running) -> None:
+async def test_vendor_drops_connection(toy: Running) -> None:
     reader, writer = await toy.connect("toy")
     writer.write(b"GET /drop HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
     assert await reader.read() == b""
     writer.close()
 
 
-async def test_our_own_bug_answers_as_ours(toy: Running, caplog: pytest.LogCaptureFixture) -> None:
+async def test_internal_bug_returns_marked_500(toy: Running, caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("emulator").propagate = True
     answer = await ask(toy, "/bug")
     assert (answer.status, answer.header("x-emulator-bug")) == (500, "1")
@@ -200,7 +200,7 @@ async def test_our_own_bug_answers_as_ours(toy: Running, caplog: pytest.LogCaptu
     assert "a bug while parsing" in caplog.text
 
 
-async def test_a_bug_in_mid_stream_cuts_the_connection(toy: Running) -> None:
+async def test_mid_stream_bug_closes_connection(toy: Running) -> None:
     reader, writer = await toy.connect("toy")
     body = b'{"prompt":"Hi","max":4,"stream":true,"context":"break"}'
     writer.write(b"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -209,7 +209,7 @@ async def test_a_bug_in_mid_stream_cuts_the_connection(toy: Running) -> None:
     writer.close()
 
 
-async def test_tokens_wait_for_their_time(start: Start) -> None:
+async def test_tokens_are_sent_when_due(start: Start) -> None:
     running = await start("latency: {ttft: 100ms, itl: 20ms}\n", vendors=[TOY])
     clock = running.built.clock
     assert isinstance(clock, FrozenClock)
@@ -224,7 +224,7 @@ async def test_tokens_wait_for_their_time(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/journal", "of a client that left")
-async def test_a_client_that_leaves_is_recorded(start: Start) -> None:
+async def test_disconnected_client_is_recorded(start: Start) -> None:
     running = await start("latency: {ttft: 1h}\n", vendors=[TOY])
     clock = running.built.clock
     assert isinstance(clock, FrozenClock)
@@ -254,7 +254,7 @@ rules:
 
 
 @pytest.mark.covers("language/outcomes", "error")
-async def test_a_rule_refuses(start: Start) -> None:
+async def test_rule_returns_error(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     answer = await ask(running, "/chat", {"prompt": "Hi there"})
     assert (answer.status, answer.header("X-Why")) == (503, "busy")
@@ -263,7 +263,7 @@ async def test_a_rule_refuses(start: Start) -> None:
 
 
 @pytest.mark.covers("language/outcomes", "reply")
-async def test_a_rule_fixes_the_answer(start: Start) -> None:
+async def test_rule_returns_fixed_reply(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     answer = await ask(running, "/chat", {"prompt": "Bye"})
     assert answer.body == b"Fixed answer"
@@ -271,7 +271,7 @@ async def test_a_rule_fixes_the_answer(start: Start) -> None:
 
 
 @pytest.mark.covers("language/keys of a reply", "template")
-async def test_a_reply_says_of_the_request_what_it_is_told_to(start: Start) -> None:
+async def test_reply_template_is_filled_from_request(start: Start) -> None:
     text = "{session}: {prompt} to {model}, {attempt} by {header.x-key} at {now}"
     running = await start(f"rules: [{{name: r, reply: {{template: true, text: '{text}'}}}}]", vendors=[TOY])
     headers = {"x-key": "k", "x-emulator-session": "s"}
@@ -280,13 +280,13 @@ async def test_a_reply_says_of_the_request_what_it_is_told_to(start: Start) -> N
     assert bodies == [said.format(1).encode(), said.format(2).encode()]
 
 
-async def test_a_rule_reaches_catalogue_routes(start: Start) -> None:
+async def test_rule_applies_to_catalogue_routes(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     assert (await ask(running, "/echo")).status == 404
 
 
 @pytest.mark.covers("promises/journal", "an entry for each call")
-async def test_every_call_is_recorded(toy: Running) -> None:
+async def test_every_call_is_recorded_and_counted(toy: Running) -> None:
     await ask(toy, "/chat", {"prompt": "Hi", "max": 5})
     await ask(toy, "/nowhere")
     await ask(toy, "/chat", b"{")
@@ -309,19 +309,17 @@ async def test_every_call_is_recorded(toy: Running) -> None:
     ],
 )
 @pytest.mark.parametrize("port", ["front", "toy"])
-async def test_the_control_plane_answers_on_every_port(
-    toy: Running, port: str, path: str, status: int, text: str
-) -> None:
+async def test_control_plane_answers_on_every_port(toy: Running, port: str, path: str, status: int, text: str) -> None:
     answer = await toy.ask(port, path)
     assert answer.status == status
     assert text in answer.body.decode()
 
 
-async def test_a_front_path_of_no_vendor_says_who_is_there(toy: Running) -> None:
+async def test_unknown_front_path_lists_vendors(toy: Running) -> None:
     answer = await toy.ask("front", "/nobody/chat")
     assert answer.status == 404
     assert "/toy" in answer.json()["detail"]
 
 
-async def test_the_control_plane_refuses_other_methods(toy: Running) -> None:
+async def test_control_plane_rejects_other_methods(toy: Running) -> None:
     assert (await toy.ask("front", "/_emulator/health", method="DELETE")).status == 405

@@ -27,7 +27,7 @@ REFUSED = 400  # how the toy says every refusal; vendors say 500
         pytest.param("{body.prompt}" * 20_000, "word " * 2_400, REFUSED, id="bodies far beyond it"),
     ],
 )
-async def test_a_filled_text_is_bounded(
+async def test_oversized_filled_template_is_refused(
     start: Start, text: str, prompt: str, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     most = 1000 if len(text) < 1000 else 1_000_000
@@ -49,11 +49,11 @@ async def test_a_filled_text_is_bounded(
         pytest.param("{uuid}" * 200_000, 10, True, id="a long text"),
     ],
 )
-def test_a_text_that_takes_long_to_fill_is_filled_beside_the_event_loop(text: str, size: int, heavy: bool) -> None:
+def test_large_template_is_heavy(text: str, size: int, heavy: bool) -> None:
     facts = replace(RequestAttributes(vendor="toy"), body_bytes=size)
     assert is_heavy(text, facts) is heavy
 
 
-def test_a_filled_text_has_no_more_bytes_than_its_tokens_may_have() -> None:
+def test_filled_byte_limit_follows_token_limit_or_setting() -> None:
     assert CallBounds().filled == 8 * CallBounds().tokens
     assert CallBounds.model_validate({"text": "1000B"}).filled == 1000

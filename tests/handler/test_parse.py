@@ -27,7 +27,7 @@ def ask(body: bytes, **query: str) -> Request:
 
 
 @given(VALUES)
-def test_an_identity_is_derived_from_the_canonical_body(value: JSON) -> None:
+def test_fingerprint_uses_canonical_body(value: JSON) -> None:
     parts = ("vendor", "POST", "/a'b/%b", "a=2&b=1", canonical_json(value), "who's \\ there")
     assert compute_fingerprint("vendor", ask(json.dumps(value).encode(), b="1", a="2")) == derive_key(*parts)
 
@@ -41,19 +41,19 @@ def test_an_identity_is_derived_from_the_canonical_body(value: JSON) -> None:
         pytest.param(b"[" * 100_000, id="too deep"),
     ],
 )
-def test_a_body_that_is_no_json_is_taken_as_it_is(body: bytes) -> None:
+def test_non_json_body_is_hashed_as_is(body: bytes) -> None:
     assert compute_fingerprint("vendor", ask(body)) == derive_key(
         "vendor", "POST", "/a'b/%b", "", body, "who's \\ there"
     )
 
 
-def test_the_order_of_keys_means_nothing() -> None:
+def test_fingerprint_ignores_key_order() -> None:
     assert compute_fingerprint("vendor", ask(b'{"a": 1, "b": 2}')) == compute_fingerprint(
         "vendor", ask(b'{"b":2,"a":1}')
     )
 
 
-def test_of_a_very_long_body_its_digest_counts() -> None:
+def test_fingerprint_of_long_body_uses_its_digest() -> None:
     body = b'{"a": "%b"}' % (b"x" * 5_000_000)
     assert compute_fingerprint("vendor", ask(body)) == derive_key(
         "vendor", "POST", "/a'b/%b", "", blake2b(body).digest(), "who's \\ there"

@@ -22,7 +22,7 @@ def call(*, repeatable: bool = True) -> InferenceCall:
     )
 
 
-def test_an_equal_request_is_known() -> None:
+def test_equal_request_is_found() -> None:
     cache, parsed = ParseCache(), call()
     cache.remember("place", request(headers={"x-b": "1"}), b"f", parsed)
     cached = cache.find("place", request(headers={"x-b": "2"}))
@@ -30,7 +30,7 @@ def test_an_equal_request_is_known() -> None:
     assert (cached.fingerprint, cached.call) == (b"f", parsed)
 
 
-def test_another_request_is_not() -> None:
+def test_different_request_is_not_found() -> None:
     cache = ParseCache()
     cache.remember("place", request(), b"f", call())
     assert cache.find("place", request(body=b"[]")) is None
@@ -53,20 +53,20 @@ async def test_the_place_of_a_request_is_what_its_parser_may_read(start: Start) 
     assert [place == app._reader.find_target(first).place for place in places] == [False] * 5 + [True]
 
 
-def test_what_cannot_be_repeated_is_not_kept() -> None:
+def test_unrepeatable_call_is_not_stored() -> None:
     cache = ParseCache()
     cache.remember("place", request(), b"f", call(repeatable=False))
     assert cache.find("place", request()) is None
 
 
-def test_a_large_body_is_not_kept() -> None:
+def test_large_body_is_not_stored() -> None:
     cache = ParseCache()
     large = request(body=b"x" * 10_000)
     cache.remember("place", large, b"f", call())
     assert cache.find("place", large) is None
 
 
-def test_the_oldest_is_forgotten() -> None:
+def test_oldest_entry_is_evicted() -> None:
     cache = ParseCache()
     for number in range(600):
         cache.remember("place", request(body=b"%d" % number), b"f", call())

@@ -24,7 +24,7 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "d", "param
         pytest.param({"tools": [TOOL], "tool_choice": "required"}, "tools", id="a schema for a tool"),
     ],
 )
-async def test_a_schema_that_nothing_satisfies_is_the_clients_mistake(start: Start, fields: JSON, param: str) -> None:
+async def test_unsatisfiable_schema_returns_client_error(start: Start, fields: JSON, param: str) -> None:
     running = await start()
     body = {"messages": [{"role": "user", "content": "Hi"}], **fields}
     target = "/chat/completions?api-version=2024-05-01-preview"

@@ -26,7 +26,7 @@ async def ask(running: Running, **fields: object) -> JournalEntry:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, stream: bool) -> None:
+async def test_entry_is_complete_once_response_is_received(start: Start, stream: bool) -> None:
     running = await start("rules: [{name: fixed, reply: {text: one two three}}]\n", vendors=[TOY])
     entry = await ask(running, stream=stream)
     assert (entry.whole, entry.client_left, entry.status, entry.rule) == (True, False, 200, "fixed")
@@ -41,9 +41,7 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
 @pytest.mark.covers("promises/journal", "complete before the last byte")
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
 @pytest.mark.parametrize("remembered", [False, True], ids=["a head that is new", "a head that is known"])
-async def test_an_entry_is_complete_before_the_last_byte_is_written(
-    start: Start, remembered: bool, stream: bool
-) -> None:
+async def test_entry_is_complete_before_last_byte_is_written(start: Start, remembered: bool, stream: bool) -> None:
     """The client has not received the end of the response when the entry is made."""
     running = await start()
     if remembered:
@@ -86,7 +84,7 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(
         pytest.param(b'{"messages": 3}', {"messages": 3}, id="a field of another type"),
     ],
 )
-async def test_a_malformed_call_is_entered_as_it_came(start: Start, body: bytes, shown: JSON) -> None:
+async def test_malformed_call_is_recorded_as_received(start: Start, body: bytes, shown: JSON) -> None:
     running = await start()
     answer = await running.send("databricks", HEAD.encode(), body)
     (row,) = (await running.ask("front", "/_emulator/requests?detail=true")).json()["requests"]
@@ -97,7 +95,7 @@ async def test_a_malformed_call_is_entered_as_it_came(start: Start, body: bytes,
 
 
 @pytest.mark.covers("promises/journal", "the terminator is an event")
-async def test_events_are_counted_with_the_one_that_ends_them(start: Start) -> None:
+async def test_event_count_includes_terminator(start: Start) -> None:
     running = await start("rules: [{name: fixed, reply: {text: one two three}}]\n")
     answer = await running.send("databricks", HEAD.encode(), chat(stream=True))
     assert answer.events()[-1] == "[DONE]"
@@ -105,7 +103,7 @@ async def test_events_are_counted_with_the_one_that_ends_them(start: Start) -> N
 
 
 @pytest.mark.covers("promises/journal", "what it is a retry of, and how often it was retried")
-async def test_attempts_are_joined_in_a_session(start: Start) -> None:
+async def test_attempts_are_linked(start: Start) -> None:
     running = await start(vendors=[TOY])
     entries = [await ask(running) for _ in range(3)]
     other = await ask(running, prompt="Bye")
@@ -123,7 +121,7 @@ async def test_attempts_are_joined_in_a_session(start: Start) -> None:
         pytest.param("{bodies: 1MiB}", b'{"prompt": "Hi", "max": 3}', False, id="all"),
     ],
 )
-async def test_how_much_is_kept(start: Start, settings: str, kept: bytes | None, cut: bool) -> None:
+async def test_stored_body_size_is_limited(start: Start, settings: str, kept: bytes | None, cut: bool) -> None:
     running = await start(f"journal: {settings}\n", vendors=[TOY])
     entry = await ask(running)
     assert (None if entry.payload is None else entry.payload.request.body) == kept
@@ -131,7 +129,7 @@ async def test_how_much_is_kept(start: Start, settings: str, kept: bytes | None,
     assert entry.bytes_in == 26
 
 
-async def test_a_session_keeps_so_many_calls(start: Start) -> None:
+async def test_entries_per_session_are_limited(start: Start) -> None:
     running = await start("journal: {entries: 2}\n", vendors=[TOY])
     for number in range(3):
         await ask(running, prompt=str(number))
@@ -139,7 +137,7 @@ async def test_a_session_keeps_so_many_calls(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/journal", "for what no vendor has")
-async def test_a_call_to_no_vendor_is_entered(start: Start) -> None:
+async def test_call_to_unknown_vendor_is_recorded(start: Start) -> None:
     running = await start(vendors=[TOY])
     await running.ask("front", "/nobody/v1/models")
     (entry,) = running.built.journal
@@ -148,7 +146,7 @@ async def test_a_call_to_no_vendor_is_entered(start: Start) -> None:
     assert len(entry.id) == 32
 
 
-async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -> None:
+async def test_reset_clears_journal_and_starts_new_epoch(start: Start) -> None:
     running = await start(vendors=[TOY])
     journal = running.built.journal
     era = journal.epoch("")
@@ -173,7 +171,7 @@ def find_all(running: Running) -> list[Explainer]:
 
 
 @pytest.mark.parametrize("scenario", WORLDS)
-async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> None:
+async def test_entry_does_not_retain_scenario(start: Start, scenario: str) -> None:
     running = await start(f"rules: [{{name: fixed, reply: {{text: one two}}}}]\n{scenario}", vendors=[TOY])
     before = len(find_all(running))
     entry = await ask(running)

@@ -40,7 +40,7 @@ async def turn(times: int = _TURNS) -> None:
         await asyncio.sleep(0)
 
 
-async def test_all_who_wait_come_in_at_once(listening: socket.socket) -> None:
+async def test_all_pending_connections_are_accepted_at_once(listening: socket.socket) -> None:
     guests = Guests()
     door = Acceptor([listening], guests)
     clients = [socket.create_connection(listening.getsockname()) for _ in range(20)]
@@ -57,7 +57,7 @@ async def test_all_who_wait_come_in_at_once(listening: socket.socket) -> None:
     await turn()
 
 
-async def test_nobody_comes_in_through_a_closed_door(listening: socket.socket) -> None:
+async def test_closed_acceptor_accepts_no_connection(listening: socket.socket) -> None:
     guests = Guests()
     door = Acceptor([listening], guests)
     with socket.create_connection(listening.getsockname()):
@@ -71,7 +71,7 @@ async def test_nobody_comes_in_through_a_closed_door(listening: socket.socket) -
 
 
 @pytest.mark.parametrize("uvloop", LOOPS)
-def test_a_crowd_does_not_wait_for_a_turn_each(uvloop: bool) -> None:
+def test_many_connections_are_accepted_within_few_loop_turns(uvloop: bool) -> None:
     async def count() -> int:
         built = create_application(load_text("version: 1\nname: door\n"), vendors={TOY.name: TOY})
         listeners = Listeners(built.runtime, built.control)

@@ -32,20 +32,20 @@ NOW = datetime.datetime.now(datetime.UTC)
 DAY = datetime.timedelta(days=1)
 
 
-def test_the_first_makes_it_and_the_next_finds_it(tmp_path: Path) -> None:
+def test_load_authority_reuses_created_authority(tmp_path: Path) -> None:
     first = load_authority(tmp_path / "tls")
     again = load_authority(tmp_path / "tls")
     assert (first.path, first.pem) == (again.path, again.pem)
     assert first.path.read_bytes() == first.pem
 
 
-def test_no_two_have_the_same_name(tmp_path: Path) -> None:
+def test_authorities_have_distinct_subjects(tmp_path: Path) -> None:
     one, other = load_authority(tmp_path / "one"), load_authority(tmp_path / "other")
     assert one.certificate.subject != other.certificate.subject
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
-def test_its_key_is_for_its_user_alone(tmp_path: Path) -> None:
+def test_authority_key_is_readable_only_by_owner(tmp_path: Path) -> None:
     path = load_authority(tmp_path / "tls").path
     key = key_of(path)
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "tls", key.parent, key, path)]
@@ -53,7 +53,7 @@ def test_its_key_is_for_its_user_alone(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == [CERTIFICATE]
 
 
-def test_of_many_who_begin_at_once_one_makes_it(tmp_path: Path) -> None:
+def test_concurrent_loads_create_one_authority(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: load_authority(tmp_path / "tls").pem, range(16)))
     assert len(set(made)) == 1
@@ -62,7 +62,7 @@ def test_of_many_who_begin_at_once_one_makes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
-def test_openssl_verifies_it_strictly(tmp_path: Path) -> None:
+def test_authority_passes_strict_openssl_verification(tmp_path: Path) -> None:
     path = load_authority(tmp_path).path
     command = ["openssl", "verify", "-x509_strict", "-check_ss_sig", "-CAfile", str(path), str(path)]
     verified = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -156,7 +156,7 @@ Change = Callable[[Authority, Path], object]
         pytest.param(lambda a, _: a_folder(a.path), "cannot read ca.pem: Is a directory", id="a folder in its place"),
     ],
 )
-def test_one_that_cannot_be_used_is_one_clear_line(tmp_path: Path, change: Change, reason: str) -> None:
+def test_unusable_authority_is_explained_in_one_line(tmp_path: Path, change: Change, reason: str) -> None:
     change(load_authority(tmp_path / "tls"), tmp_path)
     with pytest.raises(SettingsError) as caught:
         load_authority(tmp_path / "tls")
@@ -165,7 +165,7 @@ def test_one_that_cannot_be_used_is_one_clear_line(tmp_path: Path, change: Chang
     assert "\n" not in line
 
 
-def test_where_none_can_be_kept_is_one_clear_line(tmp_path: Path) -> None:
+def test_unwritable_authority_folder_is_explained_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(SettingsError) as caught:
@@ -175,7 +175,7 @@ def test_where_none_can_be_kept_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_authority_of_the_users_own_is_taken(tmp_path: Path) -> None:
+def test_user_supplied_authority_is_used_unchanged(tmp_path: Path) -> None:
     for name in ("authority", PRIVATE):
         (tmp_path / name).mkdir()
     write(tmp_path / "authority", rsa.generate_private_key(65537, 2048), begins=NOW - DAY, ends=NOW + DAY)
@@ -185,7 +185,7 @@ def test_an_authority_of_the_users_own_is_taken(tmp_path: Path) -> None:
     assert authority.path.read_bytes() == before
 
 
-def test_a_certificate_that_is_gone_is_signed_again_by_its_key(tmp_path: Path) -> None:
+def test_missing_certificate_is_reissued_with_same_key(tmp_path: Path) -> None:
     first = load_authority(tmp_path)
     first.path.unlink()
     again = load_authority(tmp_path)
@@ -193,7 +193,7 @@ def test_a_certificate_that_is_gone_is_signed_again_by_its_key(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("remaining", [-1, 1, 89], ids=["expired", "on its last day", "for three months"])
-def test_one_that_ends_soon_is_renewed_by_the_same_key(tmp_path: Path, remaining: int) -> None:
+def test_expiring_certificate_is_renewed_with_same_key(tmp_path: Path, remaining: int) -> None:
     first = load_authority(tmp_path)
     write(
         first.path.parent,
@@ -213,7 +213,7 @@ def name_of(certificate: x509.Certificate) -> str:
     return str(certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value)
 
 
-def test_one_of_an_earlier_release_is_made_anew_with_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unconstrained_authority_is_replaced_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     old = tmp_path / "authority"
     old.mkdir()
     key = ec.generate_private_key(ec.SECP256R1())
@@ -226,9 +226,7 @@ def test_one_of_an_earlier_release_is_made_anew_with_one_line(tmp_path: Path, ca
     ]
 
 
-def test_a_key_of_the_users_own_is_moved_from_beside_its_certificate(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_user_key_is_moved_to_private_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     old = tmp_path / "authority"
     old.mkdir()
     key = ec.generate_private_key(ec.SECP256R1())
@@ -244,21 +242,21 @@ def test_a_key_of_the_users_own_is_moved_from_beside_its_certificate(
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
-def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+def test_key_readable_by_others_is_refused(tmp_path: Path, mode: int) -> None:
     key_of(load_authority(tmp_path).path).chmod(mode)
     with pytest.raises(SettingsError, match="which may be known by now: its mode is not 0600"):
         load_authority(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-def test_a_key_of_another_user_is_refused(tmp_path: Path) -> None:
+def test_key_owned_by_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(key_of(load_authority(tmp_path).path), 12345, 12345)
     with pytest.raises(SettingsError, match="belongs to another user"):
         load_authority(tmp_path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
-def test_a_folder_of_its_key_is_closed_to_others(tmp_path: Path) -> None:
+def test_key_folder_is_restricted_to_owner(tmp_path: Path) -> None:
     (tmp_path / PRIVATE).mkdir(mode=0o755)
     load_authority(tmp_path)
     assert stat.S_IMODE((tmp_path / PRIVATE).stat().st_mode) == 0o700

@@ -106,7 +106,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("parts", "status"), BROKEN)
-async def test_what_is_no_request_is_refused_in_one_line(
+async def test_malformed_request_is_rejected_with_one_log_line(
     parts: list[bytes], status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
@@ -129,7 +129,7 @@ async def test_what_is_no_request_is_refused_in_one_line(
 @pytest.mark.parametrize(
     "target", [b"/chat", b"/_emulator/health", b"/_emulator/nothing", b"/_s/!/chat", b"/_emulatorx"]
 )
-async def test_no_answer_names_the_framework(target: bytes) -> None:
+async def test_response_does_not_reveal_framework(target: bytes) -> None:
     async with serving() as served:
         answer = await served.send(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     head = answer.partition(b"\r\n\r\n")[0].lower()
@@ -145,7 +145,9 @@ async def test_no_answer_names_the_framework(target: bytes) -> None:
         pytest.param(RuntimeError("ours"), b"HTTP/1.1 500 Internal Server Error", 1, id="a bug of ours"),
     ],
 )
-async def test_what_escapes(error: Exception, answer: bytes, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unhandled_exception_closes_or_returns_500(
+    error: Exception, answer: bytes, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
     async def serve(request: IncomingRequest) -> bool:
         raise error
 
@@ -189,7 +191,7 @@ async def test_what_a_call_releases_after_its_end_is_released_however_it_ends() 
     server.close()
 
 
-async def test_what_follows_the_control_prefix_without_a_slash_is_the_vendors() -> None:
+async def test_control_prefix_without_slash_belongs_to_vendor() -> None:
     async with serving() as served:
         answer = await served.send(b"GET /_emulatorx HTTP/1.1\r\nHost: x\r\nx-key: k\r\nConnection: close\r\n\r\n")
     assert b"x-emulator-request-id" in answer
@@ -203,7 +205,7 @@ SLOW = [
 
 
 @pytest.mark.parametrize(("data", "phase", "limit", "told"), SLOW)
-async def test_a_slow_client_ends(data: bytes, phase: ConnectionPhase, limit: float, told: bytes) -> None:
+async def test_slow_client_times_out(data: bytes, phase: ConnectionPhase, limit: float, told: bytes) -> None:
     async with serving() as served:
         reader, writer = await served.connect()
         writer.write(data)
@@ -221,7 +223,7 @@ async def test_a_slow_client_ends(data: bytes, phase: ConnectionPhase, limit: fl
 
 
 @pytest.mark.slow
-async def test_one_that_does_not_read_its_answer_ends() -> None:
+async def test_client_not_reading_response_times_out() -> None:
     many = "rules: [{name: much, reply: {text: '" + "word " * 200_000 + "'}}]\n"
     async with serving(many) as served:
         url = urlsplit(served.listeners.urls["toy"])
@@ -240,7 +242,7 @@ async def test_one_that_does_not_read_its_answer_ends() -> None:
         sock.close()
 
 
-async def test_what_counts_as_doing_something() -> None:
+async def test_has_progressed_after_phase_change_not_every_byte() -> None:
     async with serving() as served:
         reader, writer = await served.connect()
         connection = await served.until(ConnectionPhase.IDLE)
@@ -258,7 +260,7 @@ async def test_what_counts_as_doing_something() -> None:
         writer.close()
 
 
-async def test_the_time_of_a_head_begins_with_its_first_byte() -> None:
+async def test_head_timeout_starts_at_first_byte() -> None:
     async with serving() as served:
         _, writer = await served.connect()
         await served.until(ConnectionPhase.IDLE)
@@ -280,7 +282,7 @@ WAITING = [
 
 
 @pytest.mark.parametrize(("data", "phase"), WAITING)
-async def test_what_still_waits_when_the_time_is_over_ends_at_once(data: bytes, phase: ConnectionPhase) -> None:
+async def test_pending_connection_closes_when_drain_ends(data: bytes, phase: ConnectionPhase) -> None:
     async with serving("latency: {ttft: 1h}\n") as served:
         reader, writer = await served.connect()
         writer.write(data)
@@ -292,7 +294,7 @@ async def test_what_still_waits_when_the_time_is_over_ends_at_once(data: bytes, 
         writer.close()
 
 
-async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
+async def test_drain_sends_response_to_last_byte() -> None:
     async with serving("rules: [{name: much, reply: {text: '" + "word " * 100_000 + "'}}]\n") as served:
         reader, writer = await served.connect()
         body = b'{"prompt": "a", "max": 1000000}'
@@ -304,7 +306,7 @@ async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
 
 
 @pytest.mark.slow
-async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(tmp_path: Path) -> None:
+async def test_idle_tls_client_does_not_delay_shutdown(tmp_path: Path) -> None:
     authority = load_authority(tmp_path)
     built = create_application(load_text(FROZEN), vendors={"toy": TOY})
     listeners = Listeners(built.runtime, built.control, drain=inf)
@@ -317,7 +319,7 @@ async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(t
     writer.transport.abort()
 
 
-async def test_a_second_order_to_end_does_not_wait() -> None:
+async def test_cancelled_drain_closes_connections() -> None:
     async with serving("latency: {ttft: 1h}\n") as served:
         _, writer = await served.connect()
         writer.write(POST + b'Content-Length: 15\r\n\r\n{"prompt": "a"}')

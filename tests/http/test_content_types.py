@@ -66,10 +66,10 @@ PAGES = [
 
 
 @pytest.mark.parametrize("content_type", INERT)
-def test_data_stays_as_the_vendor_sends_it(content_type: str) -> None:
+def test_data_content_types_are_inert(content_type: str) -> None:
     assert is_inert(content_type)
 
 
 @pytest.mark.parametrize("content_type", PAGES)
-def test_whatever_may_run_is_none(content_type: str) -> None:
+def test_executable_content_types_are_not_inert(content_type: str) -> None:
     assert not is_inert(content_type)

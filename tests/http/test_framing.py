@@ -91,7 +91,7 @@ async def _read_body(reader: asyncio.StreamReader, head: bytes) -> None:
 
 
 @pytest.mark.parametrize("vendor", _CALLS)
-async def test_the_answer_after_a_bent_one_is_right(start: Start, vendor: str) -> None:
+async def test_response_after_faulted_one_is_intact(start: Start, vendor: str) -> None:
     running = await start(_INSTANT)
     kept = 0
     for fault, status, (version, connection), kind in product(_FAULTS, _STATUSES, _CONNECTIONS, _ANSWERS):
@@ -109,7 +109,7 @@ async def test_the_answer_after_a_bent_one_is_right(start: Start, vendor: str) -
 
 
 @pytest.mark.parametrize("vendor", ["azure", "tgi"])
-async def test_the_answer_after_one_that_is_bent_twice_is_right(start: Start, vendor: str) -> None:
+async def test_response_after_doubly_faulted_one_is_intact(start: Start, vendor: str) -> None:
     running = await start(_INSTANT)
     for first, second, kind in product(filter(None, _FAULTS), filter(None, _FAULTS), _ANSWERS):
         lines = f"x-emulator-fault: {first}\r\nx-emulator-fault: {second}\r\n"
@@ -121,14 +121,14 @@ async def test_the_answer_after_one_that_is_bent_twice_is_right(start: Start, ve
             assert (first + second).count("disconnect") + (first + second).count("hang"), (lines, kind)
 
 
-def test_every_fault_is_tried() -> None:
+def test_every_fault_is_covered() -> None:
     named = {fault.partition(";")[0] for fault in _FAULTS if fault} | {"status"}
     faults = get_args(get_args(AnyFault)[0])
     assert named == {get_args(fault.model_fields["type"].annotation)[0] for fault in faults}
 
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Connection", "Keep-Alive", "Upgrade", "TE"])
-async def test_a_header_that_frames_is_nobodys_to_ask_for(start: Start, name: str) -> None:
+async def test_framing_header_cannot_be_injected(start: Start, name: str) -> None:
     running = await start(_INSTANT)
     body = {"model": "tgi", "messages": [{"role": "user", "content": "Hi"}]}
     asked = {"x-emulator-error": f'rate_limited; headers={{"{name}":"3"}}'}
@@ -138,7 +138,7 @@ async def test_a_header_that_frames_is_nobodys_to_ask_for(start: Start, name: st
 
 
 @pytest.mark.parametrize("vendor", [*_CALLS])
-async def test_a_date_that_an_error_sets_is_the_only_one(start: Start, vendor: str) -> None:
+async def test_injected_date_replaces_default(start: Start, vendor: str) -> None:
     running = await start(_INSTANT)
     asked = 'x-emulator-error: internal; headers={"date":"yesterday"}\r\n'
     reader, writer = await running.connect(vendor)

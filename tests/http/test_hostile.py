@@ -32,7 +32,7 @@ def _check(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("vendor", CHATS)
-async def test_a_body_made_to_stop_the_server(start: Start, vendor: str) -> None:
+async def test_hostile_body_is_answered(start: Start, vendor: str) -> None:
     running = await start()
     for make in BODIES.values():
         _check(await running.ask(vendor, CHATS[vendor][0], make(vendor), headers=_KEY))
@@ -40,7 +40,7 @@ async def test_a_body_made_to_stop_the_server(start: Start, vendor: str) -> None
 
 
 @pytest.mark.parametrize("vendor", CHATS)
-async def test_more_levels_than_fast_readers_and_writers_of_json_go(start: Start, vendor: str) -> None:
+async def test_deeply_nested_json_is_answered(start: Start, vendor: str) -> None:
     """255 levels are too many for the one, 200 for the other, some 800 for the interpreter's stack."""
     running = await start()
     for levels in (190, 254, 300, 700, 790, 1000):
@@ -65,7 +65,7 @@ _CALL: JSON = {"id": _DIGITS, "type": "function", "function": {"name": "f", "arg
         pytest.param({"type": "string", "pattern": f"a{{{_DIGITS}}}"}, id="how often, in a pattern"),
     ],
 )
-async def test_more_digits_than_python_reads(start: Start, vendor: str, schema: JSON) -> None:
+async def test_overlong_integers_in_chat_are_answered(start: Start, vendor: str, schema: JSON) -> None:
     running = await start()
     form: JSON = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
     said: JSON = [
@@ -79,7 +79,7 @@ async def test_more_digits_than_python_reads(start: Start, vendor: str, schema: 
     await _check_next(running, vendor)
 
 
-async def test_more_digits_than_python_reads_elsewhere(start: Start) -> None:
+async def test_overlong_integers_elsewhere_are_answered(start: Start) -> None:
     running = await start(
         "version: 1\nvendors: {openvino: {profile: latest}}\n"
         "deployments: [{vendor: openvino, name: draws, kind: image}, {vendor: openvino, name: net, kind: classic}]\n"
@@ -110,7 +110,7 @@ async def test_more_digits_than_python_reads_elsewhere(start: Start) -> None:
         pytest.param(chat, "br", id="one that is not compressed at all"),
     ],
 )
-async def test_a_compressed_body_that_is_wrong(
+async def test_invalid_compressed_body_is_answered(
     start: Start, vendor: str, body: Callable[[str], bytes], encoding: str
 ) -> None:
     running = await start()
@@ -122,7 +122,7 @@ async def test_a_compressed_body_that_is_wrong(
 
 
 @pytest.mark.parametrize("vendor", CHATS)
-async def test_a_compressed_body_is_read(start: Start, vendor: str) -> None:
+async def test_compressed_body_is_decoded(start: Start, vendor: str) -> None:
     running = await start()
     plain = await running.ask(vendor, CHATS[vendor][0], chat(vendor), headers=_KEY)
     packed = gzip.compress(chat(vendor))
@@ -145,7 +145,7 @@ async def test_a_compressed_body_is_read(start: Start, vendor: str) -> None:
         pytest.param(b"x-ms-client-request-id: a\xff\x80\xe9b", 200, id="an id that is no text"),
     ],
 )
-async def test_headers_made_to_stop_the_server(start: Start, lines: bytes, status: int) -> None:
+async def test_hostile_headers_are_answered(start: Start, lines: bytes, status: int) -> None:
     running = await start("version: 1\nclock: instant\n")
     path = CHATS["azure"][0].encode()
     head = b"POST " + path + b" HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
@@ -155,7 +155,7 @@ async def test_headers_made_to_stop_the_server(start: Start, lines: bytes, statu
     await _check_next(running, "azure")
 
 
-async def test_a_split_into_millions_of_writes_ends(start: Start) -> None:
+async def test_split_into_many_writes_is_bounded(start: Start) -> None:
     running = await start("version: 1\nbounds: {writes: 100}\n")
     headers = {**_KEY, "x-emulator-fault": "split; writes=byte"}
     body = {"input": ["a"] * 100}
@@ -165,7 +165,7 @@ async def test_a_split_into_millions_of_writes_ends(start: Start) -> None:
     assert bent.json()["data"] == plain.json()["data"]
 
 
-async def test_bounds_are_the_scenarios_to_set(start: Start) -> None:
+async def test_bounds_are_set_by_scenario(start: Start) -> None:
     running = await start("version: 1\nbounds: {messages: 1, values: 100, body: 1KiB, faults: 1}\n")
     for body, said in (
         (

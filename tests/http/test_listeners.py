@@ -16,11 +16,11 @@ from tests.handler.toy import TOY
         pytest.param(0, {"front": 0, "a": 0, "b": 0}, id="free ports"),
     ],
 )
-def test_vendors_follow_the_front_port(front: int, ports: dict[str, int]) -> None:
+def test_vendor_ports_follow_front_port(front: int, ports: dict[str, int]) -> None:
     assert number_ports(["a", "b"], front) == ports
 
 
-async def test_the_end_wakes_answers_that_wait_for_a_clock_nobody_moves() -> None:
+async def test_shutdown_completes_responses_waiting_on_frozen_clock() -> None:
     async with running("latency: {ttft: 10s}\n", vendors=[TOY]) as toy:
         body = {"prompt": "Hi", "max": 3, "stream": True}
         slow = asyncio.create_task(toy.ask("toy", "/chat", body, headers={"x-key": "k"}))

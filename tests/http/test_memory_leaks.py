@@ -56,7 +56,7 @@ async def _ask(running: Running, vendor: str, body: dict[str, JSON] | bytes, hea
 
 
 @pytest.mark.parametrize("vendor", _CHATS)
-async def test_no_answer_leaves_a_cycle(start: Start, vendor: str, no_collector: None) -> None:
+async def test_response_leaves_no_reference_cycle(start: Start, vendor: str, no_collector: None) -> None:
     running = await start("version: 1\nclock: instant\n")
     before = _list(RequestContext), _list(EmulatedError)  # other tests' own
     for body, headers in _CASES.values():

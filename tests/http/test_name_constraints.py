@@ -54,21 +54,19 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_python_accepts(name: str, authority: Authority) -> None:
+def test_python_accepts_permitted_name(name: str, authority: Authority) -> None:
     shake(make_context(authority, [name]), trusting(authority.path), name)
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_python_refuses(name: str, authority: Authority) -> None:
+def test_python_rejects_excluded_name(name: str, authority: Authority) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="permitted subtree violation"):
         shake(make_context(authority, [name]), trusting(authority.path), name)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 @pytest.mark.parametrize(("name", "code"), [*((name, 0) for name in ACCEPTED), *((name, 2) for name in REFUSED)])
-def test_openssl_judges_a_certificate_that_it_signs_with_the_kept_key(
-    name: str, code: int, authority: Authority, tmp_path: Path
-) -> None:
+def test_openssl_enforces_name_constraints(name: str, code: int, authority: Authority, tmp_path: Path) -> None:
     kind = "IP" if ":" in name or name.replace(".", "").isdecimal() else "DNS"
     (tmp_path / "e").write_text(f"subjectAltName={kind}:{name}\n")
     key = authority.path.parents[1] / "private" / "ca.key"
@@ -83,13 +81,13 @@ def test_openssl_judges_a_certificate_that_it_signs_with_the_kept_key(
     assert ("permitted subtree violation" in verified.stderr) == bool(code)
 
 
-def test_it_is_critical_and_lasts_two_years_at_most(authority: Authority) -> None:
+def test_constraint_is_critical_and_certificate_lasts_two_years_at_most(authority: Authority) -> None:
     certificate = authority.certificate
     assert certificate.extensions.get_extension_for_class(x509.NameConstraints).critical
     assert certificate.not_valid_after_utc - certificate.not_valid_before_utc <= datetime.timedelta(days=730)
 
 
-def test_another_name_is_added_by_the_same_key_with_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_added_name_reissues_ca_with_same_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def start(*names: str, host: str = "0.0.0.0") -> Authority:
         authority = open_tls(Settings(tls=True, tls_dir=tmp_path, tls_name=names, host=host)).authority
         assert authority is not None
@@ -105,7 +103,7 @@ def test_another_name_is_added_by_the_same_key_with_one_line(tmp_path: Path, cap
     shake(make_context(first, ["one.test"]), trusting(second.path), "one.test")
 
 
-def test_a_machine_that_has_another_name_by_now_goes_on(tmp_path: Path) -> None:
+def test_uncovered_host_name_does_not_prevent_start(tmp_path: Path) -> None:
     """The certificate of a server leaves out what its authority does not sign for."""
     settings = Settings(tls=True, tls_dir=tmp_path)
     made = open_tls(settings).authority

@@ -61,7 +61,7 @@ async def find_connection(served: Running) -> Connection:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_a_mix_in_any_pieces_is_answered_in_order(start: Start, seed: int) -> None:
+async def test_pipelined_requests_in_any_pieces_are_answered_in_order(start: Start, seed: int) -> None:
     served = await start(INSTANT)
     reader, writer = await connect(served)
     draw = random.Random(seed)
@@ -180,7 +180,7 @@ async def test_the_rest_of_a_request_may_come_while_another_waits(start: Start, 
     writer.close()
 
 
-async def test_who_says_no_more_hears_the_answer_to_a_usual_call(start: Start) -> None:
+async def test_half_closed_client_gets_response(start: Start) -> None:
     served = await start(FROZEN)
     reader, writer = await connect(served)
     writer.write(ask(1))
@@ -192,7 +192,7 @@ async def test_who_says_no_more_hears_the_answer_to_a_usual_call(start: Start) -
     writer.close()
 
 
-async def test_who_resets_a_connection_disturbs_nobody(start: Start) -> None:
+async def test_client_reset_does_not_affect_others(start: Start) -> None:
     served = await start(FROZEN)
     reader, writer = await connect(served)
     url = urlsplit(served.urls["databricks"])
@@ -210,7 +210,7 @@ async def test_who_resets_a_connection_disturbs_nobody(start: Start) -> None:
     assert {entry.status for entry in served.built.journal} == {200}
 
 
-async def test_who_reads_slowly_loses_nothing(start: Start) -> None:
+async def test_slow_reader_gets_every_response(start: Start) -> None:
     served, count = await start(FROZEN), 400
     async with asyncio.timeout(WAIT):
         reader, writer = await connect(served, room=4096)
@@ -232,7 +232,7 @@ async def send_all(writer: asyncio.StreamWriter, requests: Sequence[bytes]) -> N
         await writer.drain()
 
 
-async def test_answers_that_wait_go_out_when_the_server_ends(start: Start) -> None:
+async def test_pending_responses_are_sent_at_shutdown(start: Start) -> None:
     served = await start(FROZEN)
     lines = [await connect(served) for _ in range(20)]
     while len(served.clients) < 20:

@@ -22,7 +22,7 @@ SPLIT = ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "\r\n", "a\r", "\nX-E
 
 @pytest.mark.parametrize("text", SPLIT)
 @pytest.mark.parametrize("place", ["name", "value"])
-def test_what_would_end_a_line_is_a_bug(text: str, place: str) -> None:
+def test_header_with_line_break_or_nul_raises(text: str, place: str) -> None:
     header = (text, "a") if place == "name" else ("x-a", text)
     for headers in ((header,), (("Content-Type", "text/plain"), header), (header, ("x-b", "b"))):
         with pytest.raises(ValueError, match="line break or NUL"):
@@ -32,7 +32,7 @@ def test_what_would_end_a_line_is_a_bug(text: str, place: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "a\tb", "h\u00e9\udcff", "a: b", "\u2028\x85\x0b\x0c\x1c"])
-def test_all_else_is_sent_as_it_is(value: str) -> None:
+def test_other_header_values_are_sent_unchanged(value: str) -> None:
     headers = (("x-a", value),)
     for head in (
         encode_head(TOY, 200, headers, LENGTH, 0.0),
@@ -42,7 +42,7 @@ def test_all_else_is_sent_as_it_is(value: str) -> None:
 
 
 @pytest.mark.parametrize("framing", [LENGTH, CHUNKS, ""])
-def test_a_page_runs_nothing(framing: str) -> None:
+def test_executable_content_types_get_guard_headers(framing: str) -> None:
     for kind in INERT:
         assert GUARDS not in encode_head(TOY, 200, (("Content-Type", kind),), framing, 0.0), kind
     for kind in PAGES:
@@ -60,17 +60,17 @@ def test_a_page_runs_nothing(framing: str) -> None:
         pytest.param((("Content-Type", "text/html"), ("Content-Security-Policy", "x")), True, id="with a policy"),
     ],
 )
-def test_what_is_not_known_to_be_data_runs_nothing(headers: Headers, guarded: bool) -> None:
+def test_ambiguous_content_type_gets_guard_headers(headers: Headers, guarded: bool) -> None:
     assert (GUARDS in encode_head(TOY, 200, headers, LENGTH, 0.0)) is guarded
 
 
 @pytest.mark.parametrize(("status", "framing"), [(200, frame(200, 0)), (204, frame(204, 3)), (304, frame(304, 3))])
-def test_an_answer_without_a_body_is_no_page(status: int, framing: str) -> None:
+def test_response_without_body_gets_no_guard_headers(status: int, framing: str) -> None:
     assert GUARDS not in encode_head(TOY, status, (), framing, 0.0)
     assert GUARDS not in encode_head(TOY, status, (("Content-Type", "text/html"),), framing, 0.0)
 
 
-def test_a_vendor_that_writes_small_letters_has_them_here_too() -> None:
+def test_guard_headers_follow_lower_case_vendor() -> None:
     head = encode_head(replace(TOY, lower_case=True), 200, (("content-type", "text/html"),), LENGTH, 0.0)
     assert GUARDS.lower() in head
 
@@ -121,7 +121,7 @@ WHOLE, STREAM = b'{"prompt":"Hi","max":3}', b'{"prompt":"Hi","max":3,"stream":tr
         pytest.param("rules: [{name: a, faults: [{type: split, writes: byte}]}]\n", "POST /chat", STREAM, id="bent s"),
     ],
 )
-async def test_on_every_road_it_answers_500(
+async def test_header_with_line_break_returns_500_on_every_path(
     start: Start, caplog: pytest.LogCaptureFixture, scenario: str, target: str, body: bytes, version: str
 ) -> None:
     toy = await start(f"version: 1\nname: t\nclock: instant\n{scenario}", vendors=[SPLITTING])

@@ -42,7 +42,7 @@ ROUTER = Router(
         pytest.param("GET", "/v1/a.b", "/v1/a.b", {}, id="a dot is a dot"),
     ],
 )
-def test_a_request_finds_its_endpoint(method: str, path: str, expected: str, params: dict[str, str]) -> None:
+def test_request_resolves_to_endpoint(method: str, path: str, expected: str, params: dict[str, str]) -> None:
     endpoint, caught = ROUTER.resolve(method, path)
     assert (endpoint.path, dict(caught)) == (expected, params)
 
@@ -69,7 +69,7 @@ def test_a_request_finds_its_endpoint(method: str, path: str, expected: str, par
         ),
     ],
 )
-def test_a_request_finds_nothing(method: str, path: str, kind: ErrorKind, details: dict[str, str]) -> None:
+def test_unresolved_request_raises_error(method: str, path: str, kind: ErrorKind, details: dict[str, str]) -> None:
     with pytest.raises(EmulatedError) as caught:
         ROUTER.resolve(method, path)
     assert (caught.value.kind, dict(caught.value.details)) == (kind, details)

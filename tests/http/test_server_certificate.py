@@ -46,17 +46,17 @@ def received(server: ssl.SSLContext, authority: Authority, name: str = "localhos
         "B.c.localhost",
     ],
 )
-def test_it_is_trusted_for(name: str, server: ssl.SSLContext, authority: Authority) -> None:
+def test_certificate_is_trusted_for_its_names(name: str, server: ssl.SSLContext, authority: Authority) -> None:
     shake(server, trusting(authority.path), name)
 
 
 @pytest.mark.parametrize("name", ["example.org", "10.9.9.9", "localhost.example.org"])
-def test_it_is_not_trusted_for(name: str, server: ssl.SSLContext, authority: Authority) -> None:
+def test_certificate_is_not_trusted_for_other_names(name: str, server: ssl.SSLContext, authority: Authority) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         shake(server, trusting(authority.path), name)
 
 
-def test_a_restart_breaks_nobody(authority: Authority) -> None:
+def test_certificate_stays_trusted_after_restart(authority: Authority) -> None:
     client = trusting(authority.path)
     again = load_authority(authority.path.parent.parent)
     for start in (authority, again):
@@ -64,25 +64,25 @@ def test_a_restart_breaks_nobody(authority: Authority) -> None:
 
 
 @pytest.mark.covers("promises/first steps", "two authorities at once")
-def test_emulators_with_authorities_of_their_own_are_trusted_together(tmp_path: Path, authority: Authority) -> None:
+def test_client_trusts_two_authorities_together(tmp_path: Path, authority: Authority) -> None:
     other = load_authority(tmp_path)
     client = trusting(authority.path, other.path)
     for start in (authority, other):
         shake(make_context(start, ["localhost"]), client, "localhost")
 
 
-def test_one_authority_does_not_stand_for_another(tmp_path: Path, authority: Authority) -> None:
+def test_other_authority_is_not_trusted(tmp_path: Path, authority: Authority) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         shake(make_context(load_authority(tmp_path), ["localhost"]), trusting(authority.path), "localhost")
 
 
-def test_every_start_has_a_key_of_its_own(authority: Authority) -> None:
+def test_every_start_creates_new_key(authority: Authority) -> None:
     first, second = (received(make_context(authority, ["localhost"]), authority) for _ in range(2))
     assert first.public_key() != second.public_key()
     assert first.serial_number != second.serial_number
 
 
-def test_its_identifiers_lead_to_the_authority(server: ssl.SSLContext, authority: Authority) -> None:
+def test_key_identifiers_match_authority(server: ssl.SSLContext, authority: Authority) -> None:
     leaf = received(server, authority)
     own = leaf.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     issuer = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
@@ -91,18 +91,18 @@ def test_its_identifiers_lead_to_the_authority(server: ssl.SSLContext, authority
     assert leaf.not_valid_after_utc <= authority.certificate.not_valid_after_utc
 
 
-def test_a_session_keeps_its_certificate(server: ssl.SSLContext, authority: Authority) -> None:
+def test_same_name_receives_same_certificate(server: ssl.SSLContext, authority: Authority) -> None:
     assert received(server, authority, "a.localhost") == received(server, authority, "a.localhost")
 
 
-def test_its_key_is_in_no_file_that_lasts(authority: Authority) -> None:
+def test_private_key_leaves_no_file(authority: Authority) -> None:
     before = set(Path(tempfile.gettempdir()).glob("emulator-tls-*"))
     make_context(authority, ["localhost"])
     assert set(Path(tempfile.gettempdir()).glob("emulator-tls-*")) <= before
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
-def test_openssl_verifies_it_strictly(tmp_path: Path, server: ssl.SSLContext, authority: Authority) -> None:
+def test_openssl_verifies_certificate_strictly(tmp_path: Path, server: ssl.SSLContext, authority: Authority) -> None:
     file = tmp_path / "leaf.pem"
     file.write_bytes(received(server, authority).public_bytes(serialization.Encoding.PEM))
     command = ["openssl", "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", "llm.test"]

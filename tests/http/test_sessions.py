@@ -41,13 +41,13 @@ def basic(password: str) -> str:
         pytest.param("/v1", {"Host": "a.localhost", "baggage": "emulator.session=b"}, "a", "/v1", id="then the host"),
     ],
 )
-def test_the_first_way_that_names_a_session_wins(path: str, headers: dict[str, str], session: str, left: str) -> None:
+def test_session_sources_have_fixed_precedence(path: str, headers: dict[str, str], session: str, left: str) -> None:
     found = route_session(path, CIMultiDict(headers))
     assert (found.session, found.path) == (session, left)
 
 
 @pytest.mark.covers("promises/sessions", "its own port last")
-def test_a_port_of_ones_own_comes_last() -> None:
+def test_session_port_has_lowest_precedence() -> None:
     assert route_session("/v1", CIMultiDict(), default="own").session == "own"
     assert route_session("/v1", CIMultiDict({"baggage": "emulator.session=a"}), default="own").session == "a"
 
@@ -65,21 +65,21 @@ def test_a_port_of_ones_own_comes_last() -> None:
         pytest.param({"Authorization": "Bearer k~ "}, {"Authorization": "Bearer k~ "}, id="no name, no cut"),
     ],
 )
-def test_the_session_is_cut_off_from_credentials(headers: dict[str, str], left: dict[str, str]) -> None:
+def test_session_suffix_is_removed_from_credentials(headers: dict[str, str], left: dict[str, str]) -> None:
     assert dict(route_session("/", CIMultiDict(headers)).headers) == left
 
 
 @pytest.mark.parametrize(
     "token", ["Y\udc91BwOnMzY3JldA==", "äöü", "a", "/w=="], ids=["a byte", "letters", "short", "no text"]
 )
-def test_basic_credentials_that_are_none_are_left_as_they_are(token: str) -> None:
+def test_invalid_basic_credentials_are_left_unchanged(token: str) -> None:
     headers = {"Authorization": f"Basic {token}"}
     found = route_session("/", CIMultiDict(headers))
     assert (found.session, dict(found.headers)) == ("", headers)
 
 
 @pytest.mark.covers("promises/sessions", "a listed key is whole")
-def test_a_key_that_is_listed_is_whole() -> None:
+def test_listed_key_with_tilde_is_not_split() -> None:
     found = route_session("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
     assert (found.session, found.headers["api-key"]) == ("", "k~a")
 
@@ -93,13 +93,11 @@ def test_a_key_that_is_listed_is_whole() -> None:
         pytest.param("/", {"api-key": "k"}, "", id="nothing does"),
     ],
 )
-def test_what_was_cut_off_a_key_is_kept_for_keys_that_are_handed_out(
-    path: str, headers: dict[str, str], suffix: str
-) -> None:
+def test_key_suffix_is_set_only_by_key(path: str, headers: dict[str, str], suffix: str) -> None:
     assert route_session(path, CIMultiDict(headers)).key_suffix == suffix
 
 
-def test_the_path_is_kept_for_links() -> None:
+def test_session_path_prefix_is_returned_for_links() -> None:
     assert route_session("/_s/a/v1", CIMultiDict()).prefix == "/_s/a"
     assert route_session("/v1", CIMultiDict()).prefix == ""
 
@@ -115,7 +113,7 @@ def test_the_path_is_kept_for_links() -> None:
         pytest.param("/", {"baggage": "emulator.session=a%2Fb"}, id="a slash in baggage"),
     ],
 )
-def test_a_name_that_cannot_be_one_is_refused(path: str, headers: dict[str, str]) -> None:
+def test_invalid_session_name_is_refused(path: str, headers: dict[str, str]) -> None:
     with pytest.raises(SessionNameError, match="not a session name"):
         route_session(path, CIMultiDict(headers))
 
@@ -126,14 +124,14 @@ ENTRA = "Zk28Q~" + "dEf.SECRET_REST-of~AzureADClient0123"[:34]
 @pytest.mark.parametrize("length", [31, 32, 33, 34, 35])
 @pytest.mark.parametrize("written", ["Bearer {}", "{}", "ApiKey {}"])
 @pytest.mark.parametrize("name", ["Authorization", "api-key", "x-api-key"])
-def test_a_real_credential_with_a_tilde_is_never_taken_apart(name: str, written: str, length: int) -> None:
+def test_entra_secret_with_tilde_is_not_split(name: str, written: str, length: int) -> None:
     secret = "Zk28Q~" + ("aB.~_-9" * 6)[: length - 1] + "z"
     headers = {name: written.format(secret)}
     found = route_session("/", CIMultiDict(headers))
     assert (found.session, dict(found.headers), found.key_suffix) == ("", headers, "")
 
 
-def test_nor_is_it_as_a_password() -> None:
+def test_entra_secret_as_basic_password_is_not_split() -> None:
     headers = {"Authorization": basic(ENTRA)}
     found = route_session("/", CIMultiDict(headers))
     assert (found.session, dict(found.headers)) == ("", headers)
@@ -148,6 +146,6 @@ def test_nor_is_it_as_a_password() -> None:
         pytest.param("abcdQ~" + "a" * 34, "a" * 34, "abcdQ", id="without the digit"),
     ],
 )
-def test_other_keys_still_name_a_session(key: str, session: str, rest: str) -> None:
+def test_other_keys_with_tilde_name_session(key: str, session: str, rest: str) -> None:
     found = route_session("/", CIMultiDict({"api-key": key}))
     assert (found.session, found.headers["api-key"]) == (session, rest)

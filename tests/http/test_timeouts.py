@@ -46,7 +46,7 @@ class Time:
         (ConnectionPhase.UNREAD, 600.0),
     ],
 )
-def test_who_takes_too_long_is_ended(phase: ConnectionPhase, limit: float) -> None:
+def test_client_over_limit_is_closed(phase: ConnectionPhase, limit: float) -> None:
     time, client = Time(), Client(phase)
     patience = TimeoutMonitor(LIMITS, time)
     patience.check([client])
@@ -58,7 +58,7 @@ def test_who_takes_too_long_is_ended(phase: ConnectionPhase, limit: float) -> No
     assert client.ended == [phase]
 
 
-def test_who_does_something_begins_anew() -> None:
+def test_progress_restarts_timeout() -> None:
     time, client = Time(), Client(ConnectionPhase.IDLE)
     patience = TimeoutMonitor(LIMITS, time)
     patience.check([client])
@@ -71,7 +71,7 @@ def test_who_does_something_begins_anew() -> None:
 
 
 @pytest.mark.parametrize("limits", [LIMITS, Timeouts(inf, inf, inf)], ids=["the usual limits", "no limits"])
-def test_whoever_waits_for_us_may_wait(limits: Timeouts) -> None:
+def test_client_awaiting_response_never_times_out(limits: Timeouts) -> None:
     time, client = Time(), Client(ConnectionPhase.ANSWER)
     patience = TimeoutMonitor(limits, time)
     for _ in range(3):
@@ -80,7 +80,7 @@ def test_whoever_waits_for_us_may_wait(limits: Timeouts) -> None:
     assert not client.ended
 
 
-async def test_chores_are_done_until_it_is_cancelled_whatever_one_does(caplog: pytest.LogCaptureFixture) -> None:
+async def test_housekeeping_continues_after_task_failure(caplog: pytest.LogCaptureFixture) -> None:
     done = asyncio.Event()
 
     def fail() -> None:

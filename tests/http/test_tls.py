@@ -22,16 +22,16 @@ from emulator.settings import Settings, SettingsError
         pytest.param("win32", {}, Path.home() / "AppData/Local/llm-emulator", id="Windows without its variable"),
     ],
 )
-def test_data_lies(platform: str, environment: dict[str, str], folder: Path) -> None:
+def test_data_folder_follows_platform_and_environment(platform: str, environment: dict[str, str], folder: Path) -> None:
     assert data_folder(environment, platform) == folder
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_the_address_that_means_every_address_is_no_name(host: str) -> None:
+def test_unspecified_address_is_not_certificate_name(host: str) -> None:
     assert host not in find_names(host)
 
 
-def test_names_are_named_once_and_in_lower_case() -> None:
+def test_certificate_names_are_unique_and_lower_case() -> None:
     names = find_names("127.0.0.1", ["LocalHost", "Emulator", "emulator", "*.svc.test"])
     assert names[:4] == ["localhost", "*.localhost", "127.0.0.1", "::1"]
     assert names[-2:] == ["emulator", "*.svc.test"]
@@ -39,18 +39,18 @@ def test_names_are_named_once_and_in_lower_case() -> None:
 
 
 @pytest.mark.parametrize("name", ["https://emulator", "a b", "-a", "a-", "a..b", "a.*", "*", "bücher.test", "0.0.0.0"])
-def test_what_is_no_name_is_one_clear_line(name: str, tmp_path: Path) -> None:
+def test_invalid_tls_name_is_explained_in_one_line(name: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         open_tls(Settings(tls=True, tls_dir=tmp_path, tls_name=("fine", name)))
     assert str(caught.value) == f"--tls-name takes host names and addresses, not {name!r}"
 
 
-def test_without_tls_there_is_no_authority(tmp_path: Path) -> None:
+def test_open_tls_without_tls_creates_no_authority(tmp_path: Path) -> None:
     tls = open_tls(Settings(tls_dir=tmp_path))
     assert (tls.context, tls.authority, list(tmp_path.iterdir())) == (None, None, [])
 
 
-def test_without_its_package_it_says_what_to_install(tmp_path: Path) -> None:
+def test_missing_cryptography_package_is_explained(tmp_path: Path) -> None:
     lines = ["import sys", "sys.modules['cryptography'] = None", "from emulator.cli import main"]
     command = [sys.executable, "-c", "; ".join([*lines, f"sys.exit(main(['ca', '--tls-dir', {str(tmp_path)!r}]))"])]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)

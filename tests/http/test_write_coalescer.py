@@ -46,7 +46,7 @@ def open_lines(log: Log, *names: str) -> list[tuple[Connection, Line]]:
     return opened
 
 
-async def test_answers_are_written_in_order_once_all_was_read() -> None:
+async def test_writes_are_flushed_in_order_after_reads() -> None:
     log: Log = []
     (first, _), (second, _) = open_lines(log, "first", "second")
     first.write_last(b"1")
@@ -62,7 +62,7 @@ async def test_answers_are_written_in_order_once_all_was_read() -> None:
     assert len(log) == 3
 
 
-async def test_many_answers_do_not_wait_for_each_other() -> None:
+async def test_many_writes_are_flushed_early() -> None:
     log: Log = []
     for number, (connection, _) in enumerate(open_lines(log, *["line"] * 100)):
         connection.write_last(b"%d" % number)
@@ -79,7 +79,7 @@ async def test_a_long_answer_is_written_at_once_behind_those_before_it() -> None
     assert log == [("line", b"1" + b"2" * 100_000)]
 
 
-async def test_who_has_left_takes_no_answer_from_others() -> None:
+async def test_closing_connection_does_not_affect_others() -> None:
     log: Log = []
     (gone, line), (there, _) = open_lines(log, "gone", "there")
     gone.write_last(b"1")
@@ -90,7 +90,7 @@ async def test_who_has_left_takes_no_answer_from_others() -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5], ids=["in one piece", "in two", "in five"])
-async def test_requests_that_follow_each_other_without_waiting_are_answered_in_order(start: Start, parts: int) -> None:
+async def test_pipelined_requests_are_answered_in_order(start: Start, parts: int) -> None:
     served = await start("version: 1\nclock: frozen\n")
     bodies = [chat(f"Question {number}", max_tokens=4 + number) for number in range(12)]
     data = b"".join(map(frame_request, bodies))
@@ -107,7 +107,7 @@ async def test_requests_that_follow_each_other_without_waiting_are_answered_in_o
 
 
 @pytest.mark.parametrize("end", ["finish", "abort"])
-async def test_an_answer_that_waits_goes_out_before_its_connection_ends(start: Start, end: str) -> None:
+async def test_pending_response_is_sent_before_close(start: Start, end: str) -> None:
     served = await start("version: 1\nclock: frozen\n")
     reader, writer = await connect(served)
     answer = asyncio.create_task(read_answer(reader))

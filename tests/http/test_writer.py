@@ -97,7 +97,7 @@ async def settle(served: Running) -> None:
     await until(lambda: list(served.built.journal))
 
 
-async def test_a_reset_before_any_byte(start: Start) -> None:
+async def test_reset_before_any_byte(start: Start) -> None:
     served = await start(SAY.format("{type: disconnect}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
         assert await connection.rest() == (b"", True)
@@ -115,16 +115,14 @@ async def test_a_reset_before_any_byte(start: Start) -> None:
         pytest.param("at: 1", [b"one\n", b"two\n", b"three\n", b"four\n"], id="after all, before the last chunk"),
     ],
 )
-async def test_a_reset_in_a_stream_comes_after_every_byte_before_it(
-    start: Start, position: str, parts: list[bytes]
-) -> None:
+async def test_stream_reset_follows_all_earlier_bytes(start: Start, position: str, parts: list[bytes]) -> None:
     served = await start(SAY.format(f"{{type: disconnect, {position}}}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
         assert b"200 OK" in await connection.head()
         assert await connection.rest() == (chunked(*parts), True)
 
 
-async def test_a_reset_in_one_piece_breaks_the_promise_of_a_length(start: Start) -> None:
+async def test_unary_reset_sends_less_than_content_length(start: Start) -> None:
     served = await start(SAY.format("{type: disconnect, after_bytes: 5}"), vendors=[TOY])
     async with connect(served, {}) as connection:
         assert b"Content-Length: 15\r\n" in await connection.head()
@@ -132,7 +130,7 @@ async def test_a_reset_in_one_piece_breaks_the_promise_of_a_length(start: Start)
 
 
 @pytest.mark.slow
-async def test_a_reset_waits_for_a_slow_reader(start: Start) -> None:
+async def test_reset_waits_for_slow_reader(start: Start) -> None:
     text = "0123456789abcdef" * 20_000
     rule = f"rules:\n- name: r\n  reply: {{text: {text}}}\n  faults: [{{type: disconnect, at: 0.9}}]\n"
     served = await start(rule, vendors=[TOY])
@@ -148,7 +146,7 @@ async def test_a_reset_waits_for_a_slow_reader(start: Start) -> None:
         assert await connection.rest() == (text[: len(text) * 9 // 10].encode(), True)
 
 
-async def test_a_reset_under_tls(tmp_path: Path) -> None:
+async def test_reset_under_tls(tmp_path: Path) -> None:
     rule = "version: 1\nname: tls\nclock: frozen\n" + SAY.format("{type: disconnect, after_tokens: 2}")
     async with running(rule, tmp_path, vendors=[TOY]) as served:
         context = ssl.create_default_context(cafile=str(served.certificate))
@@ -158,7 +156,7 @@ async def test_a_reset_under_tls(tmp_path: Path) -> None:
     assert data == chunked(b"one\n", b"two\n")
 
 
-async def test_a_truncated_stream_ends_as_http_says_and_the_connection_goes_on(start: Start) -> None:
+async def test_truncated_stream_ends_cleanly_and_connection_continues(start: Start) -> None:
     served = await start(SAY.format("{type: truncate, after_tokens: 2}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
         answer = await read_answer(connection.reader)
@@ -168,7 +166,7 @@ async def test_a_truncated_stream_ends_as_http_says_and_the_connection_goes_on(s
 
 
 @pytest.mark.covers("language/faults", "stall")
-async def test_a_stall_follows_the_clock(start: Start) -> None:
+async def test_stall_follows_clock(start: Start) -> None:
     served = await start(SAY.format("{type: stall, after_tokens: 2, for: 1h}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
         await connection.head()
@@ -185,7 +183,7 @@ async def test_a_stall_follows_the_clock(start: Start) -> None:
         assert await connection.reader.readexactly(len(last)) == last
 
 
-async def test_a_stall_adds_to_the_pace(start: Start) -> None:
+async def test_stall_adds_to_pacing(start: Start) -> None:
     served = await start(
         "clock: instant\nversion: 1\n" + SLOW + SAY.format("{type: stall, at: 1, for: 1m}"), vendors=[TOY]
     )
@@ -197,7 +195,7 @@ async def test_a_stall_adds_to_the_pace(start: Start) -> None:
 
 
 @pytest.mark.covers("language/faults", "hang")
-async def test_a_hang_ends_when_the_client_leaves(start: Start) -> None:
+async def test_hang_ends_when_client_leaves(start: Start) -> None:
     served = await start(SAY.format("{type: hang}"), vendors=[TOY])
     async with connect(served, {}) as connection:
         for _ in range(20):
@@ -210,7 +208,7 @@ async def test_a_hang_ends_when_the_client_leaves(start: Start) -> None:
     assert served.built.apps[0].service.metrics.in_flight() == 0
 
 
-async def test_a_hang_in_mid_stream_ends_when_the_client_leaves(start: Start) -> None:
+async def test_mid_stream_hang_ends_when_client_leaves(start: Start) -> None:
     served = await start(SAY.format("{type: hang, after_tokens: 1}"), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
         await connection.head()
@@ -220,7 +218,7 @@ async def test_a_hang_in_mid_stream_ends_when_the_client_leaves(start: Start) ->
     assert (entry.status, entry.whole) == (200, False)
 
 
-async def test_a_hang_closes_when_its_time_is_over(start: Start) -> None:
+async def test_hang_closes_after_duration(start: Start) -> None:
     served = await start(SAY.format("{type: hang, for: 30s}"), vendors=[TOY])
     async with connect(served, {}) as connection:
         clock = frozen(served)
@@ -229,7 +227,7 @@ async def test_a_hang_closes_when_its_time_is_over(start: Start) -> None:
         assert await connection.rest() == (b"", False)
 
 
-async def test_a_hang_holds_no_process_up() -> None:
+async def test_hang_does_not_block_shutdown() -> None:
     async with running(SAY.format("{type: hang}"), vendors=[TOY]) as served, connect(served, {}):
         await until(served.built.apps[0].service.metrics.in_flight)
     (entry,) = served.built.journal
@@ -237,7 +235,7 @@ async def test_a_hang_holds_no_process_up() -> None:
 
 
 @pytest.mark.covers("language/faults", "drip")
-async def test_a_drip_comes_byte_by_byte_by_the_clock(start: Start) -> None:
+async def test_drip_sends_bytes_by_clock(start: Start) -> None:
     served = await start(SAY.format("{type: drip, bytes_per_second: 2}"), vendors=[TOY])
     async with connect(served, {}) as connection:
         await connection.head()
@@ -259,7 +257,7 @@ async def test_a_drip_comes_byte_by_byte_by_the_clock(start: Start) -> None:
         pytest.param("{type: late_error, after_tokens: 1}", b"one\ninternal: None\n", id="an error at the end"),
     ],
 )
-async def test_a_bent_stream_is_still_http(start: Start, fault: str, body: bytes) -> None:
+async def test_faulted_stream_is_valid_http(start: Start, fault: str, body: bytes) -> None:
     served = await start(SAY.format(fault), vendors=[TOY])
     async with connect(served, {"stream": True}) as connection:
         answer = await read_answer(connection.reader)
@@ -267,20 +265,20 @@ async def test_a_bent_stream_is_still_http(start: Start, fault: str, body: bytes
     assert "byte" not in fault or len(answer.chunks) == len(body)
 
 
-async def test_a_late_error_of_an_answer_in_one_piece_is_the_vendors_whole(start: Start) -> None:
+async def test_unary_late_error_is_complete_vendor_error(start: Start) -> None:
     served = await start(SAY.format("{type: late_error, message: late, after_tokens: 1}"), vendors=[TOY])
     answer = await ask(served, "/chat", {"prompt": "Hi"})
     assert (answer.status, answer.body) == (200, b"internal: late {}")
 
 
-async def test_an_old_client_gets_a_bent_stream_without_chunks(start: Start) -> None:
+async def test_http_1_0_client_gets_faulted_stream_unchunked(start: Start) -> None:
     served = await start(SAY.format("{type: truncate, after_tokens: 2}"), vendors=[TOY])
     async with connect(served, {"stream": True}, version="1.0") as connection:
         assert b"chunked" not in await connection.head()
         assert await connection.rest() == (b"one\ntwo\n", False)
 
 
-async def test_a_status_without_body_has_none(start: Start) -> None:
+async def test_status_204_has_no_body(start: Start) -> None:
     served = await start(SAY.format("{type: status, status: 204}"), vendors=[TOY])
     async with connect(served, {}, headers="Connection: close\r\n") as connection:
         head = await connection.head()
@@ -289,7 +287,7 @@ async def test_a_status_without_body_has_none(start: Start) -> None:
         assert await connection.rest() == (b"", False)
 
 
-async def test_refusals_and_catalogues_are_bent_too(start: Start) -> None:
+async def test_faults_apply_to_errors_and_listings(start: Start) -> None:
     rules = (
         "rules:\n"
         "- {name: a, when: {endpoint: /chat}, error: {kind: overloaded}, faults: [{type: status, status: 200}]}\n"
@@ -314,7 +312,7 @@ ALWAYS = "rules:\n- {name: r, error: {kind: overloaded}, faults: [{type: status,
 
 
 @pytest.mark.covers("language/headers", "x-emulator-error", "x-emulator-fault")
-async def test_headers_win_over_rules(start: Start) -> None:
+async def test_headers_override_rules(start: Start) -> None:
     served = await start(ALWAYS, vendors=[TOY])
     prompt: JSON = {"prompt": "Hi", "max": 3}
     assert (await ask(served, "/chat", prompt)).status == 222
@@ -327,7 +325,7 @@ async def test_headers_win_over_rules(start: Start) -> None:
 
 
 @pytest.mark.covers("language/headers", "x-emulator-ttft")
-async def test_a_header_sets_the_time_to_first_token(start: Start) -> None:
+async def test_ttft_header_sets_time_to_first_token(start: Start) -> None:
     served = await start("version: 1\nclock: instant\n" + SLOW, vendors=[TOY])
     await ask(served, "/chat", {"prompt": "Hi", "max": 3}, x_emulator_ttft="7s")
     (entry,) = served.built.journal
@@ -342,14 +340,14 @@ async def test_a_header_sets_the_time_to_first_token(start: Start) -> None:
         pytest.param({"x_emulator_ttft": "fast"}, id="a duration"),
     ],
 )
-async def test_what_there_is_not_is_a_problem(start: Start, headers: dict[str, str]) -> None:
+async def test_invalid_header_value_returns_problem(start: Start, headers: dict[str, str]) -> None:
     served = await start(ALWAYS, vendors=[TOY])
     answer = await ask(served, "/chat", {"prompt": "Hi"}, **headers)
     assert (answer.status, answer.header("content-type")) == (400, "application/problem+json")
     assert next(iter(headers)).replace("_", "-") in answer.json()["detail"]
 
 
-async def test_headers_can_be_heeded_not() -> None:
+async def test_header_faults_can_be_disabled() -> None:
     built = create_application(load_text("version: 1\nname: test\n"), vendors={"toy": TOY}, header_faults=False)
     listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
@@ -379,7 +377,7 @@ class Line(ServerConnection):
     write_last = write
 
 
-async def test_events_that_are_joined_are_one_chunk_even_where_they_are_due_apart() -> None:
+async def test_joined_events_share_one_chunk() -> None:
     clock, line, sent, ended = FrozenClock(), Line(), Sent(), list[bytes]()
     events: list[Event] = [(0.0, b"a", 1, Mark.JOINED), (1.0, b"b", 2, Mark.FINISH), (1.0, b"c", 2, Mark.DONE)]
     frames = frame_events(events, chunked=True)

@@ -93,7 +93,7 @@ def names(journal: Journal) -> list[str]:
     return [entry.id for entry in journal]
 
 
-def test_only_the_latest_ten_thousand_are_kept() -> None:
+def test_journal_retains_latest_ten_thousand_calls() -> None:
     journal = Journal()
     for number in range(10_010):
         journal.add(make_entry(str(number)))
@@ -102,7 +102,7 @@ def test_only_the_latest_ten_thousand_are_kept() -> None:
     assert journal.find("10") is not None
 
 
-def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
+def test_calls_explain_themselves_while_payload_is_stored() -> None:
     journal, witness = Journal(most_kept=SCENARIO_BYTES + 100), Witness()
     entries = [make_entry(str(number), body=b"x" * 40, witness=witness) for number in range(4)]
     for entry in entries:
@@ -111,7 +111,7 @@ def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
     assert names(journal) == ["0", "1", "2", "3"]
 
 
-def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
+def test_oversized_payload_stays_until_next_call() -> None:
     journal, witness = Journal(most_kept=SCENARIO_BYTES + 10), Witness()
     large, small = (make_entry(body.decode(), body=body, witness=witness) for body in (b"x" * 50, b"x"))
     journal.add(large)
@@ -121,7 +121,7 @@ def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
 
 
 @pytest.mark.covers("promises/journal", "how much in all")
-def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
+def test_payloads_are_limited_to_32_mebibytes() -> None:
     journal = Journal()
     calls = [Call(str(number), 2**20) for number in range(33)]
     for call in calls:
@@ -130,7 +130,7 @@ def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
     assert (journal.size, journal.evicted_payloads, len(journal)) == (32 * 2**20, 1, 33)
 
 
-def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> None:
+def test_scenario_counts_toward_size_while_calls_use_it() -> None:
     journal, one, two = Journal(), Witness(), Witness()
     for session, witness in (("a", one), ("a", one), ("b", one), ("b", two)):
         journal.add(Call("", 10, session=session, explainer=witness))
@@ -141,7 +141,7 @@ def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> N
     assert (journal.size, one.held) == (0, 0)
 
 
-def test_of_calls_that_come_together_what_goes_at_once_takes_no_room() -> None:
+def test_evicted_pending_calls_take_no_space() -> None:
     journal, witness = Journal(), Witness()
     for number in range(_MAX_PENDING * 2):
         journal.add_attempt(Call(str(number), 10, explainer=witness), 5)
@@ -150,7 +150,7 @@ def test_of_calls_that_come_together_what_goes_at_once_takes_no_room() -> None:
     assert (journal.size, witness.held) == (0, 0)
 
 
-def test_scenarios_are_let_go_before_there_are_too_many() -> None:
+def test_scenarios_are_evicted_at_size_limit() -> None:
     journal = Journal()
     witnesses = []
     for number in range(3_000):
@@ -163,7 +163,7 @@ def test_scenarios_are_let_go_before_there_are_too_many() -> None:
 
 
 @pytest.mark.covers("promises/sessions", "a journal of its own")
-def test_one_session_is_forgotten_alone() -> None:
+def test_clear_removes_only_named_session() -> None:
     journal = Journal(most_kept=100)
     for name, session in (("1", "a"), ("2", "b"), ("3", "a")):
         journal.add(make_entry(name, session=session, body=b"x" * 40))
@@ -173,7 +173,7 @@ def test_one_session_is_forgotten_alone() -> None:
     assert names(journal) == []
 
 
-def test_each_call_is_handed_on() -> None:
+def test_listener_receives_each_call() -> None:
     heard: list[JournalItem] = []
     journal = Journal()
     journal.listeners.append(heard.append)
@@ -181,7 +181,7 @@ def test_each_call_is_handed_on() -> None:
     assert [entry.id for entry in heard] == ["1"]
 
 
-def test_whoever_watches_is_told_of_changes_too() -> None:
+def test_watcher_receives_additions_and_amendments() -> None:
     heard: list[str] = []
     seen: list[str] = []
     journal = Journal()
@@ -193,7 +193,7 @@ def test_whoever_watches_is_told_of_changes_too() -> None:
     assert (heard, seen) == (["1"], ["1", "1"])
 
 
-def test_what_came_since_is_found_from_the_end() -> None:
+def test_since_returns_later_calls() -> None:
     journal = Journal()
     for name, session in (("1", ""), ("2", "a"), ("3", "")):
         journal.add(make_entry(name, session=session))
@@ -201,7 +201,7 @@ def test_what_came_since_is_found_from_the_end() -> None:
     assert journal.since(3) == []
 
 
-def test_what_came_since_holds_no_call_of_a_session_that_was_cleared() -> None:
+def test_since_skips_calls_of_cleared_session() -> None:
     journal = Journal()
     for name, session in (("1", "a"), ("2", ""), ("3", "a"), ("4", "")):
         journal.add(make_entry(name, session=session))
@@ -215,7 +215,7 @@ def test_what_came_since_holds_no_call_of_a_session_that_was_cleared() -> None:
     assert [call.id for call in journal.list_calls()] == ["2", "4", "5"]
 
 
-def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
+def test_follow_evicts_oldest_fingerprint() -> None:
     journal = Journal()
     journal.follow("", b"seldom", "first")
     for number in range(20_000):
@@ -226,7 +226,7 @@ def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
     assert (again.count, before, often.count) == (1, None, 20_001)
 
 
-def test_an_entry_is_made_when_somebody_reads_it() -> None:
+def test_call_is_loaded_only_when_read() -> None:
     journal = Journal()
     told: list[str] = []
     silent, heard = Call("1"), Call("2")
@@ -243,7 +243,7 @@ def test_an_entry_is_made_when_somebody_reads_it() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 10])
-def test_nothing_is_left_of_a_call_that_went(size: int) -> None:
+def test_evicted_call_is_freed(size: int) -> None:
     journal = Journal()
     calls = [Call(str(number), size) for number in range(5)]
     gone = [weakref.ref(call) for call in calls[:3]]
@@ -253,14 +253,14 @@ def test_nothing_is_left_of_a_call_that_went(size: int) -> None:
     assert [call.id for call in journal.since(0)] == names(journal) == ["3", "4"]
 
 
-def test_calls_of_all_sessions_go_in_the_order_in_which_they_came() -> None:
+def test_calls_of_all_sessions_are_evicted_in_arrival_order() -> None:
     journal = Journal()
     for name, session in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")):
         journal.add(make_entry(name, session=session), 2)
     assert [call.id for call in journal.since(0)] == names(journal) == ["2", "3", "4"]
 
 
-def test_what_a_cleared_session_left_takes_no_room() -> None:
+def test_cleared_sessions_leave_bounded_bookkeeping() -> None:
     journal = Journal()
     for number in range(30):
         for call in range(100):
@@ -280,7 +280,7 @@ _STEPS = st.tuples(st.sampled_from(["soon", "soon", "soon", "at once", "clear", 
 
 
 @given(steps=st.lists(_STEPS, max_size=60))
-def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) -> None:
+def test_deferred_entries_equal_immediate_entries(steps: list[_Step]) -> None:
     slow, quick = Journal(most_kept=100), Journal(most_kept=100)
     slow.listeners.append(lambda call: None)  # it has to be told at once
     told: list[tuple[Call, Call]] = []
@@ -307,7 +307,7 @@ def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) 
     assert [vars(one) for one, _ in told] == [vars(other) for _, other in told]
 
 
-def test_calls_that_need_not_be_told_of_are_there_for_whoever_asks() -> None:
+def test_pending_calls_are_found_and_counted() -> None:
     journal = Journal()
     for number in range(_MAX_PENDING + 5):
         journal.add_attempt(Call(str(number)))
@@ -316,7 +316,7 @@ def test_calls_that_need_not_be_told_of_are_there_for_whoever_asks() -> None:
     assert (journal.latest, len(journal)) == (_MAX_PENDING + 6, _MAX_PENDING + 6)
 
 
-async def test_others_have_their_turn_while_many_calls_are_read() -> None:
+async def test_cooperative_iteration_yields_to_other_tasks() -> None:
     calls = [Call(str(number)) for number in range(1000)]
     turns: list[int] = []
 
@@ -332,7 +332,7 @@ async def test_others_have_their_turn_while_many_calls_are_read() -> None:
     assert {*range(100, 1000, 100)} <= {*turns}
 
 
-def test_sessions_that_were_cleared_are_not_remembered_without_end() -> None:
+def test_cleared_session_epochs_are_bounded() -> None:
     journal = Journal()
     eras = [journal.epoch("a")]
     for number in range(30_000):

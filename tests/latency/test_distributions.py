@@ -112,7 +112,7 @@ def test_mean(spec: JSON, mean: float) -> None:
     assert sum(sample(spec)) / MANY == pytest.approx(mean, rel=0.08)
 
 
-def test_gamma_varies_as_much_as_its_cv_says() -> None:
+def test_gamma_matches_its_cv() -> None:
     draws = sample({"type": "gamma", "mean": "50ms", "cv": 0.4})
     mean = sum(draws) / MANY
     deviation = math.sqrt(sum((draw - mean) ** 2 for draw in draws) / MANY)
@@ -120,19 +120,19 @@ def test_gamma_varies_as_much_as_its_cv_says() -> None:
 
 
 @pytest.mark.covers("language/latency types", "mixture")
-def test_a_mixture_draws_its_parts_by_weight() -> None:
+def test_mixture_draws_parts_by_weight() -> None:
     parts: JSON = [{"weight": 3, "type": "constant", "value": "1s"}, {"weight": 1, "type": "constant", "value": "2s"}]
     draws = sample({"type": "mixture", "parts": parts})
     assert draws.count(2.0) / MANY == pytest.approx(0.25, abs=0.02)
     assert draws.count(1.0) + draws.count(2.0) == MANY
 
 
-def test_a_part_without_weight_is_never_drawn() -> None:
+def test_zero_weight_part_is_never_drawn() -> None:
     parts: JSON = [{"weight": 0, "type": "constant", "value": "1s"}, {"weight": 1, "type": "constant", "value": "2s"}]
     assert set(sample({"type": "mixture", "parts": parts}, 1000)) == {2.0}
 
 
-def test_normal_is_cut_at_zero_and_not_drawn_again() -> None:
+def test_normal_is_clamped_at_zero() -> None:
     draws = sample({"type": "normal", "mean": "1ms", "stddev": "10ms"})
     assert draws.count(0.0) / MANY == pytest.approx(0.46, abs=0.02)
 
@@ -144,7 +144,7 @@ def test_empirical_ends_at_its_outermost_quantiles() -> None:
 
 @pytest.mark.covers("language/keys of latency", "max")
 @pytest.mark.parametrize("spec", ALL)
-def test_max_clamps_what_exceeds_it(spec: JSON) -> None:
+def test_max_clamps_draws(spec: JSON) -> None:
     whole = as_object({"type": "constant", "value": spec} if isinstance(spec, str) else spec)
     free, cut = sample(whole, 1000), sample({**whole, "max": "15ms"}, 1000)
     assert cut == [min(draw, 0.015) for draw in free]
@@ -152,7 +152,7 @@ def test_max_clamps_what_exceeds_it(spec: JSON) -> None:
 
 
 @pytest.mark.parametrize("spec", ALL)
-def test_draws_follow_from_the_key_and_fewer_are_the_beginning_of_more(spec: JSON) -> None:
+def test_draws_are_deterministic_and_prefix_stable(spec: JSON) -> None:
     draws = sample(spec, 50)
     assert sample(spec, 50) == draws
     assert sample(spec, 20) == draws[:20]
@@ -165,7 +165,7 @@ def test_draws_are_finite_and_never_negative(spec: JSON) -> None:
     assert all(0 <= draw < math.inf for draw in sample(spec))
 
 
-def test_draws_are_the_same_in_every_process() -> None:
+def test_draws_are_stable_across_processes() -> None:
     assert sample({"type": "uniform", "low": "0s", "high": "1s"}, 2, b"key") == [
         0.4081360801216284,
         0.8074111758245476,
@@ -200,6 +200,6 @@ def test_draws_are_the_same_in_every_process() -> None:
         pytest.param({"type": "mixture", "parts": [{"type": "constant", "value": "1s"}]}, id="a part without weight"),
     ],
 )
-def test_refused(spec: JSON) -> None:
+def test_invalid_distribution_is_rejected(spec: JSON) -> None:
     with pytest.raises(ValidationError):
         DELAY.validate_python(spec)

@@ -52,7 +52,7 @@ NOISY: Object = {
 
 
 @given(count=st.integers(0, 300), prompt_tokens=st.integers(0, 10**6), running=st.integers(0, 100), key=st.binary())
-def test_due_times_are_as_many_as_tokens_and_never_decrease(
+def test_due_times_match_token_count_and_never_decrease(
     count: int, prompt_tokens: int, running: int, key: bytes
 ) -> None:
     due = pace({**NOISY, "prefill": "1us", "load": LOAD["load"]}, count, prompt_tokens, running, key)
@@ -60,14 +60,14 @@ def test_due_times_are_as_many_as_tokens_and_never_decrease(
     assert all(earlier <= later for earlier, later in pairwise(due))
 
 
-def test_ttft_and_itl_draw_apart() -> None:
+def test_ttft_and_itl_draw_independently() -> None:
     varied = pace(NOISY, 100)
     assert pace({"ttft": NOISY["ttft"]}, 100)[0] == varied[0]
     gaps = [later - earlier for earlier, later in pairwise(varied)]
     assert gaps == pytest.approx([b - a for a, b in pairwise(pace({"itl": NOISY["itl"]}, 100))])
 
 
-def test_long_constant_answers_are_paced_as_short_ones() -> None:
+def test_long_constant_pacing_matches_short() -> None:
     due = pace({"ttft": "1s", "itl": "10ms"}, 5000)
     assert due[:100] == pace({"ttft": "1s", "itl": "10ms"}, 100)
     assert due[-1] == pytest.approx(1 + 49.99)

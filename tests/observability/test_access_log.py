@@ -50,7 +50,7 @@ def make_entry(**fields: object) -> JournalEntry:
     return JournalEntry(**(usual | fields))  # type: ignore[arg-type]  # tables of fields
 
 
-async def test_a_line_for_people(start: Start) -> None:
+async def test_text_log_lines_name_rule_or_nearest_rule(start: Start) -> None:
     matched, unmatched, below = await log(start, "Hello", "Bye", as_json=False)
     assert matched.startswith("00:00:00.000  400  POST  /chat  toy toy  default  0+0 tokens")
     assert matched.endswith("rule 'greets'  internal")
@@ -59,7 +59,7 @@ async def test_a_line_for_people(start: Start) -> None:
     assert "Bye" not in unmatched + below
 
 
-async def test_a_line_for_machines(start: Start) -> None:
+async def test_json_log_lines_name_rule_or_nearest_rule(start: Start) -> None:
     matched, unmatched = map(json.loads, await log(start, "Hello", "Bye", as_json=True))
     assert (matched["rule"], matched["error"], matched["status"]) == ("greets", "internal", 400)
     assert (matched["session"], matched["principal"], matched["stream"]) == ("", "default", False)
@@ -68,7 +68,7 @@ async def test_a_line_for_machines(start: Start) -> None:
     assert (unmatched["completion_tokens"], unmatched["faults"]) == (3, [])
 
 
-async def test_a_refusal_explains_itself_to_machines_too(start: Start) -> None:
+async def test_json_log_includes_refusal_hint(start: Start) -> None:
     toy = await start(vendors=[TOY])
     stream = io.StringIO()
     access = AccessLog(as_json=True, stream=stream)
@@ -78,7 +78,7 @@ async def test_a_refusal_explains_itself_to_machines_too(start: Start) -> None:
     assert json.loads(stream.getvalue())["hint"] == "Toy has no such path; did you mean /chat?"
 
 
-async def test_calls_alike_are_explained_once(start: Start) -> None:
+async def test_equal_unmatched_calls_are_explained_once(start: Start) -> None:
     lines = await log(start, "one", "two", "three", as_json=False)
     assert [("no rule matched" in line) for line in lines] == [False, True, False, False]
 
@@ -100,7 +100,7 @@ async def test_calls_alike_are_explained_once(start: Start) -> None:
         pytest.param({"path": "/a\n\x1b[31mb"}, "/a\\n\\x1b[31mb", id="letters that move the cursor"),
     ],
 )
-async def test_the_words_of_a_line(fields: dict[str, object], says: str) -> None:
+async def test_text_log_line_fields(fields: dict[str, object], says: str) -> None:
     (line,) = await write(make_entry(**fields))
     assert says in line
 
@@ -110,7 +110,7 @@ async def test_the_words_of_a_line(fields: dict[str, object], says: str) -> None
 )
 @pytest.mark.parametrize("as_json", [True, False], ids=["json", "text"])
 @pytest.mark.parametrize("field", ["path", "deployment", "principal", "hint", "method", "error", "rule"])
-async def test_a_client_can_neither_end_a_line_nor_move_the_cursor(field: str, as_json: bool, letter: str) -> None:
+async def test_control_characters_are_escaped_in_log(field: str, as_json: bool, letter: str) -> None:
     stream = io.StringIO()
     access = AccessLog(as_json=as_json, stream=stream, colour=False, folds=True)
     access(make_entry(**{field: f"a{letter}b"}))
@@ -123,7 +123,7 @@ async def test_a_client_can_neither_end_a_line_nor_move_the_cursor(field: str, a
 
 @pytest.mark.parametrize("letter", ["\r", "\x1b", "\x85", "\x9b", "\u2028", "\udcff"])
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_messages_cannot_be_forged(form: str, letter: str) -> None:
+def test_log_messages_cannot_forge_lines(form: str, letter: str) -> None:
     stream = io.StringIO()
     logger = logging.getLogger("emulator")
     before = [*logger.handlers], logger.propagate, logger.level
@@ -146,21 +146,21 @@ def test_messages_cannot_be_forged(form: str, letter: str) -> None:
 
 
 @pytest.mark.covers("promises/journal", "the same in the log")
-async def test_why_it_was_refused_stands_below() -> None:
+async def test_refusal_hint_is_on_next_line() -> None:
     hint = "limits[0] refuses: 400 output tokens asked, 60 of 4000 left, enough in 12.5 s"
     line, below = await write(make_entry(status=429, error="rate_limited", hint=hint))
     assert line.endswith("rate_limited")
     assert below == " " * 14 + hint
 
 
-async def test_a_name_with_hyphens_stays_whole() -> None:
+async def test_wrapping_preserves_hyphenated_names() -> None:
     _, *below = await write(make_entry(status=400, hint="there are " + "x-emulator-session " * 20))
     assert len(below) > 1
     assert {word for line in below for word in line.split()} == {"there", "are", "x-emulator-session"}
 
 
 @pytest.mark.covers("promises/first steps", "120 columns")
-async def test_lines_fit_120_columns() -> None:
+async def test_log_lines_fit_120_columns() -> None:
     entry = make_entry(
         path="/long" * 50,
         deployment="deployment-" * 20,
@@ -180,7 +180,7 @@ async def test_lines_fit_120_columns() -> None:
 
 
 @pytest.mark.parametrize(("status", "colour"), [(200, "32"), (404, "33"), (500, "31"), (0, "31")])
-async def test_a_terminal_sees_colours(status: int, colour: str) -> None:
+async def test_status_is_coloured_on_terminal(status: int, colour: str) -> None:
     (line,) = await write(make_entry(status=status), colour=True)
     assert f"\x1b[{colour}m{status}\x1b[0m" in line
     (plain,) = await write(make_entry(status=status))
@@ -204,11 +204,13 @@ class Terminal(io.StringIO):
         pytest.param(io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="both"),
     ],
 )
-def test_colours_are_for_terminals(stream: io.StringIO, environment: Mapping[str, str], colour: bool) -> None:
+def test_colour_follows_terminal_and_environment(
+    stream: io.StringIO, environment: Mapping[str, str], colour: bool
+) -> None:
     assert wants_colour(stream, environment) is colour
 
 
-async def test_elsewhere_than_on_a_terminal_a_call_is_one_line(start: Start) -> None:
+async def test_log_without_terminal_writes_one_line_per_call(start: Start) -> None:
     toy = await start(RULES, vendors=[TOY])
     stream = io.StringIO()
     access = AccessLog(as_json=False, stream=stream)

@@ -31,19 +31,19 @@ def models(sums: LabelledTotals, session: str | None = None) -> dict[str, int]:
     return {model: series.count for (_, _, model, _, _), series in sums.of(session).series.items()}
 
 
-def test_a_model_has_a_name_only_where_it_is_known() -> None:
+def test_unknown_models_are_grouped() -> None:
     sums = make()
     sums.add(alone(Ended(), Ended(deployment="invented"), Ended(deployment="another"), Ended(deployment=None)))
     assert models(sums) == {"m": 1, OTHER: 2, "": 1}
 
 
-def test_the_provider_is_found_by_the_path() -> None:
+def test_provider_is_derived_from_path() -> None:
     sums = make()
     sums.add(alone(Ended(path="/a"), Ended(path="/b")))
     assert [provider for _, provider, _, _, _ in sums.of(None).series] == ["of /a", "of /b"]
 
 
-def test_a_call_that_is_not_over_waits() -> None:
+def test_unfinished_call_is_counted_after_it_ends() -> None:
     sums, call = make(), Ended(over=False)
     sums.add(alone(call, Ended()))
     assert models(sums) == {"m": 1}
@@ -52,14 +52,14 @@ def test_a_call_that_is_not_over_waits() -> None:
     assert models(sums) == {"m": 2}
 
 
-def test_sessions_have_sums_up_to_a_bound_and_the_whole_keeps_all() -> None:
+def test_session_totals_are_bounded() -> None:
     sums = make()
     sums.add(alone(*[Ended(session=f"s{number}") for number in range(1100)]))
     sums.add(alone(Ended(session="s1099")))
     assert (models(sums, "s0"), models(sums, "s1099"), models(sums)) == ({}, {"m": 2}, {"m": 1101})
 
 
-def test_a_session_that_is_over_has_none() -> None:
+def test_forgotten_session_has_no_totals() -> None:
     sums = make()
     sums.add(alone(Ended(session="a")))
     sums.forget("a")

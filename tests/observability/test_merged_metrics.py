@@ -25,13 +25,13 @@ asked_total{vendor="b{}"} 1
 """
 
 
-def test_counters_and_buckets_are_added_and_what_is_the_same_is_said_once() -> None:
+def test_add_metrics_sums_counters_and_keeps_equal_gauges() -> None:
     assert add_metrics({"x": ONE, "y": TWO}) == ONE.replace(
         'asked_total{vendor="a"} 2\n', 'asked_total{vendor="a"} 5\nasked_total{vendor="b{}"} 1\n'
     )
 
 
-def test_each_sample_says_whose_it_is() -> None:
+def test_merge_metrics_labels_samples_by_replica() -> None:
     lines = merge_metrics({"x": ONE, "y": TWO}).splitlines()
     assert [line for line in lines if "asked_total{" in line] == [
         'asked_total{replica="x",vendor="a"} 2',
@@ -42,5 +42,5 @@ def test_each_sample_says_whose_it_is() -> None:
     assert lines.count("# TYPE asked_total counter") == 1
 
 
-def test_of_one_alone_nothing_changes() -> None:
+def test_add_metrics_of_one_process_is_identity() -> None:
     assert add_metrics({"x": ONE}) == ONE

@@ -55,7 +55,7 @@ def pick(samples: Samples, name: str, *labels: str) -> dict[tuple[str, ...], flo
     return dict(found)
 
 
-async def test_calls_are_counted_by_what_became_of_them(start: Start) -> None:
+async def test_requests_are_counted_by_outcome(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     for prompt in ("Hi", "Hi", "rivers", "tides"):
         await ask(running, prompt, stream=True)
@@ -74,7 +74,7 @@ async def test_calls_are_counted_by_what_became_of_them(start: Start) -> None:
     assert pick(samples, "emulator_build_info", "schema_url") == {(SCHEMA,): 1}
 
 
-async def test_times_of_served_calls_have_the_buckets_and_labels_of_the_conventions(start: Start) -> None:
+async def test_gen_ai_histograms_have_conventional_labels_and_buckets(start: Start) -> None:
     running = await start("version: 1\nclock: instant\nlatency: {ttft: 300ms, itl: 40ms}\n" + RULES, vendors=[TOY])
     for prompt in ("Hi", "rivers"):
         await ask(running, prompt, stream=True)
@@ -92,7 +92,7 @@ async def test_times_of_served_calls_have_the_buckets_and_labels_of_the_conventi
     assert (rest["0.025",], rest["0.05",], rest["+Inf",]) == (0, 1, 1)
 
 
-async def test_calls_of_the_short_road_are_counted_as_all_others(start: Start) -> None:
+async def test_fast_path_calls_are_counted(start: Start) -> None:
     running = await start(vendors=[VENDORS["databricks"]])
     body: JSON = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3, "stream": True}
     path = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
@@ -112,7 +112,7 @@ async def test_calls_of_the_short_road_are_counted_as_all_others(start: Start) -
         pytest.param("/openai/v1/chat/completions", "azure.ai.openai", id="Azure OpenAI"),
     ],
 )
-async def test_the_provider_is_the_registered_one(start: Start, path: str, provider: str) -> None:
+async def test_provider_label_is_registered_name(start: Start, path: str, provider: str) -> None:
     running = await start(vendors=[VENDORS["azure"]])
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4}
     answer = await running.ask("azure", path, body, headers={"api-key": "k"})
@@ -121,7 +121,7 @@ async def test_the_provider_is_the_registered_one(start: Start, path: str, provi
     assert served == {(provider,): 1}
 
 
-async def test_labels_are_bounded_by_configuration_and_not_by_callers(start: Start) -> None:
+async def test_model_label_is_bounded_by_configuration(start: Start) -> None:
     running = await start("deployments: [{vendor: databricks, name: mine}]\n", vendors=[VENDORS["databricks"]])
     body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4}
     for name in ("mine", "databricks-gpt-oss-20b", *(f"made-up-{number}" for number in range(20))):
@@ -140,7 +140,7 @@ limits:
 """
 
 
-async def test_limits_tell_their_smallest_share(start: Start) -> None:
+async def test_quota_gauge_reports_smallest_remaining_share(start: Start) -> None:
     running = await start(LIMITED, vendors=[TOY])
     for key in ("a", "a", "b"):
         await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={"x-key": key})
@@ -149,7 +149,7 @@ async def test_limits_tell_their_smallest_share(start: Start) -> None:
     assert 800 < left["limits[1]", "tokens"] < 900
 
 
-async def test_a_session_has_sums_of_its_own(start: Start) -> None:
+async def test_session_metrics_are_separate(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     await ask(running, "Hi")
     await ask(running, "tides", session="a")
@@ -200,7 +200,7 @@ def compare(samples: Samples, entries: Sequence[JournalEntry]) -> None:
 
 
 @pytest.mark.slow
-async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start: Start) -> None:
+async def test_metrics_equal_journal_under_concurrent_clients(start: Start) -> None:
     running = await start(LIVELY, vendors=[TOY])
 
     async def client(number: int) -> None:
@@ -227,7 +227,7 @@ async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start:
 
 
 @pytest.mark.slow
-async def test_they_equal_the_journal_s_sums_on_the_short_road_too(start: Start) -> None:
+async def test_metrics_equal_journal_on_fast_path(start: Start) -> None:
     running = await start()
 
     async def client(number: int) -> None:
@@ -250,7 +250,7 @@ async def test_they_equal_the_journal_s_sums_on_the_short_road_too(start: Start)
     compare(await scrape(running), [call.load() for call in calls])
 
 
-def test_every_family_is_told_once_and_its_name_says_its_unit() -> None:
+def test_metric_families_are_unique_and_named_by_unit() -> None:
     def check(family: Family) -> bool:
         ends = {"counter": "_total", "histogram": "_seconds", "gauge": ""}
         return family.name.endswith(ends[family.kind]) and family.text.endswith(".")
@@ -259,7 +259,7 @@ def test_every_family_is_told_once_and_its_name_says_its_unit() -> None:
     assert all(map(check, FAMILIES))
 
 
-async def test_what_the_caches_found_and_missed_is_told(start: Start) -> None:
+async def test_cache_hits_and_misses_are_counted(start: Start) -> None:
     running = await start()
     await running.send("databricks", HEAD.encode(), chat("two"))
     asked = [chat(text) for text in ("one", "one", "one", "six")]

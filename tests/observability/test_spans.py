@@ -69,9 +69,7 @@ def faults(span: ReadableSpan) -> list[str]:
     return [str((event.attributes or {})["emulator.fault.type"]) for event in span.events]
 
 
-async def test_a_call_is_a_server_s_span_with_the_attributes_of_the_conventions(
-    start: Start, collector: Collector
-) -> None:
+async def test_call_span_has_gen_ai_attributes(start: Start, collector: Collector) -> None:
     running = await start("version: 1\n", vendors=[TOY], spans=collector.spans)
     answer = await ask(running, "Hi")
     assert answer is not None
@@ -99,7 +97,7 @@ async def test_a_call_is_a_server_s_span_with_the_attributes_of_the_conventions(
     }
 
 
-async def test_sampling_is_told_as_it_was_asked_for(start: Start, collector: Collector) -> None:
+async def test_sampling_parameters_are_span_attributes(start: Start, collector: Collector) -> None:
     running = await start("version: 1\n", vendors=[VENDORS["databricks"]], spans=collector.spans)
     body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4, "temperature": 0.5, "stop": ["x", "y"]}
     path = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
@@ -120,7 +118,7 @@ async def test_sampling_is_told_as_it_was_asked_for(start: Start, collector: Col
         pytest.param("storms", "cut", StatusCode.ERROR, id="a connection that was cut"),
     ],
 )
-async def test_errors_are_told(
+async def test_errors_set_span_status(
     start: Start, collector: Collector, prompt: str, error: str | None, status: StatusCode
 ) -> None:
     running = await start("version: 1\n" + RULES, vendors=[TOY], spans=collector.spans)
@@ -129,14 +127,14 @@ async def test_errors_are_told(
     assert (told(span).get("error.type"), span.status.status_code) == (error, status)
 
 
-async def test_a_request_that_asks_no_model_is_told_by_its_method(start: Start, collector: Collector) -> None:
+async def test_request_without_model_is_named_by_method(start: Start, collector: Collector) -> None:
     running = await start(vendors=[TOY], spans=collector.spans)
     await running.ask("toy", "/nowhere", headers=KEY)
     (span,) = collector.heard
     assert (span.name, told(span)["error.type"], told(span)["url.path"]) == ("GET", "not_found", "/nowhere")
 
 
-async def test_a_fault_is_an_event_where_and_when_it_struck(start: Start, collector: Collector) -> None:
+async def test_fault_is_span_event_with_position_and_time(start: Start, collector: Collector) -> None:
     running = await start("version: 1\n" + RULES, vendors=[TOY], spans=collector.spans)
     answer = await ask(running, "tides")
     assert answer is not None
@@ -151,9 +149,7 @@ async def test_a_fault_is_an_event_where_and_when_it_struck(start: Start, collec
     assert span.end_time - span.start_time >= 20_000_000
 
 
-async def test_every_fault_is_told_once_under_the_right_parent_while_many_call(
-    start: Start, collector: Collector
-) -> None:
+async def test_concurrent_faults_are_recorded_once_under_their_parents(start: Start, collector: Collector) -> None:
     running = await start("version: 1\n" + RULES, vendors=[TOY], spans=collector.spans)
     prompts = ["Hi", "rivers", "tides", "storms"]
     parents = {number: f"00-{number + 1:032x}-{number + 17:016x}-01" for number in range(64)}
@@ -181,12 +177,12 @@ async def test_every_fault_is_told_once_under_the_right_parent_while_many_call(
     assert count == {"stall": 16, "truncate": 16, "disconnect": 16}
 
 
-async def test_what_the_client_does_not_sample_is_not_told(start: Start, collector: Collector) -> None:
+async def test_unsampled_trace_has_no_span(start: Start, collector: Collector) -> None:
     running = await start("version: 1\n" + RULES, vendors=[TOY], spans=collector.spans)
     await ask(running, "tides", f"00-{1:032x}-{2:016x}-00")
     assert collector.heard == ()
 
 
-async def test_without_a_collector_no_call_has_a_span(start: Start) -> None:
+async def test_spans_are_disabled_without_collector(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     assert all(app._spans is None for app in running.built.apps)

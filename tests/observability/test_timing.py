@@ -12,7 +12,7 @@ KEY = {"x-key": "k"}
 TOLD = {**KEY, "x-emulator-timing": "1"}
 
 
-def test_quantiles_are_right_within_two_per_cent() -> None:
+def test_quantiles_are_within_two_percent() -> None:
     late = Quantiles()
     late.add([number / 1000 for number in range(1, 601)])
     late.add([])
@@ -27,7 +27,7 @@ def test_quantiles_are_right_within_two_per_cent() -> None:
     assert Quantiles().quantile(0.99) == 0.0
 
 
-async def test_answers_are_counted_by_their_errors(start: Start) -> None:
+async def test_timing_counts_responses(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "stream": True}, headers=KEY)
     await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
@@ -41,7 +41,7 @@ async def test_answers_are_counted_by_their_errors(start: Start) -> None:
 
 @pytest.mark.covers("promises/journal", "times as planned and as they were")
 @pytest.mark.parametrize("stream", [True, False])
-async def test_the_journal_has_planned_and_actual_times(start: Start, stream: bool) -> None:
+async def test_journal_has_planned_and_actual_times(start: Start, stream: bool) -> None:
     running = await start(REAL, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "stream": stream}, headers=KEY)
     (call,) = (await running.ask("front", "/_emulator/requests")).json()["requests"]
@@ -53,14 +53,14 @@ async def test_the_journal_has_planned_and_actual_times(start: Start, stream: bo
     assert call["planned_end"] <= call["last_token"]
 
 
-async def test_a_bent_answer_has_no_last_token_of_its_plan(start: Start) -> None:
+async def test_faulted_response_has_no_last_token_time(start: Start) -> None:
     running = await start("version: 1\nname: t\nrules: [{name: r, faults: [{type: truncate}]}]\n", vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
     (call,) = (await running.ask("front", "/_emulator/requests")).json()["requests"]
     assert call["last_token"] is None
 
 
-async def test_a_reset_begins_anew(start: Start) -> None:
+async def test_reset_restarts_timing_since_reset(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
     await running.ask("front", "/_emulator/reset", method="POST")
@@ -77,13 +77,13 @@ async def test_a_reset_begins_anew(start: Start) -> None:
         pytest.param("clock: {scale: 10}", 1, id="a hurried clock has"),
     ],
 )
-async def test_what_has_a_schedule(start: Start, scenario: str, counted: int) -> None:
+async def test_timing_counts_only_scheduled_responses(start: Start, scenario: str, counted: int) -> None:
     running = await start(f"version: 1\nname: t\n{scenario}\n", vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "stream": True}, headers=KEY)
     assert (await running.ask("front", "/_emulator/timing")).json()["overall"]["ttft"]["count"] == counted
 
 
-async def test_an_answer_tells_its_own_time_on_demand(start: Start) -> None:
+async def test_timing_header_returned_on_request(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     plain = await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
     assert plain.header("x-emulator-timing") is None
@@ -91,7 +91,7 @@ async def test_an_answer_tells_its_own_time_on_demand(start: Start) -> None:
     assert (told.header("x-emulator-timing") or "").startswith("ttft;planned=4.000;dur=")
 
 
-async def test_a_stream_tells_it_in_a_trailer(start: Start) -> None:
+async def test_stream_returns_timing_in_trailer(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     head = b"POST /chat HTTP/1.1\r\nx-key: k\r\nx-emulator-timing: 1\r\nConnection: close\r\n"
     raw = await read_all(running, head, b'{"prompt":"Hi","stream":true}')
@@ -114,7 +114,7 @@ async def read_all(running: Running, head: bytes, body: bytes) -> bytes:
 
 
 @pytest.mark.covers("language/control plane", "GET /timing")
-async def test_a_run_that_is_late_is_invalid(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+async def test_late_run_is_invalid(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     running = await start(REAL + "timing: {invalid_above: 1us}\n", vendors=[TOY])
     for _ in range(3):
         await running.ask("toy", "/chat", {"prompt": "Hi", "stream": True}, headers=KEY)
@@ -125,7 +125,7 @@ async def test_a_run_that_is_late_is_invalid(start: Start, caplog: pytest.LogCap
     assert (verified["ok"], "above 0.001 ms" in verified["timing_invalid"]) == (True, True)
 
 
-def test_a_bound_that_is_kept_says_nothing() -> None:
+def test_bound_not_exceeded_is_valid() -> None:
     timing = TimingReport()
     timing.set_bound(5.0)
     assert timing.invalid is None

@@ -47,19 +47,19 @@ def _count(*durations: float) -> Series:
         pytest.param(1e9, 14, id="beyond"),
     ],
 )
-def test_a_value_falls_into_a_bucket(value: float, bucket: int) -> None:
+def test_value_is_counted_in_its_bucket(value: float, bucket: int) -> None:
     histogram = _count(value).duration
     assert (histogram.counts.index(1), sum(histogram.counts), histogram.total) == (bucket, 1, value)
 
 
-def test_values_counted_together_fall_where_each_of_them_does() -> None:
+def test_values_added_together_fall_into_their_buckets() -> None:
     histogram = _count(0.005, 0.02, 0.03, 1e9).duration
     assert [place for place, count in enumerate(histogram.counts) if count] == [0, 1, 2, len(DURATIONS)]
     assert sum(histogram.counts) == 4
     assert histogram.total == pytest.approx(1e9 + 0.055)
 
 
-def test_buckets_are_those_of_the_conventions() -> None:
+def test_buckets_follow_conventions() -> None:
     assert [f"{bound:g}" for bound in DURATIONS[:4]] == ["0.01", "0.02", "0.04", "0.08"]
     assert (len(DURATIONS), DURATIONS[-1], len(FIRST_TOKENS)) == (14, pytest.approx(81.92), 16)
 
@@ -73,14 +73,14 @@ def test_buckets_are_those_of_the_conventions() -> None:
         pytest.param(Counted(ttft=None), 0, id="one that never began"),
     ],
 )
-def test_first_tokens_are_those_of_streams_that_succeeded(call: Counted, firsts: int) -> None:
+def test_first_token_is_recorded_only_for_successful_streams(call: Counted, firsts: int) -> None:
     totals = MetricTotals()
     totals.add([call], LABELS)
     series = totals.series[LABELS]
     assert (sum(series.duration.counts), sum(series.first_token.counts)) == (1, firsts)
 
 
-def test_many_calls_of_the_same_labels_take_no_more_room_than_one() -> None:
+def test_series_size_is_constant_per_label_set() -> None:
     totals = MetricTotals()
     totals.add([Counted()], LABELS)
     room = len(totals.series[LABELS].figures)
@@ -91,7 +91,7 @@ def test_many_calls_of_the_same_labels_take_no_more_room_than_one() -> None:
     assert (series.count, sum(series.duration.counts), series.duration.total) == (1001, 1001, 1001.0)
 
 
-def test_what_other_labels_have_is_counted_beside() -> None:
+def test_label_sets_are_counted_separately() -> None:
     totals = MetricTotals()
     other = ("chat", "toy", "n", 200, "")
     totals.add([Counted(prompt_tokens=2, sent_tokens=3, duration=2.5)], LABELS)
@@ -102,20 +102,20 @@ def test_what_other_labels_have_is_counted_beside() -> None:
     assert (sum(one.per_token.counts), sum(two.per_token.counts)) == (1, 0)
 
 
-def test_histograms_of_calls_with_other_statuses_are_one() -> None:
+def test_merge_adds_histograms() -> None:
     merged = _count(0.005, 1.0).duration.merge(_count(0.005).duration)
     assert (merged.counts[0], sum(merged.counts)) == (2, 3)
     assert merged.total == pytest.approx(1.01)
 
 
-def test_rules_have_names_up_to_a_bound() -> None:
+def test_rule_names_are_bounded() -> None:
     totals = MetricTotals()
     for number in range(1100):
         totals.add([Counted(rule=f"rule {number}")], LABELS)
     assert (len(totals.rules), totals.rules[OTHER], totals.rules["rule 1"]) == (1001, 100, 1)
 
 
-def test_labels_are_told_apart_up_to_a_bound_and_no_call_is_lost() -> None:
+def test_label_sets_are_bounded_without_losing_calls() -> None:
     totals = MetricTotals(most=10)
     for number in range(400):
         totals.add([Counted()], ("chat", "toy", f"m{number}", 200 + number, ""))

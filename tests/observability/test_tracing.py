@@ -32,7 +32,7 @@ ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
         ),
     ],
 )
-def test_traces_are_sent_where_somebody_asks_for_them(
+def test_traces_are_enabled_by_environment(
     environ: dict[str, str], wanted: bool, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert wants_traces(environ) == wanted
@@ -40,7 +40,7 @@ def test_traces_are_sent_where_somebody_asks_for_them(
     assert bool(caplog.records) == bool(said)
 
 
-def test_off_nothing_is_imported() -> None:
+def test_disabled_tracing_imports_nothing() -> None:
     with open_spans({}) as spans:
         assert spans is None
     code = "import sys, emulator.serve.main; print([name for name in sys.modules if 'opentelemetry' in name])"
@@ -48,7 +48,7 @@ def test_off_nothing_is_imported() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-async def test_a_server_sends_its_traces_to_a_collector(tmp_path: Path) -> None:
+async def test_server_exports_traces_to_collector(tmp_path: Path) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the extra otel is not installed")
     heard: asyncio.Queue[bytes] = asyncio.Queue()
 

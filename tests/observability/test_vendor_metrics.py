@@ -29,7 +29,7 @@ def count_traces() -> int:
 
 
 @pytest.mark.slow
-async def test_a_reset_leaves_no_call_behind(start: Start) -> None:
+async def test_reset_releases_all_records(start: Start) -> None:
     running = await start(vendors=[TOY])
     before = count_traces()
     await fill(running)
@@ -40,7 +40,7 @@ async def test_a_reset_leaves_no_call_behind(start: Start) -> None:
     assert (metrics.total("requests"), len(metrics.samples("duration"))) == (3, 3)
 
 
-async def test_a_world_that_was_replaced_is_gone(start: Start) -> None:
+async def test_replaced_emulator_is_released(start: Start) -> None:
     running = await start(vendors=[TOY])
     await fill(running)
     world = weakref.ref(running.built.runtime.active.emulator)
@@ -50,7 +50,7 @@ async def test_a_world_that_was_replaced_is_gone(start: Start) -> None:
     assert world() is None
 
 
-async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> None:
+async def test_latest_ten_thousand_calls_use_little_memory(start: Start) -> None:
     running = await start(vendors=[TOY])
     await fill(running)
     metrics = running.built.runtime.metrics["toy"]
@@ -79,7 +79,7 @@ class _Refused(Ended):
 
 
 @pytest.mark.slow
-def test_names_that_clients_make_up_are_not_remembered_for_good() -> None:
+def test_made_up_deployment_names_are_forgotten() -> None:
     metrics = VendorMetrics()
     metrics.add(_Refused(deployment="real"))
     for number in range(60_000):

@@ -20,7 +20,7 @@ archives = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(archives)
 
 
-def test_the_sdist_has_everything_that_is_tracked() -> None:
+def test_sdist_includes_every_tracked_file() -> None:
     """`pyproject.toml` is always in it, and an unpacked sdist has `PKG-INFO` besides."""
     included = {entry.removeprefix("/") for entry in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]}
     tracked = archives.list_tracked()
@@ -49,7 +49,7 @@ def write_wheel(folder: Path, names: set[str], text: str = "") -> None:
             archive.writestr(name, text)
 
 
-def test_archives_of_the_sources_pass(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_report_accepts_complete_archives(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert archives.report(built, SOURCES) == 0
     assert capsys.readouterr().out == "made-1.tar.gz: 5 files; made-1-py3-none-any.whl: 2 files\n"
 
@@ -83,7 +83,7 @@ def test_archives_of_the_sources_pass(built: Path, capsys: pytest.CaptureFixture
         ),
     ],
 )
-def test_what_differs_is_named(
+def test_archive_report_names_missing_and_extra_files(
     tmp_path: Path, in_sdist: set[str], in_wheel: set[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_sdist(tmp_path, in_sdist)
@@ -92,7 +92,7 @@ def test_what_differs_is_named(
     assert capsys.readouterr().out == f"{says}\n"
 
 
-def test_a_link_that_the_index_cannot_follow_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_report_names_relative_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sdist(tmp_path, SOURCES | {"PKG-INFO"})
     write_wheel(tmp_path, PACKAGE | {"made-1.dist-info/METADATA"}, "[a](docs/a.md) [b](https://b.test/) [c](#c)")
     assert archives.report(tmp_path, SOURCES) == 1

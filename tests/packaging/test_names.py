@@ -55,7 +55,7 @@ def find_others(texts: dict[str, str], pattern: str, same: set[str]) -> list[str
 
 
 @pytest.mark.parametrize(("pattern", "same"), SAME.values(), ids=SAME)
-def test_what_is_named_once_is_nowhere_named_otherwise(pattern: str, same: set[str]) -> None:
+def test_names_are_consistent(pattern: str, same: set[str]) -> None:
     assert not find_others(TEXTS, pattern, same)
 
 
@@ -72,27 +72,27 @@ def test_what_is_named_once_is_nowhere_named_otherwise(pattern: str, same: set[s
         ("no placeholder", "- uses: OWNER/emulator@v1"),
     ],
 )
-def test_another_name_is_found(kind: str, text: str) -> None:
+def test_divergent_name_is_found(kind: str, text: str) -> None:
     assert len(find_others({"file": text}, *SAME[kind])) == 1
 
 
-def test_the_addresses_begin_with_the_repository() -> None:
+def test_project_urls_begin_with_repository() -> None:
     assert set(URLS) == {"Homepage", "Repository", "Documentation", "Changelog", "Issues"}
     assert URLS["Changelog"] == f"{REPOSITORY}/blob/main/CHANGELOG.md"
     assert URLS["Issues"] == f"{REPOSITORY}/issues"
 
 
 @pytest.mark.parametrize("file", ["SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml"])
-def test_weaknesses_are_reported_in_private(file: str) -> None:
+def test_vulnerabilities_are_reported_privately(file: str) -> None:
     assert f"{REPOSITORY}/security/advisories/new" in TEXTS[file]
 
 
-def test_the_workflows_take_the_repository_from_the_run() -> None:
+def test_workflows_do_not_name_repository() -> None:
     named = [name for name, text in TEXTS.items() if name.startswith(".github/workflows/") and SLUG in text]
     assert not named
 
 
-def test_the_version_stands_once() -> None:
+def test_version_is_stated_once() -> None:
     """In the package; what else has it is compared above, or is a text about that release."""
     stated = re.compile(rf'"{re.escape(emulator.__version__)}"')
     files = [name for name, text in TEXTS.items() if name.startswith("emulator/") and stated.search(text)]

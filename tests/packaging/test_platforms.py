@@ -15,7 +15,7 @@ BY_HAND = {"tests/tools/soak/streams.py", "tests/tools/attack/__main__.py"}  # p
 
 
 @pytest.mark.parametrize("system", CANNOT)
-def test_what_cannot_run_is_there(system: str) -> None:
+def test_excluded_tests_exist(system: str) -> None:
     for name in CANNOT[system]:
         file, _, test = name.partition("::")
         assert (ROOT / file).exists(), name
@@ -25,17 +25,17 @@ def test_what_cannot_run_is_there(system: str) -> None:
 @pytest.mark.parametrize(
     ("system", "name", "runs"),
     [
-        pytest.param("win32", "tests/test_hooks.py::test_the_action_annotates[joined]", False, id="a file"),
+        pytest.param("win32", "tests/test_hooks.py::test_action_annotates[joined]", False, id="a file"),
         pytest.param("win32", "tests/faults/test_drop.py::test_a", False, id="a folder"),
         pytest.param("win32", "tests/packaging/test_workflows.py::test_an_action_has", True, id="another test of it"),
-        pytest.param("linux", "tests/test_hooks.py::test_the_action_annotates[joined]", True, id="another system"),
+        pytest.param("linux", "tests/test_hooks.py::test_action_annotates[joined]", True, id="another system"),
     ],
 )
-def test_what_cannot_run_has_a_reason(system: str, name: str, runs: bool) -> None:
+def test_find_reason_matches_excluded_tests(system: str, name: str, runs: bool) -> None:
     assert (find_reason(system, name) is None) is runs
 
 
-def test_what_cannot_run_is_skipped(pytester: pytest.Pytester) -> None:
+def test_excluded_tests_are_skipped(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makeconftest(
         "from tests.platforms import skip\n\n\ndef pytest_collection_modifyitems(items):\n    skip(items, 'win32')\n"
@@ -72,7 +72,7 @@ def find_posix(source: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_test_can_be_imported_everywhere() -> None:
+def test_every_test_module_imports_without_posix() -> None:
     """One that cannot ends the whole run."""
     names = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "tests").rglob("*.py"))}
     found = {name: find_posix(path.read_text(encoding="utf-8")) for name, path in names.items() if name not in BY_HAND}
@@ -89,5 +89,5 @@ def test_every_test_can_be_imported_everywhere() -> None:
         pytest.param("def f():\n    import pty\n    os.kill(1, signal.SIGHUP)\n", [], id="within a function"),
     ],
 )
-def test_what_is_of_posix_alone_is_found(source: str, found: list[str]) -> None:
+def test_find_posix_reports_import_time_use(source: str, found: list[str]) -> None:
     assert find_posix(source) == found

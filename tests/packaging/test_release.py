@@ -24,7 +24,7 @@ release = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(release)
 
 
-def test_the_notes_are_the_section_of_the_tag() -> None:
+def test_release_notes_are_section_of_tag() -> None:
     assert release.write_notes("v1.2.0", PACKAGE, CHANGELOG) == "### Added\n\n- A thing.\n"
 
 
@@ -54,12 +54,12 @@ def test_the_notes_are_the_section_of_the_tag() -> None:
         ),
     ],
 )
-def test_there_is_no_release_where_something_disagrees(tag: str, package: str, changelog: str, reason: str) -> None:
+def test_release_notes_are_refused_when_inputs_disagree(tag: str, package: str, changelog: str, reason: str) -> None:
     with pytest.raises(release.NotReadyError, match=reason):
         release.write_notes(tag, package, changelog)
 
 
-def test_the_changelog_has_the_form_that_notes_are_taken_from() -> None:
+def test_changelog_is_parsable_for_release_notes() -> None:
     sections = release.split_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     first, *versions = sections
     assert first == "Unreleased"
@@ -67,7 +67,7 @@ def test_the_changelog_has_the_form_that_notes_are_taken_from() -> None:
     assert all(sections[version] for version in versions)
 
 
-def test_the_script_says_why_there_is_no_release() -> None:
+def test_release_script_prints_reason() -> None:
     ended = subprocess.run([sys.executable, SCRIPT, "v999"], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == (

@@ -24,7 +24,7 @@ RELEASE = WORKFLOWS["release.yml"]["jobs"]
 
 
 @pytest.mark.parametrize("file", TEXTS)
-def test_every_action_is_pinned_by_its_commit(file: str) -> None:
+def test_actions_are_pinned_by_commit(file: str) -> None:
     used = re.findall(r"uses: (\S+)(.*)", TEXTS[file])
     assert used
     for action, comment in used:
@@ -33,7 +33,7 @@ def test_every_action_is_pinned_by_its_commit(file: str) -> None:
             assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
 
 
-def test_an_action_has_one_commit_everywhere() -> None:
+def test_action_has_one_commit_everywhere() -> None:
     pins: dict[str, set[str]] = {}
     for text in TEXTS.values():
         for action, pin in re.findall(r"uses: ([\w./-]+)@([0-9a-f]{40} # \S+)", text):
@@ -42,14 +42,14 @@ def test_an_action_has_one_commit_everywhere() -> None:
 
 
 @pytest.mark.parametrize("file", WORKFLOWS)
-def test_a_workflow_has_no_rights_of_its_own(file: str) -> None:
+def test_workflow_has_no_default_permissions(file: str) -> None:
     assert WORKFLOWS[file]["permissions"] == {}
     assert "concurrency" in WORKFLOWS[file]
     assert "pull_request_target" not in WORKFLOWS[file]["on"]
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_job_has_the_rights_it_needs_and_a_bound_of_time(name: str) -> None:
+def test_job_has_minimal_permissions_and_timeout(name: str) -> None:
     job = JOBS[name]
     assert job["permissions"] == WRITES.get(name, job["permissions"])
     if name not in WRITES:
@@ -62,12 +62,12 @@ def steps(job: dict[str, Any]) -> list[str]:
     return [step.get("run") or step["uses"].partition("@")[0] for step in job["steps"]]
 
 
-def test_nothing_of_the_source_runs_where_the_package_is_published() -> None:
+def test_publishing_job_runs_no_source() -> None:
     assert steps(RELEASE["index"]) == ["actions/download-artifact", "pypa/gh-action-pypi-publish"]
     assert RELEASE["index"]["environment"]["name"] == "pypi"
 
 
-def test_a_release_is_built_once_and_tried_before_it_is_published() -> None:
+def test_release_is_built_once_and_tested_before_publishing() -> None:
     builds = [name for name, job in RELEASE.items() if any(".ci/package" in step for step in steps(job))]
     assert builds == ["build"]
     assert {name: job.get("needs") for name, job in RELEASE.items()} == {
@@ -80,17 +80,17 @@ def test_a_release_is_built_once_and_tried_before_it_is_published() -> None:
     }
 
 
-def test_a_release_takes_nothing_from_a_cache() -> None:
+def test_release_uses_no_cache() -> None:
     assert not re.findall(r"^ +cache(?:-from|-to|-image|-binary)?: (?!false).*", TEXTS["release.yml"], re.MULTILINE)
 
 
-def test_the_image_says_where_it_is_from_and_what_it_has() -> None:
+def test_image_has_provenance_and_sbom() -> None:
     (build,) = [step for step in RELEASE["image"]["steps"] if "build-push-action" in step.get("uses", "")]
     assert (build["with"]["provenance"], build["with"]["sbom"]) == ("mode=max", "true")
     assert build["with"]["platforms"] == "linux/amd64,linux/arm64"
 
 
-def test_every_python_is_tried() -> None:
+def test_every_python_version_is_tested() -> None:
     matrix = WORKFLOWS["checks.yml"]["jobs"]["tests"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert {row["system"].partition("-")[0] for row in matrix["include"]} == {"macos", "windows"}
@@ -104,7 +104,7 @@ def test_every_python_is_tried() -> None:
         pytest.param("v1.2.3rc1", ["1.2.3rc1"], id="one before it"),
     ],
 )
-def test_the_image_is_named_after_the_repository_and_the_tag(tmp_path: Path, tag: str, tags: list[str]) -> None:
+def test_image_is_named_by_repository_and_tag(tmp_path: Path, tag: str, tags: list[str]) -> None:
     (naming,) = [step["run"] for step in RELEASE["image"]["steps"] if step.get("id") == "names"]
     output = tmp_path / "output"
     given = {"GITHUB_REF_NAME": tag, "GITHUB_REPOSITORY": "Some/Fork", "GITHUB_OUTPUT": str(output)}

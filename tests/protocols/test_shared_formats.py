@@ -71,7 +71,7 @@ rules:
         ),
     ],
 )
-async def test_a_conversation_is_seen(start: Start, vendor: str, path: str, body: JSON) -> None:
+async def test_rule_matches_conversation_of_every_vendor(start: Start, vendor: str, path: str, body: JSON) -> None:
     running = await start(AGREE)
     answer = await running.ask(vendor, path, body, headers={"Authorization": "Bearer k", "api-key": "k"})
     (entry,) = running.built.journal
@@ -103,7 +103,7 @@ async def test_a_conversation_is_seen(start: Start, vendor: str, path: str, body
         ),
     ],
 )
-async def test_a_prompt_is_seen(start: Start, vendor: str, path: str, body: JSON, task: str) -> None:
+async def test_rule_matches_prompt_of_every_vendor(start: Start, vendor: str, path: str, body: JSON, task: str) -> None:
     running = await start(
         f"rules: [{{name: r, when: {{prompt: Tell me, task: {task}}}, error: {{kind: internal, status: 418}}}}]"
     )

@@ -139,7 +139,7 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
         pytest.param("deployment: [ll*, x], ", {"other": False, "vendor": True}, id="a glob"),
     ],
 )
-async def test_who_shares_a_quota(limit: str, shared: dict[str, bool]) -> None:
+async def test_limit_scope_decides_shared_quota(limit: str, shared: dict[str, bool]) -> None:
     calls = {
         "llama": (make_call(), sent_by()),
         "batch": (make_call(), sent_by("batch")),
@@ -158,7 +158,7 @@ async def test_who_shares_a_quota(limit: str, shared: dict[str, bool]) -> None:
 
 
 @pytest.mark.covers("databricks/rate limits", "the tightest wins")
-async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
+async def test_rejection_names_quota_with_longest_wait() -> None:
     gate = open_gate(
         "{unit: requests, amount: 1, window: 10s, strategy: fixed}",
         "{vendor: toy, per: principal, unit: output_tokens, amount: 60, window: 60s, strategy: sliding}",
@@ -182,7 +182,7 @@ async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
     assert error.details == expected
 
 
-async def test_a_refused_call_takes_nothing() -> None:
+async def test_rejected_call_charges_nothing() -> None:
     gate = open_gate("{unit: requests, amount: 2, window: 60s}", "{unit: output_tokens, amount: 50, window: 60s}")
     for _ in range(3):
         with pytest.raises(EmulatedError, match="rate_limited"):
@@ -190,7 +190,7 @@ async def test_a_refused_call_takes_nothing() -> None:
     assert [balance.left for balance in (await admit(gate, make_call(chat(50)), sent_by(), 0.0)).balances] == [1, 0]
 
 
-async def test_a_call_its_server_turns_away_takes_nothing() -> None:
+async def test_overloaded_call_charges_nothing() -> None:
     gate = open_gate("{unit: requests, amount: 2, window: 60s}")
 
     class OnePlace:
@@ -204,7 +204,7 @@ async def test_a_call_its_server_turns_away_takes_nothing() -> None:
     assert (await admit(gate, make_call(), sent_by(), 0.0, OnePlace())).balances[0].left == 0
 
 
-async def test_the_wait_for_a_running_call_is_until_its_end() -> None:
+async def test_concurrency_retry_after_is_expected_end() -> None:
     gate = open_gate("{unit: concurrency, amount: 1}")
     admission = await admit(gate, make_call(), sent_by(), 1.0)
     with pytest.raises(EmulatedError) as unknown:

@@ -30,7 +30,7 @@ async def queue_up(slots: Slots, room: Size, now: float) -> asyncio.Task[Slot]:
     return task
 
 
-async def test_as_many_run_as_there_are_slots(slots: Slots) -> None:
+async def test_slots_are_limited_to_capacity(slots: Slots) -> None:
     running = [(await slots.acquire(S, Size(3, 0), 5.0)) for _ in range(3)]
     assert [(slot.since, slot.running) for slot in running] == [(5.0, 1), (5.0, 2), (5.0, 3)]
     with pytest.raises(EmulatedError) as refused:
@@ -39,7 +39,7 @@ async def test_as_many_run_as_there_are_slots(slots: Slots) -> None:
     assert refused.value.details == {"capacity": 3, "queue": 0}
 
 
-async def test_the_queue_is_served_in_order_from_when_a_slot_is_free(slots: Slots) -> None:
+async def test_queue_is_served_in_order_when_slots_free(slots: Slots) -> None:
     first = await slots.acquire(S, Size(1, 2), 0.0)
     second, third = await queue_up(slots, Size(1, 2), 1.0), await queue_up(slots, Size(1, 2), 2.0)
     with pytest.raises(EmulatedError):
@@ -51,14 +51,14 @@ async def test_the_queue_is_served_in_order_from_when_a_slot_is_free(slots: Slot
     assert (await third).since == 15.0
 
 
-async def test_nobody_runs_before_it_came(slots: Slots) -> None:
+async def test_slot_starts_no_earlier_than_arrival(slots: Slots) -> None:
     first = await slots.acquire(S, Size(1), 0.0)
     second = await queue_up(slots, Size(1), 7.0)
     slots.release(first, 5.0)
     assert (await second).since == 7.0
 
 
-async def test_without_a_bound_any_number_waits(slots: Slots) -> None:
+async def test_queue_without_limit_accepts_every_request(slots: Slots) -> None:
     first = await slots.acquire(S, Size(1), 0.0)
     waiting = [await queue_up(slots, Size(1), 0.0) for _ in range(500)]
     slots.release(first, 1.0)
@@ -67,7 +67,7 @@ async def test_without_a_bound_any_number_waits(slots: Slots) -> None:
     assert (await slots.acquire(S, Size(1, 0), 2.0)).running == 1
 
 
-async def test_servers_are_apart(slots: Slots) -> None:
+async def test_servers_have_separate_slots(slots: Slots) -> None:
     await slots.acquire(S, Size(1, 0), 0.0)
     assert (await slots.acquire(OTHER, Size(1, 0), 0.0)).running == 1
 
@@ -75,7 +75,7 @@ async def test_servers_are_apart(slots: Slots) -> None:
 @pytest.mark.parametrize(
     "served", [pytest.param(False, id="while in the queue"), pytest.param(True, id="once it was served")]
 )
-async def test_who_gives_up_leaves_its_slot_to_the_next(slots: Slots, served: bool) -> None:
+async def test_cancelled_request_passes_slot_to_next(slots: Slots, served: bool) -> None:
     first = await slots.acquire(S, Size(1), 0.0)
     second, third = await queue_up(slots, Size(1), 1.0), await queue_up(slots, Size(1), 1.0)
     if served:

@@ -32,7 +32,7 @@ two = pytest.mark.parametrize("chat", [pytest.param(c, id=c.vendor) for c in (DA
 @pytest.mark.covers("language/keys of a limit", "amount", "window", "strategy")
 @everyone
 @pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
-async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat: Chat, strategy: str) -> None:
+async def test_limit_refuses_beyond_amount_with_exact_retry_after(start: Start, chat: Chat, strategy: str) -> None:
     limit = f"{{vendor: {chat.vendor}, unit: requests, amount: 60, window: 60s, strategy: {strategy}}}"
     running = await start(f"limits: [{limit}]")
     move(running, 10)
@@ -75,7 +75,7 @@ async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat:
         pytest.param(MINDIE, "strict", "requests", "Too many requests", id="MindIE"),
     ],
 )
-async def test_a_refusal_has_the_vendors_words(start: Start, chat: Chat, profile: str, unit: str, text: str) -> None:
+async def test_refusal_uses_vendor_message(start: Start, chat: Chat, profile: str, unit: str, text: str) -> None:
     window = "" if unit == "concurrency" else ", window: 60s"
     running = await start(
         f"vendors: {{{chat.vendor}: {{profile: {profile}}}}}\nlatency: {{ttft: 10s}}\n"
@@ -91,7 +91,7 @@ async def test_a_refusal_has_the_vendors_words(start: Start, chat: Chat, profile
 
 @pytest.mark.covers("language/units", "concurrency")
 @two
-async def test_eight_at_a_time_are_eight(start: Start, chat: Chat) -> None:
+async def test_concurrency_limit_admits_eight(start: Start, chat: Chat) -> None:
     running = await start(
         "latency: {ttft: 10s}\nlimits: [{per: deployment, unit: concurrency, amount: 8}]\n",
     )
@@ -109,7 +109,7 @@ async def test_eight_at_a_time_are_eight(start: Start, chat: Chat) -> None:
     await asyncio.gather(*again)
 
 
-async def test_injected_errors_and_bad_requests_cost_nothing(start: Start) -> None:
+async def test_errors_do_not_consume_quota(start: Start) -> None:
     running = await start(
         "limits: [{unit: requests, amount: 2, window: 60s}]\n"
         "rules: [{name: r, when: {prompt: Fail}, error: {kind: overloaded}}]\n",
@@ -125,7 +125,7 @@ async def test_injected_errors_and_bad_requests_cost_nothing(start: Start) -> No
     assert [(await DATABRICKS.ask(running)).status for _ in range(3)] == [200, 200, 429]
 
 
-async def test_an_answer_gives_back_what_it_did_not_need(start: Start) -> None:
+async def test_unused_reservation_is_refunded(start: Start) -> None:
     running = await start(
         "limits: [{unit: output_tokens, amount: 100, window: 60s}]\nrules: [{name: r, reply: {text: Hi}}]\n"
     )
@@ -135,14 +135,14 @@ async def test_an_answer_gives_back_what_it_did_not_need(start: Start) -> None:
     assert (refused.status, refused.header("Retry-After")) == (429, "6")
 
 
-async def test_what_can_never_be_had_is_told_to_wait_a_window(start: Start) -> None:
+async def test_impossible_request_has_retry_after_of_window(start: Start) -> None:
     running = await start("limits: [{unit: output_tokens, amount: 100, window: 30s}]")
     refused = await DATABRICKS.ask(running, max_tokens=101)
     assert (refused.status, refused.header("Retry-After")) == (429, "30")
 
 
 @pytest.mark.covers("promises/sessions", "quotas of its own")
-async def test_principals_and_sessions_have_quotas_of_their_own(start: Start) -> None:
+async def test_principals_and_sessions_have_separate_quotas(start: Start) -> None:
     keys = "keys: [{token: search, principal: search}, {token: batch, principal: batch}]\n"
     running = await start(keys + "limits: [{per: principal, unit: requests, amount: 1, window: 60s}]")
     batch = Chat("databricks", DATABRICKS.path, headers={"Authorization": "Bearer batch"})
@@ -151,7 +151,7 @@ async def test_principals_and_sessions_have_quotas_of_their_own(start: Start) ->
     assert (await batch.ask(running, x_emulator_session="other")).status == 200
 
 
-async def test_a_reset_opens_the_quotas_again(start: Start) -> None:
+async def test_reset_clears_quotas(start: Start) -> None:
     running = await start("limits: [{unit: requests, amount: 1, window: 60s, strategy: fixed}]")
     move(running, 30)
     assert [(await DATABRICKS.ask(running)).status for _ in range(2)] == [200, 429]
@@ -160,7 +160,7 @@ async def test_a_reset_opens_the_quotas_again(start: Start) -> None:
     assert (await DATABRICKS.ask(running)).header("Retry-After") == "60"
 
 
-async def test_a_client_that_hangs_up_pays_for_what_was_sent(start: Start) -> None:
+async def test_disconnected_client_is_charged_for_sent_tokens(start: Start) -> None:
     limits = "limits: [{unit: output_tokens, amount: 20, window: 1000h, strategy: fixed}]\n"
     quick = "rules: [{name: quick, when: {prompt: Quick}, latency: {ttft: 0s, itl: 0s}}]\n"
     running = await start("latency: {ttft: 1s, itl: 1s}\n" + limits + quick, vendors=[TOY])
@@ -181,7 +181,7 @@ async def test_a_client_that_hangs_up_pays_for_what_was_sent(start: Start) -> No
         assert answer.status == status
 
 
-async def test_a_broken_answer_costs_what_came_through(start: Start) -> None:
+async def test_faulted_response_is_charged_for_delivered_tokens(start: Start) -> None:
     running = await start(
         "limits: [{unit: output_tokens, amount: 100, window: 60s}]\n"
         "rules: [{name: r, times: {first: 1}, faults: [{type: disconnect, after_tokens: 7}]}]\n",
@@ -195,7 +195,7 @@ async def test_a_broken_answer_costs_what_came_through(start: Start) -> None:
         assert answer.status == status
 
 
-async def test_a_client_waits_in_seconds_of_its_own(start: Start) -> None:
+async def test_retry_after_is_in_client_seconds(start: Start) -> None:
     limit = "limits: [{unit: requests, amount: 1, window: 600s, strategy: fixed}]\n"
     scaled = await start("version: 1\nname: fast\nclock: {scale: 60}\n" + limit)
     assert [(await DATABRICKS.ask(scaled)).header("Retry-After") for _ in range(2)] == [None, "10"]

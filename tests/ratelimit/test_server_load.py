@@ -10,7 +10,7 @@ from tests.ratelimit.clients import AZURE, DATABRICKS, move, toy_stream, until_b
 
 
 @pytest.mark.covers("language/keys of latency", "capacity", "queue")
-async def test_load_lets_so_many_run_and_so_many_wait(start: Start) -> None:
+async def test_load_bounds_running_and_queued_calls(start: Start) -> None:
     running = await start("latency: {ttft: 10s, load: {capacity: 2, queue: 1}}\n", vendors=[TOY])
     ask = [
         asyncio.create_task(running.ask("toy", "/chat", {"prompt": str(i), "max": 1}, headers={"x-key": "k"}))
@@ -27,7 +27,7 @@ async def test_load_lets_so_many_run_and_so_many_wait(start: Start) -> None:
 
 
 @pytest.mark.covers("language/keys of latency", "load")
-async def test_load_stretches_the_gaps(start: Start) -> None:
+async def test_load_stretches_token_gaps(start: Start) -> None:
     running = await start("latency: {itl: 1s, load: {capacity: 3, factor: 3.0}}\n", vendors=[TOY])
     streams = [await toy_stream(running, 5) for _ in range(3)]
     for reader, writer in streams:
@@ -38,7 +38,7 @@ async def test_load_stretches_the_gaps(start: Start) -> None:
     assert [entry.duration for entry in running.built.journal] == [pytest.approx(gap * 4) for gap in (1, 2, 3)]
 
 
-async def test_one_load_for_each_deployment(start: Start) -> None:
+async def test_load_is_counted_per_deployment(start: Start) -> None:
     running = await start("latency: {ttft: 1s, load: {capacity: 1, queue: 0}}\n")
     calls = [asyncio.create_task(chat.ask(running)) for chat in (DATABRICKS, DATABRICKS, AZURE)]
     assert [answer.status for answer in await wait_for(running, calls, 1)] == [503]
@@ -48,7 +48,7 @@ async def test_one_load_for_each_deployment(start: Start) -> None:
     assert sorted(call.result().status for call in calls) == [200, 200, 503]
 
 
-async def test_an_answer_that_waited_for_a_slot_is_on_the_way_when_it_is_free(start: Start) -> None:
+async def test_queued_call_starts_when_slot_is_freed(start: Start) -> None:
     running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
     first, second = await toy_stream(running, 3), asyncio.create_task(toy_stream(running, 3))
     await until_busy(running, 2)
@@ -67,7 +67,7 @@ async def test_an_answer_that_waited_for_a_slot_is_on_the_way_when_it_is_free(st
     assert [entry.ttft for entry in running.built.journal] == [pytest.approx(1.0), pytest.approx(4.0)]
 
 
-async def test_who_leaves_the_queue_takes_no_slot(start: Start) -> None:
+async def test_client_leaving_queue_takes_no_slot(start: Start) -> None:
     running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
     first = await toy_stream(running, 3)
     _, gone = await running.connect("toy")

@@ -25,7 +25,7 @@ def test_it(emulator):
 """
 
 
-def test_neither_page_nor_output_of_a_failed_test_says_a_credential(
+def test_failed_test_artifacts_contain_no_credential(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -59,7 +59,7 @@ def unpack(page: bytes) -> bytes:
     return page + "".join(details).encode()
 
 
-def test_the_table_is_large_and_each_row_says_its_marker() -> None:
+def test_every_table_row_contains_its_marker() -> None:
     assert len(ROWS) > 700
     assert len({row.name for row in ROWS}) == len(ROWS)
     for row in ROWS:
@@ -67,7 +67,7 @@ def test_the_table_is_large_and_each_row_says_its_marker() -> None:
         assert row.marker.encode() in said
 
 
-async def test_no_credential_is_in_an_answer_of_the_control_plane(toy: Running) -> None:
+async def test_control_plane_reveals_no_credential(toy: Running) -> None:
     await send_all(toy)
     answer = await control(toy, "GET", f"/requests?detail=true&limit={len(ROWS)}")
     assert answer.body.count(b'"id"') >= len(ROWS)
@@ -80,7 +80,7 @@ async def test_no_credential_is_in_an_answer_of_the_control_plane(toy: Running) 
     assert find_leaks(unpack((await control(toy, "POST", "/report", {})).body)) == []
 
 
-async def test_no_credential_is_in_an_event(toy: Running) -> None:
+async def test_events_reveal_no_credential(toy: Running) -> None:
     await send_all(toy)
     reader, writer = await toy.connect("toy")
     writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -96,7 +96,7 @@ async def test_no_credential_is_in_an_event(toy: Running) -> None:
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "JSON"])
-async def test_no_credential_is_in_the_log(toy: Running, as_json: bool) -> None:
+async def test_log_reveals_no_credential(toy: Running, as_json: bool) -> None:
     stream = io.StringIO()
     log = AccessLog(as_json=as_json, stream=stream, colour=False, folds=True)
     toy.built.journal.listeners.append(log)
@@ -106,7 +106,7 @@ async def test_no_credential_is_in_the_log(toy: Running, as_json: bool) -> None:
     assert find_leaks(stream.getvalue().encode()) == []
 
 
-async def test_no_credential_is_in_a_span(start: Start) -> None:
+async def test_spans_reveal_no_credential(start: Start) -> None:
     pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
     from tests.observability.test_spans import Collector
 
@@ -129,7 +129,7 @@ async def dump(address: str) -> bytes:
     return b"\n".join(parts)
 
 
-async def test_no_credential_is_in_the_store(server_url: str) -> None:
+async def test_store_holds_no_credential(server_url: str) -> None:
     async with open_replicas(f"{server_url}?prefix=redaction", f"version: 1\n{RULES}", count=2) as (one, other):
         await send_all(one)
         listed = await steer(other, "GET", "/requests?detail=true&limit=10000")
@@ -150,7 +150,7 @@ def list_texts(toy: Running) -> Iterator[str]:
         yield request.body.decode("utf-8", "replace") + (kept.body or b"").decode() + repr(entry.explain())
 
 
-async def test_no_credential_is_left_of_what_was_read(toy: Running) -> None:
+async def test_journal_memory_holds_no_credential(toy: Running) -> None:
     await send_all(toy)
     assert find_leaks("\n".join(list_texts(toy)).encode()) == []
 
@@ -163,7 +163,7 @@ TEMPLATES = (
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-async def test_no_template_says_a_credential(start: Start, template: str) -> None:
+async def test_templates_reveal_no_credential(start: Start, template: str) -> None:
     toy = await start(f"rules: [{{name: says, reply: {{text: 'It is {template}.', template: true}}}}]\n", vendors=[TOY])
     secret = "zqx1-MARKER-tail"
     address = f"https://u:{secret}@h/?token={secret}"

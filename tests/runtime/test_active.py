@@ -14,7 +14,7 @@ def refuse(name: str, apps: Apps) -> None:
     raise AssertionError(f"{name} was mounted")
 
 
-def test_to_ask_which_are_served_mounts_none() -> None:
+def test_listing_apps_mounts_nothing() -> None:
     apps = Apps(["databricks", "azure"], refuse)  # type: ignore[arg-type]
     assert ("azure" in apps, "tgi" in apps) == (True, False)
     assert [*apps] == ["databricks", "azure"]
@@ -23,7 +23,7 @@ def test_to_ask_which_are_served_mounts_none() -> None:
         apps["tgi"]
 
 
-def test_a_world_that_was_replaced_needs_no_garbage_collector() -> None:
+def test_replaced_scenario_is_freed_without_garbage_collector() -> None:
     """An active scenario has no reference cycles, which would keep replaced scenarios alive between collections."""
     built = create_application(load_text("version: 1\nname: x\n"))
     gc.disable()

@@ -20,7 +20,7 @@ async def now_of(running: Running, session: str) -> float:
 
 
 @pytest.mark.covers("promises/sessions", "places of its own")
-async def test_a_session_has_places_of_its_own(start: Start) -> None:
+async def test_session_has_separate_capacity(start: Start) -> None:
     running = await start("latency: {ttft: 10s, load: {capacity: 1, queue: 0}}\n", vendors=[TOY])
     calls = [asyncio.create_task(ask(running, prompt, session)) for session in ("a", "b", "") for prompt in ("1", "2")]
     refused = await wait_for(running, calls, 3)
@@ -31,7 +31,7 @@ async def test_a_session_has_places_of_its_own(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "running calls of its own")
-async def test_a_session_has_running_calls_of_its_own(start: Start) -> None:
+async def test_session_has_separate_concurrency(start: Start) -> None:
     limit = "latency: {ttft: 10s}\nlimits: [{unit: concurrency, amount: 1}]\n"
     running = await start(limit, vendors=[TOY])
     calls = [asyncio.create_task(ask(running, prompt, session)) for session in ("a", "b") for prompt in ("1", "2")]
@@ -48,7 +48,7 @@ async def test_a_session_has_running_calls_of_its_own(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "attempts of its own")
-async def test_equal_requests_are_counted_as_attempts_in_their_session_alone(start: Start) -> None:
+async def test_attempts_are_counted_per_session(start: Start) -> None:
     running = await start(vendors=[TOY])
     for session in ("a", "b", "a", ""):
         await ask(running, "Hi", session)
@@ -61,7 +61,7 @@ async def test_equal_requests_are_counted_as_attempts_in_their_session_alone(sta
 
 
 @pytest.mark.covers("promises/sessions", "its clock ends with it")
-async def test_a_clock_of_a_session_ends_with_it(start: Start) -> None:
+async def test_session_clock_ends_with_session(start: Start) -> None:
     running = await start(vendors=[TOY])
     before = await now_of(running, "a")
     await control(running, "POST", "/clock?session=a", b'{"advance": "1h"}')
@@ -71,7 +71,7 @@ async def test_a_clock_of_a_session_ends_with_it(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "its scenario ends with it")
-async def test_a_scenario_of_a_session_ends_with_it(start: Start) -> None:
+async def test_session_scenario_ends_with_session(start: Start) -> None:
     running = await start(vendors=[TOY])
     await control(running, "PUT", "/scenario?session=a", "version: 1\nname: own\n")
     assert (await control(running, "GET", "/scenario?session=a")).json()["name"] == "own"
@@ -80,7 +80,7 @@ async def test_a_scenario_of_a_session_ends_with_it(start: Start) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "the list says when it was used")
-async def test_sessions_say_when_they_were_last_used(start: Start) -> None:
+async def test_sessions_list_idle_time(start: Start) -> None:
     running = await start(vendors=[TOY])
     for session in ("old", "young"):
         await ask(running, "Hi", session)
@@ -93,14 +93,14 @@ async def test_sessions_say_when_they_were_last_used(start: Start) -> None:
 
 @pytest.mark.covers("promises/sessions", "names that are taken")
 @pytest.mark.parametrize("name", ["a", "A-Za-z0-9._-", "x" * 64])
-async def test_what_can_be_a_name_is_one(start: Start, name: str) -> None:
+async def test_valid_session_name_is_accepted(start: Start, name: str) -> None:
     running = await start(vendors=[TOY])
     assert (await ask(running, "Hi", name)).status == 200
     assert (await control(running, "GET", f"/requests?session={name}")).json()["total"] == 1
 
 
 @pytest.mark.covers("promises/sessions", "how long that is, and how many there are")
-def test_an_hour_and_ten_thousand_sessions() -> None:
+def test_session_limits_are_one_hour_and_ten_thousand() -> None:
     gone: list[str] = []
     now = 0.0
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now)

@@ -18,7 +18,7 @@ deployments:
 """
 
 
-def test_every_mistake_of_a_vendors_section_is_told_at_once() -> None:
+def test_all_vendor_mistakes_are_reported_at_once() -> None:
     with pytest.raises(ScenarioError) as caught:
         create_application(load_text(MISTAKES, "s.yaml"))
     lines = str(caught.value).split("\n")
@@ -26,7 +26,7 @@ def test_every_mistake_of_a_vendors_section_is_told_at_once() -> None:
     assert [line.rpartition("did you mean ")[2] for line in lines] == ["azure?", "profile?", "databricks?", "qwen2?"]
 
 
-def test_a_vendor_can_be_left_out() -> None:
+def test_vendor_can_be_disabled() -> None:
     built = create_application(load_text("version: 1\nvendors: {tgi: false}\n"))
     assert [app.vendor.name for app in built.apps] == ["databricks", "azure", "mindie", "openvino"]
 
@@ -41,7 +41,7 @@ deployments:
 
 
 @pytest.mark.covers("promises/first steps", "a state for a time")
-def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
+def test_loading_state_follows_scenario_clock() -> None:
     runtime = create_application(load_text(LOADING), vendors={"toy": TOY}).runtime
     deployments = runtime.active.apps["toy"].service.deployments
     seen = []
@@ -54,7 +54,7 @@ def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
     assert "nothing" not in deployments
 
 
-def test_a_state_lasts_from_the_scenarios_beginning_and_anew_after_a_reset() -> None:
+def test_loading_state_restarts_on_reset() -> None:
     runtime = create_application(load_text(LOADING), vendors={"toy": TOY}).runtime
     runtime.advance(20.0)
     assert runtime.active.apps["toy"].service.deployments["toy"].state == "ready"  # mounted only now
@@ -62,6 +62,6 @@ def test_a_state_lasts_from_the_scenarios_beginning_and_anew_after_a_reset() -> 
     assert runtime.active.apps["toy"].service.deployments["toy"].state == "loading"
 
 
-def test_what_does_not_change_is_a_plain_mapping() -> None:
+def test_deployments_without_timed_state_are_plain_dict() -> None:
     runtime = create_application(load_text("version: 1\n"), vendors={"toy": TOY}).runtime
     assert isinstance(runtime.active.apps["toy"].service.deployments, dict)

@@ -44,7 +44,7 @@ async def crowd(toy: Running, count: int = 12) -> None:
         pytest.param("POST", "/sessions/victim/listen", b'{"vendor": "toy"}', id="a port"),
     ],
 )
-async def test_a_session_that_was_set_up_outlives_a_crowd(
+async def test_configured_session_survives_eviction(
     toy: Running, method: str, target: str, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert (await control(toy, method, target, body)).status == 200
@@ -60,7 +60,7 @@ async def test_a_session_that_was_set_up_outlives_a_crowd(
     assert sum("more than 5 sessions" in record.message for record in caplog.records) == 1
 
 
-async def test_those_that_are_set_up_have_a_limit_of_their_own(toy: Running) -> None:
+async def test_configured_sessions_have_separate_limit(toy: Running) -> None:
     for name in ("a", "b", "c"):
         assert (await control(toy, "PUT", f"/scenario?session={name}", LIMITED)).status == 200
     for method, target, body in (
@@ -86,7 +86,7 @@ def make_rules(count: int) -> bytes:
 
 
 @pytest.mark.slow
-async def test_their_scenarios_are_weighed(toy: Running) -> None:
+async def test_session_scenarios_are_limited_by_size(toy: Running) -> None:
     text = make_rules(200)
     weight = estimate_size(load_text(text, "scenario"))
     toy.built.runtime.sessions.limits = SessionLimits(weight=2 * weight + 1000)
@@ -98,7 +98,7 @@ async def test_their_scenarios_are_weighed(toy: Running) -> None:
     assert (await control(toy, "PUT", "/scenario?session=c", text)).status == 200
 
 
-async def test_their_scenarios_keep_the_locations_of_tokens_alone(toy: Running) -> None:
+async def test_session_scenario_stores_only_token_locations(toy: Running) -> None:
     text = make_rules(3) + b"keys: [{token: dapi-search-secret, principal: search}]  # ours\n"
     for session in ("a", ""):
         assert (await control(toy, "PUT", f"/scenario?session={session}", text)).status == 200
@@ -114,7 +114,7 @@ async def test_their_scenarios_keep_the_locations_of_tokens_alone(toy: Running) 
 
 
 @pytest.mark.slow
-def test_a_scenario_weighs_more_the_more_it_says() -> None:
+def test_estimate_size_grows_with_scenario() -> None:
     least, more, text = (
         estimate_size(load_text(each, "scenario"))
         for each in (b"version: 1\n", make_rules(1000), b"version: 1\nname: " + b"x" * 8_000_000)
@@ -124,7 +124,7 @@ def test_a_scenario_weighs_more_the_more_it_says() -> None:
     assert text > 16_000_000
 
 
-async def test_ports_of_sessions_are_few(toy: Running) -> None:
+async def test_session_ports_are_limited(toy: Running) -> None:
     listeners = toy.built.runtime.open_for
     assert listeners is not None
     own = listeners.__self__._own  # type: ignore[attr-defined]
@@ -144,7 +144,7 @@ async def test_ports_of_sessions_are_few(toy: Running) -> None:
     assert (await control(toy, "POST", "/sessions/b/listen", b'{"vendor": "toy"}')).status == 200
 
 
-def test_one_that_was_set_up_goes_by_its_hour() -> None:
+def test_configured_session_expires_when_idle() -> None:
     now = 0.0
     gone: list[str] = []
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now, FEW)
@@ -157,7 +157,7 @@ def test_one_that_was_set_up_goes_by_its_hour() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_replicas_keep_what_was_set_up_on_one(kind: str, tmp_path: Path) -> None:
+async def test_configured_session_survives_eviction_on_every_replica(kind: str, tmp_path: Path) -> None:
     if find_server(kind) is None:
         pytest.skip(f"no {kind} is installed")
     with running_store(kind, tmp_path) as url:

@@ -38,13 +38,13 @@ async def toy(start: Start) -> Running:
 
 
 @pytest.mark.covers("promises/sessions", "counters of its own, under the server's scenario too")
-async def test_each_session_counts_apart(toy: Running) -> None:
+async def test_session_has_separate_counters(toy: Running) -> None:
     statuses = [(await ask(toy, session)).status for session in ("a", "b", "", "a", "b", "")]
     assert statuses == [200, 200, 200, 400, 400, 400]
 
 
 @pytest.mark.covers("promises/sessions", "a scenario of its own")
-async def test_a_scenario_of_ones_own_disturbs_nobody(toy: Running) -> None:
+async def test_session_scenario_does_not_affect_others(toy: Running) -> None:
     text = b"version: 1\nname: mine\nrules: [{name: never, error: {kind: internal}}]\n"
     put = await control(toy, "PUT", "/scenario?session=a", text)
     assert (put.status, put.json()["name"]) == (200, "mine")
@@ -54,7 +54,7 @@ async def test_a_scenario_of_ones_own_disturbs_nobody(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "what it does not set is the server's")
-async def test_what_a_session_does_not_set_is_the_servers(toy: Running) -> None:
+async def test_session_inherits_unset_server_state(toy: Running) -> None:
     before = (await control(toy, "GET", "/clock")).json()["now"]
     await control(toy, "PUT", "/scenario?session=a", b"version: 1\nname: mine\n")
     assert (await control(toy, "GET", "/clock?session=a")).json()["now"] == before
@@ -63,7 +63,7 @@ async def test_what_a_session_does_not_set_is_the_servers(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "a clock of its own")
-async def test_a_clock_that_a_session_moves_is_its_own(toy: Running) -> None:
+async def test_session_clock_advance_does_not_affect_server(toy: Running) -> None:
     before = (await control(toy, "GET", "/clock")).json()["now"]
     await ask(toy, "a")
     await control(toy, "POST", "/clock?session=a", b'{"advance": "60s"}')
@@ -73,7 +73,7 @@ async def test_a_clock_that_a_session_moves_is_its_own(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "a seed of its own")
-async def test_a_seed_of_ones_own_gives_another_world(toy: Running) -> None:
+async def test_session_seed_changes_responses(toy: Running) -> None:
     await control(toy, "PUT", "/scenario?session=a&seed=7", FROZEN.encode())
     await control(toy, "PUT", "/scenario?session=b&seed=7", FROZEN.encode())
     texts = [(await ask(toy, session)).body for session in ("", "a", "b")]
@@ -81,7 +81,7 @@ async def test_a_seed_of_ones_own_gives_another_world(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "its reset")
-async def test_a_reset_begins_one_session_anew(toy: Running) -> None:
+async def test_reset_affects_one_session(toy: Running) -> None:
     for session in ("a", "b"):
         await ask(toy, session)
     await control(toy, "POST", "/reset?session=a")
@@ -92,7 +92,7 @@ async def test_a_reset_begins_one_session_anew(toy: Running) -> None:
 
 @pytest.mark.covers("language/control plane", "GET /sessions", "DELETE /sessions/{name}")
 @pytest.mark.covers("promises/sessions", "from its first use until it is ended", "to end one that is not there is 404")
-async def test_sessions_are_listed_from_their_first_use_and_end(toy: Running) -> None:
+async def test_sessions_are_listed_from_first_use_until_deleted(toy: Running) -> None:
     await ask(toy, "a")
     await ask(toy, "a")
     await control(toy, "PUT", "/scenario?session=b", b"version: 1\nname: mine\n")
@@ -106,7 +106,7 @@ async def test_sessions_are_listed_from_their_first_use_and_end(toy: Running) ->
 
 @pytest.mark.covers("language/control plane", "POST /sessions/{name}/listen")
 @pytest.mark.covers("promises/sessions", "that port closes with the session")
-async def test_a_port_of_ones_own_lasts_until_the_session_ends(toy: Running) -> None:
+async def test_session_port_lasts_until_session_ends(toy: Running) -> None:
     opened = (await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toy"}))).json()["url"]
     assert (await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toy"}))).json()["url"] == opened
     own = Running(toy.built, {"toy": opened})
@@ -118,13 +118,13 @@ async def test_a_port_of_ones_own_lasts_until_the_session_ends(toy: Running) -> 
         await ask_until_it_fails(own)
 
 
-async def test_a_port_for_a_vendor_that_is_not_served_is_refused(toy: Running) -> None:
+async def test_port_for_unserved_vendor_is_rejected(toy: Running) -> None:
     answer = await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toi"}))
     assert (answer.status, "there are toy" in answer.json()["detail"]) == (404, True)
 
 
 @pytest.mark.covers("promises/sessions", "links carry its path")
-async def test_the_path_names_a_session_on_both_ports_and_comes_back_in_links(toy: Running) -> None:
+async def test_session_path_works_on_both_ports_and_in_links(toy: Running) -> None:
     own = await toy.ask("toy", "/_s/a/open", headers=KEY)
     front = await toy.ask("front", "/_s/a/toy/open", headers=KEY)
     assert [answer.json()["base_url"].rpartition(":")[2].partition("/")[2] for answer in (own, front)] == [
@@ -163,7 +163,7 @@ BASIC = "Basic " + base64.b64encode(b"token:k~a").decode()
         pytest.param("own", CHAT, {"x-emulator-session": "a"}, id="a header on another's port"),
     ],
 )
-async def test_no_way_leaves_a_trace_but_in_the_journals_session(
+async def test_session_selector_leaves_request_unchanged(
     start: Start, where: str, path: str, headers: dict[str, str]
 ) -> None:
     running = await start(HERE)
@@ -180,7 +180,7 @@ async def test_no_way_leaves_a_trace_but_in_the_journals_session(
 
 
 @pytest.mark.covers("promises/sessions", "also one a session's scenario lists")
-async def test_a_key_that_a_sessions_own_scenario_lists_is_whole(start: Start) -> None:
+async def test_key_listed_by_session_scenario_is_not_split(start: Start) -> None:
     running = await start()
     own = b"version: 1\nname: own\nkeys: [{token: team~one, principal: search}]\n"
     await control(running, "PUT", "/scenario?session=a", own)
@@ -197,7 +197,7 @@ async def test_a_key_that_a_sessions_own_scenario_lists_is_whole(start: Start) -
 
 
 @pytest.mark.covers("promises/sessions", "by the host, in lower case")
-async def test_the_host_names_a_session_in_lower_case(start: Start) -> None:
+async def test_host_selects_session_in_lower_case(start: Start) -> None:
     running = await start()
     body = dump_json(SAID)
     url = urlsplit(running.urls["databricks"])
@@ -217,14 +217,14 @@ async def test_the_host_names_a_session_in_lower_case(start: Start) -> None:
         pytest.param("a", "toi", 404, id="no such vendor"),
     ],
 )
-async def test_a_port_that_is_refused_makes_no_session(toy: Running, name: str, vendor: str, status: int) -> None:
+async def test_rejected_port_creates_no_session(toy: Running, name: str, vendor: str, status: int) -> None:
     answer = await control(toy, "POST", f"/sessions/{name}/listen", dump_json({"vendor": vendor}))
     assert (answer.status, answer.header("Content-Type")) == (status, "application/problem+json")
     assert (await control(toy, "GET", "/sessions")).json()["sessions"] == []
 
 
 @pytest.mark.covers("promises/sessions", "one of the library, with a seed")
-async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start) -> None:
+async def test_bundled_scenario_is_put_to_session(start: Start) -> None:
     running = await start()
     listed = (await control(running, "GET", "/scenarios")).json()["scenarios"]
     assert "throttled-tenant" in [entry["name"] for entry in listed]
@@ -234,13 +234,13 @@ async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start
 
 
 @pytest.mark.covers("promises/sessions", "they are refused as a problem")
-async def test_a_name_that_cannot_be_one_is_a_problem(toy: Running) -> None:
+async def test_invalid_session_name_is_rejected(toy: Running) -> None:
     answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "x-emulator-session": "a b"})
     assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
     assert "not a session name" in json.loads(answer.body)["detail"]
 
 
-def test_a_session_nobody_uses_is_forgotten() -> None:
+def test_idle_session_is_evicted_on_use() -> None:
     now = 0.0
     gone: list[str] = []
 
@@ -259,7 +259,7 @@ def test_a_session_nobody_uses_is_forgotten() -> None:
 
 
 @pytest.mark.covers("promises/sessions", "unused for long, it goes")
-def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
+def test_evict_idle_removes_sessions_unused_for_one_hour() -> None:
     now = 0.0
     gone: list[str] = []
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now)
@@ -273,7 +273,7 @@ def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
     assert [*sessions] == []
 
 
-def test_the_least_recently_used_go_past_the_bound() -> None:
+def test_least_recently_used_session_is_evicted() -> None:
     gone: list[str] = []
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, SessionLimits(most=2))
     for name in ("a", "b", "a", "c"):

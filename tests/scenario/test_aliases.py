@@ -42,7 +42,7 @@ from tests.scenario.texts import rows_of
         pytest.param("latency: {tpot: 10ms}", "itl", id="tpot"),
     ],
 )
-def test_a_word_from_elsewhere_is_understood(rule: str, meant: str) -> None:
+def test_alias_in_rule_gets_suggestion(rule: str, meant: str) -> None:
     rows = rows_of(f"version: 1\nrules:\n  - name: r\n    pass: true\n    {rule}\n")
     assert any(row.endswith(f"; did you mean {meant}?") for row in rows), rows
 
@@ -57,12 +57,12 @@ def test_a_word_from_elsewhere_is_understood(rule: str, meant: str) -> None:
         pytest.param("rules: [{name: r, retry: 2, pass: true}]", "times", id="retry"),
     ],
 )
-def test_a_word_outside_rules_is_understood(section: str, meant: str) -> None:
+def test_alias_in_other_section_gets_suggestion(section: str, meant: str) -> None:
     rows = rows_of(f"version: 1\n{section}\n")
     assert any(row.endswith(f"; did you mean {meant}?") for row in rows), rows
 
 
-def test_a_limit_for_a_time_has_a_window() -> None:
+def test_for_in_limit_suggests_window() -> None:
     rows = rows_of("version: 1\nlimits: [{unit: tokens, amount: 1, for: 60s}]\n")
     assert "unknown key; did you mean window?" in rows[0]
 
@@ -78,11 +78,11 @@ def test_a_limit_for_a_time_has_a_window() -> None:
         pytest.param("ovms", "openvino", id="OpenVINO"),
     ],
 )
-def test_vendors_are_known_by_their_short_names(name: str, vendor: str) -> None:
+def test_vendor_short_names_resolve(name: str, vendor: str) -> None:
     assert find_nearest_name(name, VENDORS) == vendor
 
 
-def test_what_is_suggested_is_a_name_of_the_language() -> None:
+def test_every_suggestion_is_valid_language_name() -> None:
     schema = schema_json()
     names = {key for part in (schema, *map(as_object, as_object(schema["$defs"]).values())) for key in keys_of(part)}
     names |= {"requests", "tokens"}  # units

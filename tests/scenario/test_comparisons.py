@@ -14,6 +14,6 @@ json_values = st.recursive(
 
 
 @given(value=json_values, other=json_values)
-def test_json_values_equal_themselves_and_the_relation_is_symmetric(value: JSON, other: JSON) -> None:
+def test_same_json_is_reflexive_and_symmetric(value: JSON, other: JSON) -> None:
     assert same_json(value, value)
     assert same_json(value, other) == same_json(other, value)

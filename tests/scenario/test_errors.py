@@ -151,7 +151,7 @@ from tests.scenario.texts import HEAD, rows_of
         pytest.param("keys: [{token: x}]", "a.yaml:2:8: keys[0].principal: missing key", id="missing key"),
     ],
 )
-def test_mistake(text: str, row: str) -> None:
+def test_mistake_is_reported_with_location(text: str, row: str) -> None:
     assert row in rows_of(HEAD + text)
 
 
@@ -179,7 +179,7 @@ rules:
 
 
 @pytest.mark.covers("language/sections", "version")
-def test_twelve_mistakes_are_twelve_rows() -> None:
+def test_each_of_twelve_mistakes_is_reported() -> None:
     with pytest.raises(ScenarioError) as caught:
         load_text(TWELVE, "a.yaml")
     assert [(row.line, row.column, row.path) for row in caught.value.rows] == [
@@ -217,7 +217,7 @@ documents = st.recursive(
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(data=st.dictionaries(st.sampled_from(TOP), documents))
-def test_whatever_is_wrong_is_a_row_with_a_location(data: Object) -> None:
+def test_every_mistake_has_location(data: Object) -> None:
     rows: Sequence[Diagnostic] = ()
     try:
         load_text(json.dumps({**data, "version": 1}), "a.yaml")
@@ -227,7 +227,7 @@ def test_whatever_is_wrong_is_a_row_with_a_location(data: Object) -> None:
     assert not any("<" in row.path or ".*" in row.path for row in rows)
 
 
-def test_rows_are_data_too() -> None:
+def test_diagnostic_is_json_serializable() -> None:
     row = Diagnostic("a.yaml", 1, 2, "seed", "wrong", "right")
     assert json.loads(json.dumps(row.as_json())) == {
         "file": "a.yaml",

@@ -52,7 +52,7 @@ _ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]
         pytest.param(_RULE % ("(" * 5000), "regex", "missing )", id="a regular expression"),
     ],
 )
-def test_what_cannot_work_is_refused(text: str, path: str, reason: str) -> None:
+def test_extreme_value_is_rejected_with_position(text: str, path: str, reason: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         load_text(f"version: 1\n{text}\n")
     row = refused.value.rows[0]
@@ -63,7 +63,7 @@ def test_what_cannot_work_is_refused(text: str, path: str, reason: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
-def test_a_pipe_in_the_folder_is_no_scenario(tmp_path: Path) -> None:
+def test_named_pipe_in_folder_is_not_scenario(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     found: list[str] = []
 

@@ -17,7 +17,7 @@ RULE = Outcome(
 )
 
 
-def test_an_error_with_its_fields() -> None:
+def test_error_header_sets_fields() -> None:
     outcome = apply_header_overrides(
         NOTHING, error='rate_limited; retry_after=2s; status=503; message="a; b, c"; limit=requests'
     )
@@ -40,14 +40,14 @@ def test_an_error_with_its_fields() -> None:
         pytest.param([' drop ;field = ["id","usage"] ,stall;for=2s;at=0.5 '], id="with blanks anywhere"),
     ],
 )
-def test_several_faults_in_order(headers: list[str]) -> None:
+def test_fault_headers_are_applied_in_order(headers: list[str]) -> None:
     one, two = apply_header_overrides(NOTHING, faults=headers).faults
     assert isinstance(one, Drop)
     assert isinstance(two, Stall)
     assert (one.field, two.for_, two.at) == (("id", "usage"), 2.0, 0.5)
 
 
-def test_an_error_or_a_fault_takes_the_place_of_the_rules() -> None:
+def test_error_or_fault_header_replaces_rule_outcome() -> None:
     bent = apply_header_overrides(RULE, faults=["empty_body"])
     assert (bent.error, [fault.type for fault in bent.faults]) == (None, ["empty_body"])
     refused = apply_header_overrides(RULE, error="timeout")
@@ -56,12 +56,12 @@ def test_an_error_or_a_fault_takes_the_place_of_the_rules() -> None:
     assert refused.latency is RULE.latency
 
 
-def test_a_reply_stays() -> None:
+def test_fault_header_leaves_reply() -> None:
     reply = ReplyOutcome(text="a")
     assert apply_header_overrides(Outcome(reply=reply), faults=["empty_body"]).reply is reply
 
 
-def test_another_time_to_first_token_leaves_the_rest() -> None:
+def test_ttft_header_leaves_other_fields() -> None:
     outcome = apply_header_overrides(RULE, ttft=" 2s ")
     assert outcome.latency is not None
     assert list(outcome.latency.pace(2, 0, b"")) == [2.0, 3.0]
@@ -86,6 +86,6 @@ def test_another_time_to_first_token_leaves_the_rest() -> None:
         pytest.param({"ttft": "2"}, "x-emulator-ttft: ttft: '2' is not a duration", id="a duration without unit"),
     ],
 )
-def test_what_there_is_not_is_refused(headers: dict[str, str], detail: str) -> None:
+def test_invalid_override_header_is_refused(headers: dict[str, str], detail: str) -> None:
     with pytest.raises(HeaderOverrideError, match=detail.replace("?", r"\?")):
         apply_header_overrides(NOTHING, **headers)  # type: ignore[arg-type,unused-ignore]  # one of three keywords

@@ -15,9 +15,9 @@ from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.yaml_reader import parse_document
 from emulator.vendors import VENDORS
-from tests.scenario.test_errors import test_mistake as mistakes
-from tests.scenario.test_models import TOUR, WRONG
-from tests.scenario.test_rule_errors import test_mistake_in_a_rule as rule_mistakes
+from tests.scenario.test_errors import test_mistake_is_reported_with_location as mistakes
+from tests.scenario.test_models_list_and_retrieve import TOUR, WRONG
+from tests.scenario.test_rule_errors import test_rule_error_row as rule_mistakes
 from tests.untyped_json import JSON
 
 ROOT = Path(__file__).parent.parent.parent / "emulator"
@@ -127,14 +127,14 @@ MISTAKES = list(list_mistakes())
 
 @pytest.mark.covers("promises/first steps", "the schema of editors")
 @pytest.mark.parametrize(("name", "text"), MISTAKES, ids=[name for name, _ in MISTAKES])
-def test_what_check_refuses_the_schema_refuses(name: str, text: str) -> None:
+def test_schema_rejects_what_check_rejects(name: str, text: str) -> None:
     assert rows_of(text)
     document = parse_document(text, "a.yaml")
     if not document.rows:  # else it is the YAML that is wrong
         assert SCHEMA.is_valid(document.data) is (name in CANNOT)
 
 
-def test_what_cannot_be_said_is_a_mistake_there_is() -> None:
+def test_exceptions_name_existing_mistakes() -> None:
     assert CANNOT.keys() <= {name for name, _ in MISTAKES}
 
 
@@ -155,7 +155,7 @@ def texts_of(node: ast.AST) -> Iterator[str]:
         yield node.value.partition("{")[0]
 
 
-def test_every_message_there_is_is_held_against_the_schema() -> None:
+def test_every_message_is_covered_by_mistakes() -> None:
     said = {message for _, text in MISTAKES for message in rows_of(text)}
     missing = [message for message in list_messages() if not any(known.startswith(message) for known in said)]
     assert not missing
@@ -186,7 +186,7 @@ VALID = [
 
 
 @pytest.mark.parametrize("text", VALID)
-def test_what_loads_satisfies_the_schema(text: str) -> None:
+def test_valid_scenario_satisfies_schema(text: str) -> None:
     assert rows_of(text) == []
     assert [error.message for error in SCHEMA.iter_errors(parse_document(text, "a.yaml").data)] == []
 
@@ -225,13 +225,13 @@ KEYWORDS = {
 }
 
 
-def test_every_word_is_one_of_json_schema() -> None:
+def test_schema_uses_only_json_schema_keywords() -> None:
     schema = json.loads(render_schema())
     jsonschema_rs.meta.validate(schema)
     assert {key for found in walk(schema) for key in found} <= KEYWORDS
 
 
-def test_editors_are_offered_vendors_and_tasks() -> None:
+def test_schema_enumerates_vendors_and_tasks() -> None:
     definitions = json.loads(render_schema())["$defs"]
     names = [*VENDORS]
     for key, offered in (("vendor", names), ("task", ["chat", "completions", "embeddings", "rerank", "images"])):

@@ -50,7 +50,7 @@ def rules(*whens: str, tail: str = "") -> str:
         pytest.param("{prompt: {contains: A, ignore_case: true}}", "{prompt: banana}", id="a text in another case"),
     ],
 )
-def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) -> None:
+def test_rule_after_wider_rule_is_reported_unreachable(general: str, special: str) -> None:
     assert warn(rules(general, special)) == [
         "rules[1].name: the rule is never reached: 'r0' takes every call it is about"
     ]
@@ -74,7 +74,7 @@ def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) 
         pytest.param("{prompt: {contains: a}}", "{prompt: {prefix: a, ignore_case: true}}", id="case"),
     ],
 )
-def test_a_rule_with_calls_of_its_own_is_not_warned_about(first: str, second: str) -> None:
+def test_rule_matching_other_calls_gets_no_warning(first: str, second: str) -> None:
     assert warn(rules(first, second)) == []
 
 
@@ -88,7 +88,7 @@ def test_a_rule_with_calls_of_its_own_is_not_warned_about(first: str, second: st
         pytest.param("{repeat: {every: 5s, for: 1s}}", False, id="bursts"),
     ],
 )
-def test_only_a_rule_that_always_takes_hides_others(times: str, shadows: bool) -> None:
+def test_only_unconditional_rule_shadows_others(times: str, shadows: bool) -> None:
     text = f"rules:\n- {{name: a, times: {times}, pass: true}}\n- {{name: b, pass: true}}"
     assert bool(warn(text)) == shadows
 
@@ -133,20 +133,20 @@ def test_only_a_rule_that_always_takes_hides_others(times: str, shadows: bool) -
         ),
     ],
 )
-def test_a_rule_that_takes_nothing_is_never_reached(text: str, warning: str) -> None:
+def test_rule_matching_nothing_is_reported_unreachable(text: str, warning: str) -> None:
     (line,) = warn(text)
     assert warning in line
     assert "never reached" in line
 
 
 @pytest.mark.parametrize("times", ["{first: 4, after: 3}", "{nth: [1, 4], every: 2}", "{every: 3, after: 7, first: 9}"])
-def test_counts_that_meet_are_fine(times: str) -> None:
+def test_overlapping_counts_get_no_warning(times: str) -> None:
     text = f"rules: [{{name: a, times: {times.replace('}', ', per: request}')}, pass: true}}]"
     assert warn(text) == []
 
 
 @pytest.mark.parametrize(("chance", "meaning"), [("1.5", "always"), ("-1", "never")])
-def test_a_chance_outside_its_bounds(chance: str, meaning: str) -> None:
+def test_probability_out_of_range_warns(chance: str, meaning: str) -> None:
     lines = warn(f"rules: [{{name: a, times: {{probability: {chance}}}, pass: true}}]")
     assert f"rules[0].times.probability: a probability lies between 0 and 1, {chance} means {meaning}" in lines
 
@@ -169,7 +169,7 @@ def limits(*entries: str) -> list[str]:
         ),
     ],
 )
-def test_a_limit_behind_a_stricter_one_is_never_reached(strict: str, loose: str) -> None:
+def test_limit_after_stricter_one_is_reported_unreachable(strict: str, loose: str) -> None:
     (line,) = limits(f"unit: requests, {strict}", f"unit: requests, {loose}")
     assert line == "limits[1].amount: the limit is never reached: limits[0] refuses first"
 
@@ -194,21 +194,21 @@ def test_a_limit_behind_a_stricter_one_is_never_reached(strict: str, loose: str)
         ),
     ],
 )
-def test_limits_that_both_matter(first: str, second: str) -> None:
+def test_limits_that_both_apply_get_no_warning(first: str, second: str) -> None:
     assert limits(first, second) == []
 
 
-def test_tokens_cover_their_parts() -> None:
+def test_tokens_limit_covers_input_tokens() -> None:
     (line,) = limits("unit: tokens, amount: 10, window: 1s", "unit: input_tokens, amount: 10, window: 1s")
     assert line.startswith("limits[1].amount")
 
 
-def test_a_limit_of_a_vendor_that_is_misspelt() -> None:
+def test_limit_of_misspelt_vendor_warns() -> None:
     found = warn("limits: [{vendor: azur, unit: requests, amount: 1, window: 1s}]\n")
     assert "limits[0].vendor: the limit is never reached: azur is not served; did you mean azure?" in found
 
 
-def test_a_limit_on_places_that_load_never_lets_be_taken() -> None:
+def test_concurrency_limit_unreachable_under_load_warns() -> None:
     text = "latency: {load: {capacity: 4, queue: 4}}\nlimits: [{unit: concurrency, amount: 8}]\n"
     assert "limits[0].amount: the limit is never reached: load lets 8 calls in at the same time" in warn(text)
 
@@ -240,12 +240,12 @@ COUNTS = "what counts per: request is free of it"
         ),
     ],
 )
-def test_what_depends_on_the_order_says_so(text: str, warning: str) -> None:
+def test_order_dependence_warns(text: str, warning: str) -> None:
     assert warn(text) == [warning]
 
 
 @pytest.mark.covers("promises/first steps", "order, said once a file")
-def test_each_file_says_once_what_depends_on_the_order(tmp_path: Path) -> None:
+def test_order_dependence_warns_once_per_file(tmp_path: Path) -> None:
     rule = "- {{name: {}, times: {{every: 2}}, pass: true}}\n"
     one, two = (rule.format(f"{name}1") + rule.format(f"{name}2") for name in "ab")
     paths = write(tmp_path, one__yaml=f"version: 1\nrules:\n{one}", two__yaml=f"version: 1\nrules:\n{two}")
@@ -260,7 +260,7 @@ def test_each_file_says_once_what_depends_on_the_order(tmp_path: Path) -> None:
         pytest.param("rules: [{name: a, times: {probability: 0.5}, pass: true}]", id="a chance"),
     ],
 )
-def test_what_is_free_of_order_does_not(text: str) -> None:
+def test_order_independent_rules_get_no_warning(text: str) -> None:
     assert warn(text) == []
 
 
@@ -268,7 +268,7 @@ NAMES = st.lists(st.text("ab*", min_size=1, max_size=4), min_size=1, max_size=2)
 
 
 @given(NAMES, NAMES, st.text("ab", max_size=5))
-def test_cover_is_true_of_every_call(general: list[str], special: list[str], name: str) -> None:
+def test_covers_holds_for_every_call(general: list[str], special: list[str], name: str) -> None:
     wide, narrow = (When.model_validate({"deployment": names}) for names in (general, special))
     facts = RequestAttributes(vendor="v", deployment=name)
     (holds_wide,), (holds_narrow,) = (
@@ -298,7 +298,7 @@ CATALOGUE = {
         pytest.param("{vendor: 'data*', deployment: dbrx}", None, id="its own vendor's"),
     ],
 )
-def test_deployments_that_nobody_serves(when: str, hint: str | None) -> None:
+def test_rule_on_unserved_deployment_warns(when: str, hint: str | None) -> None:
     text = f"version: 1\nrules: [{{name: a, when: {when}, pass: true}}]\n"
     rows = lint(load_text(text), VENDORS, CATALOGUE)
     if hint is None:
@@ -308,7 +308,7 @@ def test_deployments_that_nobody_serves(when: str, hint: str | None) -> None:
         assert (row.path, hint in row.message) == ("rules[0].when.deployment", True)
 
 
-def test_a_limit_on_a_deployment_that_nobody_serves() -> None:
+def test_limit_on_unserved_deployment_warns() -> None:
     text = "version: 1\nlimits: [{deployment: x, unit: requests, amount: 1, window: 1s}]\n"
     assert "limits[0].deployment" in [row.path for row in lint(load_text(text), VENDORS, CATALOGUE)]
 
@@ -326,7 +326,7 @@ def test_a_limit_on_a_deployment_that_nobody_serves() -> None:
         pytest.param("unit: input_tokens, amount: 1", None, id="a unit that is not set aside"),
     ],
 )
-def test_a_limit_that_no_call_without_max_tokens_can_meet(limit: str, reserved: int | None) -> None:
+def test_limit_below_reserved_tokens_warns(limit: str, reserved: int | None) -> None:
     loaded = load_text(f"version: 1\nlimits: [{{{limit}, window: 60s}}]\n")
     said = [row.message for row in lint(loaded, VENDORS, CATALOGUE) if row.path == "limits[0].amount"]
     if reserved is None:
@@ -335,7 +335,7 @@ def test_a_limit_that_no_call_without_max_tokens_can_meet(limit: str, reserved: 
         assert said == [f"no call without max_tokens can ever meet it: {reserved} tokens are set aside for it"]
 
 
-def test_a_limit_of_a_principal_that_is_misspelt() -> None:
+def test_limit_of_misspelt_principal_warns() -> None:
     keys = "keys: [{token: k, principal: batch}]\n"
     found = warn(keys + "limits: [{principal: bach, unit: requests, amount: 1, window: 1s}]\n")
     assert "limits[0].principal: the limit is never reached: bach is not among the keys; did you mean batch?" in found
@@ -415,7 +415,7 @@ def test_a_limit_of_a_principal_that_is_misspelt() -> None:
         pytest.param("when: {stream: false}, faults: [{type: drop, field: [done, id]}]", None, id="more than the end"),
     ],
 )
-def test_an_outcome_that_is_not_what_it_looks_like(rule: str, warning: str | None) -> None:
+def test_ineffective_outcome_warns(rule: str, warning: str | None) -> None:
     loaded = load_text(f"version: 1\nrules: [{{name: a, {rule}}}]\n")
     said = [f"{row.path}: {row.message}" for row in lint(loaded, VENDORS, CATALOGUE)]
     assert said == ([] if warning is None else [f"rules[0].{warning}"])
@@ -434,7 +434,7 @@ CALLS = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 3)), max_size=30)  
 
 @settings(max_examples=30)
 @given(LIMITS, LIMITS, CALLS)
-async def test_a_limit_that_is_said_to_be_idle_never_refuses_alone(
+async def test_limit_reported_idle_never_rejects_alone(
     strict: Limit, loose: Limit, calls: list[tuple[int, int]]
 ) -> None:
     assume(is_stricter(strict, loose, earlier=True))

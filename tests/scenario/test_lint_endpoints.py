@@ -43,7 +43,7 @@ ROUTES = {
         pytest.param("{endpoint: /files/a/}", "endpoint /files/a/", id="a rest is not empty"),
     ],
 )
-def test_endpoint(when: str, says: str) -> None:
+def test_lint_reports_endpoint_no_vendor_has(when: str, says: str) -> None:
     loaded = load_text(f"version: 1\nrules: [{{name: a, when: {when}, pass: true}}]")
     rows = [f"{row.path}: {row.message}" for row in find_unknown_endpoints(loaded, ROUTES)]
     assert len(rows) == bool(says)

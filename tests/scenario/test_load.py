@@ -13,7 +13,7 @@ from tests.scenario.texts import HEAD, write
 # Several files
 
 
-def test_lists_of_several_files_join_in_order(tmp_path: Path) -> None:
+def test_lists_of_several_files_are_joined_in_order(tmp_path: Path) -> None:
     paths = write(
         tmp_path,
         b__yaml="version: 1\nseed: 7\nvendors: {tgi: false}\nrules: [{name: one, pass: true}]",
@@ -27,7 +27,7 @@ def test_lists_of_several_files_join_in_order(tmp_path: Path) -> None:
     assert str(loaded.row(("rules", 1, "name"), "wrong")).startswith(f"{paths[1]}:3:16: ")
 
 
-def test_a_value_set_twice_the_same_is_no_mistake(tmp_path: Path) -> None:
+def test_equal_value_in_two_files_is_accepted(tmp_path: Path) -> None:
     paths = write(tmp_path, a__yaml="version: 1\nseed: 7", b__yaml="version: 1\nseed: 7")
     assert load_scenario(paths).scenario.seed == 7
 
@@ -46,14 +46,14 @@ def test_a_value_set_twice_the_same_is_no_mistake(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_value_set_twice_differently(tmp_path: Path, first: str, second: str, place: str, path: str) -> None:
+def test_conflicting_values_are_rejected(tmp_path: Path, first: str, second: str, place: str, path: str) -> None:
     paths = write(tmp_path, a__yaml=HEAD + first, b__yaml=HEAD + second)
     with pytest.raises(ScenarioError) as caught:
         load_scenario(paths)
     assert str(caught.value) == f"{paths[1]}:{place}: {path}: set twice, and differently at {paths[0]}:{place}"
 
 
-def test_mistakes_of_all_files_are_reported_with_their_own_places(tmp_path: Path) -> None:
+def test_mistakes_of_all_files_are_reported_with_locations(tmp_path: Path) -> None:
     paths = write(
         tmp_path,
         z__yaml="version: 1\nrules:\n- {name: one, pass: true}\n- {name: two, pas: true, pass: true}",
@@ -68,7 +68,7 @@ def test_mistakes_of_all_files_are_reported_with_their_own_places(tmp_path: Path
     ]
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="no such file or directory"):
         load_scenario([tmp_path / "nowhere.yaml"])
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 # Libraries
 
 
-def test_a_folder_is_a_library(tmp_path: Path) -> None:
+def test_folder_loads_as_library(tmp_path: Path) -> None:
     write(
         tmp_path,
         slow__yaml="version: 1\nname: own-name",
@@ -89,7 +89,7 @@ def test_a_folder_is_a_library(tmp_path: Path) -> None:
     assert select(library, "slow") is select(library, "own-name") is library["slow"]
 
 
-def test_a_library_reports_the_mistakes_of_all_its_files(tmp_path: Path) -> None:
+def test_library_reports_mistakes_of_all_files(tmp_path: Path) -> None:
     write(tmp_path, a__yaml="version: 2", b__yaml="version: 1", c__yaml="version: 3", b__yml="version: 1")
     with pytest.raises(ScenarioError) as caught:
         load_library(tmp_path)
@@ -105,7 +105,7 @@ def test_a_library_reports_the_mistakes_of_all_its_files(tmp_path: Path) -> None
         pytest.param({"a__yaml": HEAD, "default__yaml": HEAD}, "a", "a", id="by name"),
     ],
 )
-def test_which_scenario_of_a_folder(tmp_path: Path, files: dict[str, str], name: str | None, chosen: str) -> None:
+def test_default_scenario_of_folder(tmp_path: Path, files: dict[str, str], name: str | None, chosen: str) -> None:
     write(tmp_path, **files)
     loaded, library = load_paths([tmp_path], name)
     assert loaded.scenario.name == chosen
@@ -124,7 +124,7 @@ def test_which_scenario_of_a_folder(tmp_path: Path, files: dict[str, str], name:
         ),
     ],
 )
-def test_a_folder_that_leaves_the_choice_is_a_mistake(tmp_path: Path, files: dict[str, str], says: str) -> None:
+def test_folder_without_default_is_rejected(tmp_path: Path, files: dict[str, str], says: str) -> None:
     write(tmp_path, **files)
     with pytest.raises(ScenarioError) as caught:
         load_paths([tmp_path])
@@ -138,33 +138,33 @@ def test_a_folder_that_leaves_the_choice_is_a_mistake(tmp_path: Path, files: dic
         pytest.param(Path("x" * 300), id="a name no file system has"),
     ],
 )
-def test_a_path_that_cannot_be_read_is_a_mistake(tmp_path: Path, path: Path) -> None:
+def test_unreadable_path_is_rejected(tmp_path: Path, path: Path) -> None:
     for read in (load_paths, lambda paths: find_files(paths[0])):
         with pytest.raises(ScenarioError, match=r"nowhere: no such|xxx: file name too long"):
             read([tmp_path / path])
 
 
 @pytest.mark.covers("promises/first steps", "a shipped scenario by its name")
-def test_a_name_without_a_folder_is_one_of_the_shipped() -> None:
+def test_name_without_folder_selects_bundled_scenario() -> None:
     loaded, library = load_paths([], "throttled-tenant")
     assert loaded.scenario.name == "throttled-tenant"
     assert library.keys() == {path.stem for path in find_files(find_bundled())}
     assert len(library) > 10
 
 
-def test_an_unknown_name_like_no_other_lists_them(tmp_path: Path) -> None:
+def test_unknown_name_lists_scenarios(tmp_path: Path) -> None:
     write(tmp_path, a__yaml=HEAD, b__yaml=HEAD)
     with pytest.raises(ScenarioError, match=r"^zzz: no such scenario; there are a, b$"):
         load_paths([tmp_path], "zzz")
 
 
-def test_an_unknown_name_suggests_the_nearest(tmp_path: Path) -> None:
+def test_unknown_name_suggests_nearest(tmp_path: Path) -> None:
     write(tmp_path, throttled__yaml=HEAD)
     with pytest.raises(ScenarioError, match=r"throtled: no such scenario; did you mean throttled\?"):
         load_paths([tmp_path], "throtled")
 
 
-def test_without_paths_everything_simply_answers() -> None:
+def test_no_paths_load_built_in_scenario() -> None:
     loaded, library = load_paths([])
     assert (loaded.scenario, library) == (BUILT_IN, {})
     assert loaded.row(("vendors", "tgi"), "unknown vendor") == Diagnostic(
@@ -172,13 +172,13 @@ def test_without_paths_everything_simply_answers() -> None:
     )
 
 
-def test_files_make_one_scenario(tmp_path: Path) -> None:
+def test_several_files_load_as_one_scenario(tmp_path: Path) -> None:
     paths = write(tmp_path, a__yaml=HEAD, b__yaml=HEAD)
     loaded, library = load_paths(paths)
     assert loaded.scenario.name == "a+b"
     assert list(library) == ["a+b"]
 
 
-def test_a_folder_stands_alone(tmp_path: Path) -> None:
+def test_folder_with_other_paths_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="a folder is a library and stands alone"):
         load_paths([tmp_path, *write(tmp_path, a__yaml=HEAD)])

@@ -209,6 +209,6 @@ async def test_facet(when: str, facts: RequestAttributes, expected: bool) -> Non
     assert await holds(when, facts) is expected
 
 
-def test_every_facet_of_the_language_is_compared() -> None:
+def test_every_facet_has_matcher() -> None:
     written = {field.alias or name for name, field in When.model_fields.items()}
     assert written == {*MATCH_FIELDS, *GROUPS, *(f"{name}.*" for name in NAMED_FACETS)}

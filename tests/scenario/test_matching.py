@@ -86,7 +86,7 @@ async def test_times(times: str, calls: Sequence[RequestAttributes], expected: s
     assert await taken(f"times: {{{times}}}", calls) == expected
 
 
-async def test_calls_whose_when_fails_are_not_counted() -> None:
+async def test_failed_when_is_not_counted() -> None:
     assert await taken("when: {principal: search}, times: {nth: 2}", [A, B, C]) == "..x"
 
 
@@ -95,22 +95,22 @@ async def names(text: str, calls: Sequence[RequestAttributes]) -> list[str | Non
 
 
 @pytest.mark.covers("language/sections", "rules")
-async def test_the_first_rule_that_matches_wins() -> None:
+async def test_first_matching_rule_wins() -> None:
     text = "- {name: one, when: {vendor: azure}, pass: true}\n- {name: two, pass: true}\n- {name: three, pass: true}"
     assert await names(text, [CHAT, MODELS]) == ["two", "one"]
 
 
-async def test_no_match_gives_the_empty_outcome() -> None:
+async def test_no_match_gives_empty_outcome() -> None:
     (match,) = await play(rules("- {name: one, when: {vendor: tgi}, pass: true}"), [CHAT])
     assert (match.rule, match.outcome.given) == (None, frozenset())
 
 
-async def test_calls_left_out_by_times_go_on_to_the_next_rule_and_stay_counted() -> None:
+async def test_call_skipped_by_times_goes_to_next_rule() -> None:
     text = "- {name: one, times: {every: 2}, pass: true}\n- {name: two, times: {first: 1}, pass: true}"
     assert await names(text, [CHAT] * 4) == ["two", "one", None, "one"]
 
 
-async def test_a_rule_does_not_count_calls_that_an_earlier_rule_took() -> None:
+async def test_rule_counts_only_calls_that_reach_it() -> None:
     text = "- {name: one, times: {nth: [1, 3]}, pass: true}\n- {name: two, times: {nth: 2}, pass: true}"
     assert await names(text, [CHAT] * 5) == ["one", None, "one", "two", None]
 
@@ -160,12 +160,12 @@ def attempts(count: int) -> list[RequestAttributes]:
 
 
 @pytest.mark.covers("language/times", "probability")
-async def test_chance_is_as_likely_as_it_says() -> None:
+async def test_probability_matches_frequency() -> None:
     outcome = await taken("times: {probability: 0.3}", attempts(3000))
     assert outcome.count("x") / 3000 == pytest.approx(0.3, abs=0.03)
 
 
-async def test_chance_follows_from_request_and_attempt_in_any_order() -> None:
+async def test_draw_depends_on_request_and_not_on_order() -> None:
     calls = [replace(call, fingerprint=identity) for call in attempts(50) for identity in (b"a", b"b")]
     forwards = await taken("times: {probability: 0.5}", calls)
     assert await taken("times: {probability: 0.5}", calls[::-1]) == forwards[::-1]
@@ -173,7 +173,7 @@ async def test_chance_follows_from_request_and_attempt_in_any_order() -> None:
 
 
 @pytest.mark.covers("language/sections", "seed")
-async def test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules() -> None:
+async def test_draw_depends_on_rule_name_and_seed() -> None:
     def chance(name: str) -> str:
         return f"- {{name: {name}, when: {{vendor: databricks}}, times: {{probability: 0.5}}, pass: true}}"
 
@@ -206,7 +206,7 @@ EXPLAINED = """
 """
 
 
-async def test_each_rule_before_the_one_that_matched_says_why_not() -> None:
+async def test_explanation_gives_reason_for_each_failed_rule() -> None:
     matcher = rules(EXPLAINED)
     call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret-1"})
     match = await matcher.match(call, MemoryState().count_now)
@@ -233,7 +233,7 @@ async def test_each_rule_before_the_one_that_matched_says_why_not() -> None:
     ]
 
 
-async def test_what_may_be_logged_says_nothing_of_the_text() -> None:
+async def test_loggable_explanation_omits_prompt() -> None:
     matcher = rules(EXPLAINED)
     match = await matcher.match(CHAT, MemoryState().count_now)
     said = {verdict.rule: verdict.loggable for verdict in matcher.explain(CHAT, match)}
@@ -243,7 +243,7 @@ async def test_what_may_be_logged_says_nothing_of_the_text() -> None:
     assert said["either"] == 'vendor is "databricks", wanted "azure"; prompt wanted {"contains":"sun"}'
 
 
-async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
+async def test_explain_does_not_change_counts() -> None:
     matcher, state = rules("- {name: r, times: {nth: 2}, pass: true}"), MemoryState()
     first = await matcher.match(CHAT, state.count_now)
     second = await matcher.match(CHAT, state.count_now)
@@ -278,7 +278,7 @@ async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
         ),
     ],
 )
-async def test_the_nearest_rule_has_the_most_facets_that_hold(whens: list[str], nearest: str, failed: str) -> None:
+async def test_nearest_rule_has_most_matching_facets(whens: list[str], nearest: str, failed: str) -> None:
     matcher = rules("\n".join(f"- {{name: r{n}, when: {when}, pass: true}}" for n, when in enumerate(whens)))
     match = await matcher.match(CHAT, MemoryState().count_now)
     found = find_nearest(matcher.explain(CHAT, match))
@@ -286,11 +286,11 @@ async def test_the_nearest_rule_has_the_most_facets_that_hold(whens: list[str], 
     assert (found.rule, found.failed) == (nearest, failed)
 
 
-def test_without_rules_none_is_nearest() -> None:
+def test_nearest_rule_without_rules_is_missing() -> None:
     assert find_nearest(()) is None
 
 
-async def test_many_addresses_do_not_pile_up() -> None:
+async def test_address_cache_is_bounded() -> None:
     matcher = rules("- {name: r, when: {deployment: d5}, pass: true}")
     calls = [replace(CHAT, deployment=f"d{index}") for index in range(3000)]
     assert [index for index, match in enumerate(await play(matcher, calls)) if match.rule] == [5]

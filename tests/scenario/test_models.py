@@ -86,13 +86,13 @@ def validator() -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(schema_json())
 
 
-def test_a_scenario_that_loads_satisfies_the_schema() -> None:
+def test_loaded_scenario_satisfies_schema() -> None:
     assert [error.message for error in validator().iter_errors(load_text(TOUR).data)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_wrong_for_the_editor_too(text: str) -> None:
+def test_schema_rejects_invalid_scenario(text: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_text(text)
     data = load_text_as_json(text)
@@ -115,7 +115,7 @@ def properties(definition: Object) -> Object:
     return as_object(definition.get("properties", {}))
 
 
-def test_the_schema_is_a_schema_and_asks_for_the_type_of_each_union_member() -> None:
+def test_schema_is_valid_and_requires_type_of_union_members() -> None:
     schema = schema_json()
     jsonschema_rs.meta.validate(schema)
     definitions = map(as_object, as_object(schema["$defs"]).values())
@@ -124,7 +124,7 @@ def test_the_schema_is_a_schema_and_asks_for_the_type_of_each_union_member() -> 
     assert all("type" in as_array(definition["required"]) for definition in typed)
 
 
-def test_every_field_is_described_and_every_object_is_closed() -> None:
+def test_every_field_is_described_and_objects_are_closed() -> None:
     for name, definition in as_object(schema_json()["$defs"]).items():
         whole = as_object(definition)
         if whole.get("type") != "object":
@@ -134,12 +134,12 @@ def test_every_field_is_described_and_every_object_is_closed() -> None:
             assert "description" in as_object(field) or key == "type" or "const" in as_object(field), f"{name}.{key}"
 
 
-def test_the_schema_offers_no_null() -> None:
+def test_schema_has_no_null() -> None:
     nodes = [node for node in walk(schema_json()) if isinstance(node, dict)]
     assert not [node for node in nodes if node.get("type") == "null"]
 
 
-def test_the_schema_is_json() -> None:
+def test_schema_is_json_serializable() -> None:
     assert json.loads(json.dumps(schema_json())) == schema_json()
 
 
@@ -185,11 +185,11 @@ def test_deployment(entry: JSON, builtin: Deployment | None, expected: Deploymen
 
 @pytest.mark.covers("language/keys of an error", "kind")
 @pytest.mark.parametrize("kind", list(ErrorKind))
-def test_every_error_kind_has_its_name_in_the_language(kind: ErrorKind) -> None:
+def test_every_error_kind_is_accepted(kind: ErrorKind) -> None:
     assert ErrorOutcome.model_validate({"kind": kind.value}).to_error().kind is kind
 
 
-def test_a_scenario_cannot_be_edited() -> None:
+def test_scenario_is_frozen() -> None:
     scenario = Scenario.model_validate({"version": 1})
     with pytest.raises(ValueError, match="frozen"):
         scenario.seed = 1
@@ -204,7 +204,7 @@ def test_a_scenario_cannot_be_edited() -> None:
         pytest.param("{text: a}", False, None, id="no value"),
     ],
 )
-def test_a_reply_knows_whether_it_has_json(reply: str, has_json: bool, value: JSON) -> None:
+def test_reply_reports_whether_it_has_json(reply: str, has_json: bool, value: JSON) -> None:
     outcome = load_text(f"version: 1\nrules: [{{name: r, reply: {reply}}}]").scenario.rules[0].reply
     assert outcome is not None
     assert (outcome.has_json, outcome.json_) == (has_json, value)
@@ -225,12 +225,12 @@ def test_a_reply_knows_whether_it_has_json(reply: str, has_json: bool, value: JS
         pytest.param("{tool_calls: [{name: f, arguments: '{\"a\": '}]}", id="arguments that are no JSON"),
     ],
 )
-def test_replies_that_go_together(reply: str) -> None:
+def test_compatible_reply_keys_are_accepted(reply: str) -> None:
     assert load_text(f"version: 1\nrules: [{{name: r, reply: {reply}}}]").scenario.rules[0].reply is not None
 
 
 @pytest.mark.covers("language/sections", "timing")
-def test_timing_is_kept() -> None:
+def test_timing_is_loaded() -> None:
     assert load_text("version: 1\ntiming: {invalid_above: 5ms}").scenario.timing.invalid_above == 0.005
     assert load_text("version: 1").scenario.timing.invalid_above is None
 
@@ -245,12 +245,12 @@ def test_timing_is_kept() -> None:
         pytest.param("{bodies: 4MiB, entries: 5}", 4 * 1024**2, 5, id="few calls and all of them"),
     ],
 )
-def test_what_the_journal_keeps(journal: str, bodies: int, entries: int) -> None:
+def test_journal_limits_are_loaded(journal: str, bodies: int, entries: int) -> None:
     kept = load_text(f"version: 1\njournal: {journal}").scenario.journal
     assert (kept.bodies, kept.entries) == (bodies, entries)
 
 
-def test_no_default_is_a_model_that_older_releases_of_pydantic_cannot_write() -> None:
+def test_no_field_default_is_model() -> None:
     models = {each for each in _list_models(Closed) if each.__module__.startswith("emulator.")}
     assert Scenario in models
     fields = [(each, name, field) for each in models for name, field in each.model_fields.items()]

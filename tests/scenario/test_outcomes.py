@@ -7,7 +7,7 @@ from emulator.scenario.outcomes import ErrorOutcome, ReplyOutcome
 from tests.untyped_json import JSON
 
 
-def test_an_error_outcome_is_the_error_the_vendor_words() -> None:
+def test_error_outcome_converts_to_error() -> None:
     error = ErrorOutcome.model_validate(
         {
             "kind": "rate_limited",
@@ -40,5 +40,5 @@ def test_an_error_outcome_is_the_error_the_vendor_words() -> None:
         pytest.param({"embedding": [0.5]}, False, id="a vector"),
     ],
 )
-def test_a_long_reply_is_known_before_it_is_made(reply: JSON, long: bool) -> None:
+def test_is_long_detects_long_reply(reply: JSON, long: bool) -> None:
     assert ReplyOutcome.model_validate(reply).is_long is long

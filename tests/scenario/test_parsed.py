@@ -21,7 +21,7 @@ def find_settings_error(loaded: ParsedScenario) -> ValidationError:
     return caught.value
 
 
-def test_a_vendor_reports_mistakes_in_its_settings_as_rows() -> None:
+def test_vendor_settings_error_is_reported_as_row() -> None:
     loaded = load_text(LATER, "a.yaml")
     rows = loaded.rows(find_settings_error(loaded), Settings, ("vendors", "tgi"))
     assert [str(row) for row in rows] == ["a.yaml:3:9: vendors.tgi.profil: unknown key; did you mean profile?"]
@@ -36,12 +36,12 @@ def test_a_vendor_reports_mistakes_in_its_settings_as_rows() -> None:
         pytest.param((), "a.yaml:1:1: wrong", id="the whole file"),
     ],
 )
-def test_a_row_for_a_mistake_found_later(path: tuple[str | int, ...], row: str) -> None:
+def test_row_locates_later_error(path: tuple[str | int, ...], row: str) -> None:
     loaded = load_text(LATER, "a.yaml")
     assert str(loaded.row(path, "wrong")) == row
 
 
-def test_the_digest_changes_with_the_content_and_not_with_its_form() -> None:
+def test_digest_depends_on_content_and_not_format() -> None:
     digest = load_text("version: 1\nseed: 7").digest
     assert load_text("{seed: 7, version: 1}  # the same").digest == digest
     assert load_text("version: 1\nseed: 8").digest != digest

@@ -31,14 +31,14 @@ from emulator.scenario.regex import MAX_PATTERN_LENGTH, MAX_STEPS, Expressions, 
         pytest.param(r"\bcat\b", ["a cat.", "concat"], id="words"),
     ],
 )
-def test_it_finds_what_python_finds(pattern: str, texts: list[str]) -> None:
+def test_search_equals_python(pattern: str, texts: list[str]) -> None:
     found = compile_regex(pattern, False)
     assert [found(text) for text in texts] == [re.search(pattern, text) is not None for text in texts]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", "dDwWsS")
-def test_classes_know_every_script_as_python_does(name: str) -> None:
+def test_classes_match_every_script_as_python(name: str) -> None:
     alone, inside = compile_regex(f"^\\{name}$", False), compile_regex(f"^[\\{name}]$", False)
     python = re.compile(f"^\\{name}$")
     for code in range(0x0, sys.maxunicode + 1, 7):
@@ -63,7 +63,7 @@ def test_classes_know_every_script_as_python_does(name: str) -> None:
         pytest.param(r"(\w{99}x){10}", "too large", id="too large written out"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_where_it_stands(pattern: str, reason: str) -> None:
+def test_unsupported_pattern_is_rejected_with_location(pattern: str, reason: str) -> None:
     with pytest.raises(RegexError) as refused:
         compile_regex(pattern, False)
     assert reason in str(refused.value)
@@ -75,12 +75,12 @@ def test_what_cannot_be_searched_is_refused_where_it_stands(pattern: str, reason
     assert (row.line, row.path) == (5, "rules[0].when.prompt.regex")
 
 
-def test_groups_in_one_another_are_no_danger() -> None:
+def test_nested_groups_are_supported() -> None:
     assert compile_regex("(" * 4000 + "a" + ")" * 4000, False)("a")
 
 
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*$", r"^(a|aa)+$", r"(.*)*x", r"(a?){30}a{30}$", r"(\w+)+!"])
-def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
+def test_search_time_is_linear(pattern: str) -> None:
     """Search an expression that takes a backtracking engine exponential time."""
     assert not compile_regex(pattern, False)("a" * 200_000 + "?")
 
@@ -94,7 +94,7 @@ def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
         pytest.param(lambda number: f"(a{number}" + "x" * 4000, id="some that are none"),
     ],
 )
-def test_all_expressions_of_a_document_have_a_bound(make: Callable[[int], str]) -> None:
+def test_expressions_of_document_are_bounded(make: Callable[[int], str]) -> None:
     told: list[str] = []
     together = Expressions()
     for number in range(1, 100):
@@ -116,7 +116,7 @@ def suppress_regex_error(told: list[str]) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("outer", [{}, {"ignore_case": True}])
-def test_a_scenario_with_too_much_to_search_is_refused_with_the_line(outer: dict[str, bool]) -> None:
+def test_scenario_with_too_many_expressions_is_rejected(outer: dict[str, bool]) -> None:
     rules = [
         {"name": f"r{number}", "when": {"prompt": {"not": {"regex": rf"\w{{20}}{number}"}, **outer}}, "pass": True}
         for number in range(100)
@@ -129,7 +129,7 @@ def test_a_scenario_with_too_much_to_search_is_refused_with_the_line(outer: dict
     assert row.path.startswith("rules[")
 
 
-def test_what_was_compiled_is_found_again_up_to_a_bound() -> None:
+def test_compiled_regexes_are_cached_up_to_limit() -> None:
     first = compile_regex("a certain expression", False)
     assert compile_regex("a certain expression", False) is first
     assert compile_regex("a certain expression", True) is not first
@@ -140,7 +140,7 @@ def test_what_was_compiled_is_found_again_up_to_a_bound() -> None:
     assert [cache.find((str(number), False)) is not None for number in range(5)] == [True, False, False, True, True]
 
 
-def test_of_a_text_that_takes_too_long_the_beginning_is_searched() -> None:
+def test_long_text_is_searched_from_its_beginning() -> None:
     regex = compile_regex(r"\w{2,20}", False)
     assert regex(" " * 60_000 + "word")
     assert not regex(" " * 90_000 + "word")
@@ -148,7 +148,7 @@ def test_of_a_text_that_takes_too_long_the_beginning_is_searched() -> None:
     assert compile_regex("word", False)(" " * 20_000_000 + "word")
 
 
-def test_the_log_says_once_that_a_text_was_not_searched_to_its_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_truncated_search_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     regex = compile_regex(r"\w{2,20}\n?not in the cache", False)
     for letter in "abc":
         assert not regex(letter * 50_000)
@@ -161,6 +161,6 @@ def test_the_log_says_once_that_a_text_was_not_searched_to_its_end(caplog: pytes
     assert "a text has 200,000: what comes after is not seen" in record.getMessage()
 
 
-def test_the_steps_of_a_document_are_those_of_its_expressions() -> None:
+def test_steps_reflect_pattern_size() -> None:
     assert compile_regex(r"\w{20}", False).steps < MAX_STEPS / 20
     assert compile_regex("hello", False).steps < 50

@@ -40,11 +40,11 @@ def load(tmp_path: Path) -> Callable[..., list[str]]:
 
 @pytest.mark.covers("language/keys of a reply", "file")
 @pytest.mark.covers("promises/first steps", "an answer in a file")
-def test_an_answer_is_read_without_its_last_line_break(load: Callable[..., list[str]]) -> None:
+def test_reply_file_drops_final_line_break(load: Callable[..., list[str]]) -> None:
     assert load("name: r, reply: {file: answers/tides.md}") == ["The moon.\nThe sun."]
 
 
-def test_each_step_of_a_sequence_has_its_own(load: Callable[..., list[str]]) -> None:
+def test_sequence_step_reads_reply_file(load: Callable[..., list[str]]) -> None:
     steps = "{reply: {text: Hi}}, {error: {kind: internal}}, {reply: {file: ./answers/../answers/tides.md}}"
     assert load(f"name: r, sequence: [{steps}]") == ["Hi", "The moon.\nThe sun."]
 
@@ -69,11 +69,11 @@ def test_each_step_of_a_sequence_has_its_own(load: Callable[..., list[str]]) -> 
         ),
     ],
 )
-def test_a_file_that_is_no_answer(load: Callable[..., list[str]], reply: str, row: str) -> None:
+def test_invalid_reply_file_is_rejected(load: Callable[..., list[str]], reply: str, row: str) -> None:
     assert load("name: q, pass: true", f"name: r, reply: {reply}") == [f"a.yaml:4:27: rules[1].reply.file: {row}"]
 
 
-def test_mistakes_in_files_come_with_all_others(load: Callable[..., list[str]]) -> None:
+def test_reply_file_mistakes_are_reported_with_others(load: Callable[..., list[str]]) -> None:
     rows = load("name: q, pas: true", "name: r, reply: {file: nothing.md}", "name: s, reply: {text: a, file: b}")
     assert [row.split(": ")[1] for row in rows] == [
         "rules[0].pas",
@@ -83,7 +83,7 @@ def test_mistakes_in_files_come_with_all_others(load: Callable[..., list[str]]) 
     ]
 
 
-def test_files_of_two_folders_are_each_beside_their_own_scenario(tmp_path: Path) -> None:
+def test_reply_files_resolve_relative_to_scenario(tmp_path: Path) -> None:
     paths = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -94,7 +94,7 @@ def test_files_of_two_folders_are_each_beside_their_own_scenario(tmp_path: Path)
     assert [rule.reply.text for rule in rules if rule.reply is not None] == ["one", "two"]
 
 
-def test_the_digest_changes_with_the_answer(tmp_path: Path) -> None:
+def test_digest_changes_with_reply_file(tmp_path: Path) -> None:
     answer, file = tmp_path / "a.md", tmp_path / "a.yaml"
     file.write_text("version: 1\nrules: [{name: r, reply: {file: a.md}}]", encoding="utf-8")
     digests = set()
@@ -104,20 +104,20 @@ def test_the_digest_changes_with_the_answer(tmp_path: Path) -> None:
     assert len(digests) == 2
 
 
-def test_a_scenario_that_is_sent_has_no_files() -> None:
+def test_scenario_sent_over_http_cannot_use_files() -> None:
     assert rows_of("version: 1\nrules: [{name: r, reply: {file: a.md}}]") == [
         "a.yaml:2:33: rules[0].reply.file: a scenario sent over HTTP has no folder of files; write the text itself"
     ]
     assert load_text("version: 1\nrules: [{name: r, reply: {text: a}}]").answers.texts == {}
 
 
-def test_an_answer_that_many_rules_give_is_read_once(load: Callable[..., list[str]]) -> None:
+def test_shared_reply_file_is_read_once(load: Callable[..., list[str]]) -> None:
     texts = load(*[f"name: r{number}, reply: {{file: answers/tides.md}}" for number in range(50)])
     assert len(texts) == 50
     assert len({id(text) for text in texts}) == 1
 
 
-def test_all_answers_together_have_a_bound(tmp_path: Path) -> None:
+def test_total_reply_size_is_bounded(tmp_path: Path) -> None:
     rules = []
     for number in range(6):
         (tmp_path / f"{number}.txt").write_bytes(b"x" * 12 * 1024**2)

@@ -190,5 +190,5 @@ from tests.scenario.texts import rows_of
         ),
     ],
 )
-def test_mistake_in_a_rule(rule: str, row: str) -> None:
+def test_rule_error_row(rule: str, row: str) -> None:
     assert rows_of(f"version: 1\nrules:\n  - name: r\n    {rule}\n") == [row]

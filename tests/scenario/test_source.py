@@ -46,12 +46,12 @@ def error_value(yaml: str) -> JSON:
         pytest.param("Grüße", "Grüße", id="text of any language"),
     ],
 )
-def test_scalars_are_those_of_yaml_1_2(yaml: str, value: JSON) -> None:
+def test_scalars_follow_yaml_1_2(yaml: str, value: JSON) -> None:
     found = error_value(yaml)
     assert (type(found), found) == (type(value), value)
 
 
-def test_an_alias_repeats_what_it_stands_for() -> None:
+def test_alias_repeats_its_anchor() -> None:
     text = HEAD + "rules:\n- {name: a, error: &e {kind: internal}}\n- {name: b, error: *e}\n"
     first, second = load_text(text).scenario.rules
     assert first.error == second.error is not None
@@ -88,13 +88,13 @@ def test_an_alias_repeats_what_it_stands_for() -> None:
         pytest.param("- " * 100_000, "a.yaml:1:1: nested too deeply", id="a hundred thousand dashes"),
     ],
 )
-def test_no_scenario_at_all(text: str | bytes, row: str) -> None:
+def test_invalid_yaml_is_rejected(text: str | bytes, row: str) -> None:
     rows = rows_of(text)
     assert len(rows) == 1
     assert rows[0].startswith(row)
 
 
-def test_aliases_that_multiply_are_refused() -> None:
+def test_alias_expansion_is_bounded() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 7)]
     assert rows_of("\n".join(lines)) == [
@@ -102,7 +102,7 @@ def test_aliases_that_multiply_are_refused() -> None:
     ]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+def test_byte_order_mark_is_ignored() -> None:
     assert load_text(b"\xef\xbb\xbfversion: 1\nname: x").scenario.name == "x"
 
 

@@ -49,17 +49,17 @@ def test_placeholder(text: str, said: str) -> None:
 
 
 @pytest.mark.covers("promises/first steps", "what is filled in is not read again")
-def test_what_is_filled_in_is_not_read_again() -> None:
+def test_filled_value_is_not_expanded_again() -> None:
     call = replace(CALL, query={"q": "{prompt}"})
     assert fill("{query.q}", call, b"", EPOCH) == "{prompt}"
 
 
-def test_each_task_has_its_prompt() -> None:
+def test_prompt_placeholder_for_each_task() -> None:
     assert [fill("{prompt}", call, b"", EPOCH) for call in (COMPLETION, TOKENS, MODELS)] == ["a time", "", ""]
 
 
 @pytest.mark.covers("language/placeholders", "uuid")
-def test_a_uuid_follows_from_the_answers_key_and_its_place() -> None:
+def test_uuid_depends_on_key_and_position() -> None:
     first, second = fill("{uuid} {uuid}", CALL, b"key", EPOCH).split()
     assert first != second
     assert fill("{uuid} {uuid}", CALL, b"key", EPOCH) == f"{first} {second}"
@@ -108,12 +108,12 @@ def test_a_uuid_follows_from_the_answers_key_and_its_place() -> None:
         ),
     ],
 )
-def test_mistake_in_a_template(reply: str, row: str) -> None:
+def test_template_mistake_is_reported(reply: str, row: str) -> None:
     assert rows_of(f"version: 1\nrules: [{{name: r, reply: {reply}}}]") == [f"a.yaml:{row}"]
 
 
 @pytest.mark.covers("promises/first steps", "no template without its word")
-def test_without_template_braces_are_braces() -> None:
+def test_braces_without_template_are_literal() -> None:
     rule = load_text("version: 1\nrules: [{name: r, reply: {text: '{promt} {{a}}'}}]").scenario.rules[0]
     assert rule.reply is not None
     assert (rule.reply.text, rule.reply.template) == ("{promt} {{a}}", False)

@@ -48,5 +48,5 @@ def find(text: str) -> list[str]:
         pytest.param("latency: {ttft: 10ms}", [], id="latency"),
     ],
 )
-def test_each_reason_is_told_where_it_stands(text: str, paths: list[str]) -> None:
+def test_worker_limit_reasons_name_scenario_paths(text: str, paths: list[str]) -> None:
     assert find(text) == paths

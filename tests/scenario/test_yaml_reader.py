@@ -19,13 +19,13 @@ _VALUES: st.SearchStrategy[JSON] = st.recursive(
 
 
 @given(_VALUES, st.booleans(), st.sampled_from([None, 1, "\t"]))
-def test_what_a_library_writes_is_read(value: JSON, ascii_only: bool, indent: int | str | None) -> None:
+def test_dumped_json_is_read(value: JSON, ascii_only: bool, indent: int | str | None) -> None:
     text = json.dumps({"a": value}, ensure_ascii=ascii_only, indent=indent)
     document = parse_document(text, "a.json")
     assert (document.rows, document.data) == ([], json.loads(text))
 
 
-def test_columns_are_those_that_were_written() -> None:
+def test_columns_match_source_text() -> None:
     text = '{"a": "\\ud83d\\ude00", "b": "\x7f\\ud83d\\uDE00", "c": 1,\n "d": "\\uD83D\\uDE00", "e": 2}'
     locations = parse_document(text, "a.json").locations.values
     for key in "abcde":
@@ -41,5 +41,5 @@ def test_columns_are_those_that_were_written() -> None:
         pytest.param("a: 'x \\ud83d\\ude00'", id="single quotes, where nothing is an escape"),
     ],
 )
-def test_what_yaml_can_read_stays(text: str) -> None:
+def test_readable_yaml_is_unchanged(text: str) -> None:
     assert make_readable(text).text == text

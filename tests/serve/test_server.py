@@ -51,7 +51,7 @@ async def _leave(served: Running) -> None:
 
 
 @pytest.mark.parametrize("uvloop", LOOPS)
-def test_the_road_on_a_loop(uvloop: bool) -> None:
+def test_server_works_on_each_event_loop(uvloop: bool) -> None:
     async def main() -> str:
         async with running(SCENARIO, vendors=[TOY]) as served:
             await _ask(served)
@@ -64,7 +64,7 @@ def test_the_road_on_a_loop(uvloop: bool) -> None:
 
 
 @pytest.mark.parametrize("uvloop", LOOPS)
-def test_a_loop_gives_what_its_coroutine_gives(uvloop: bool) -> None:
+def test_run_returns_coroutine_result(uvloop: bool) -> None:
     async def main() -> int:
         await asyncio.sleep(0)
         return 7

@@ -14,7 +14,7 @@ from emulator.serve.signals import PortFile, allow_connections, stop_signals, st
 URLS = {"front": "http://127.0.0.1:4010"}
 
 
-def test_it_is_there_while_it_can_be_used(tmp_path: Path) -> None:
+def test_port_file_exists_only_while_serving(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     with PortFile(path) as file:
         assert not path.exists()
@@ -23,14 +23,14 @@ def test_it_is_there_while_it_can_be_used(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_one_that_was_left_behind_is_gone_before_anything_begins(tmp_path: Path) -> None:
+def test_stale_port_file_is_removed_on_entry(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     path.write_text(json.dumps({"front": "http://127.0.0.1:1"}))
     with PortFile(path):
         assert not path.exists()
 
 
-def test_one_that_another_has_written_since_stays(tmp_path: Path) -> None:
+def test_port_file_rewritten_by_another_process_stays(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     with PortFile(path) as file:
         file.write(URLS)
@@ -38,7 +38,7 @@ def test_one_that_another_has_written_since_stays(tmp_path: Path) -> None:
     assert path.read_text() == "{}"
 
 
-def test_it_goes_with_whatever_ends_the_process(tmp_path: Path) -> None:
+def test_port_file_is_removed_on_system_exit(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     with suppress(SystemExit), PortFile(path) as file:
         file.write(URLS)
@@ -46,7 +46,7 @@ def test_it_goes_with_whatever_ends_the_process(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_it_is_written_through_no_link_and_others_may_read_it(tmp_path: Path) -> None:
+def test_port_file_write_follows_no_symlink_and_sets_mode_0644(tmp_path: Path) -> None:
     path, kept = tmp_path / "ports.json", tmp_path / "kept"
     kept.write_text("mine")
     for name in ("ports.json.partial", ".ports.json.partial"):
@@ -62,7 +62,7 @@ def test_it_is_written_through_no_link_and_others_may_read_it(tmp_path: Path) ->
     assert kept.read_text() == "mine"
 
 
-def test_one_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_port_file_write_leaves_no_partial_file(tmp_path: Path) -> None:
     path = tmp_path / "ports.json"
     path.mkdir()
     with PortFile(path) as file, pytest.raises(IsADirectoryError):
@@ -71,7 +71,7 @@ def test_one_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("link", [False, True], ids=["itself", "by a link"])
-def test_what_is_no_file_is_left_alone(tmp_path: Path, link: bool) -> None:
+def test_port_file_leaves_non_regular_file_alone(tmp_path: Path, link: bool) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     if link:
@@ -84,7 +84,7 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path, link: bool) -> None:
     assert path.is_fifo()
 
 
-def test_a_link_to_one_that_was_left_behind_goes_and_nothing_else(tmp_path: Path) -> None:
+def test_port_file_replaces_symlink_and_leaves_its_target(tmp_path: Path) -> None:
     path, old = tmp_path / "ports.json", tmp_path / "old.json"
     old.write_text("{}")
     path.symlink_to(old)
@@ -94,17 +94,17 @@ def test_a_link_to_one_that_was_left_behind_goes_and_nothing_else(tmp_path: Path
     assert [*tmp_path.iterdir()] == [old]
 
 
-def test_no_name_is_no_file(tmp_path: Path) -> None:
+def test_empty_port_file_path_is_refused(tmp_path: Path) -> None:
     with PortFile(Path("")) as file, pytest.raises(IsADirectoryError):
         file.write(URLS)
 
 
-def test_nobody_wants_one() -> None:
+def test_port_file_without_path_does_nothing() -> None:
     with PortFile(None) as file:
         file.write(URLS)
 
 
-def test_as_many_connections_as_the_user_may_have() -> None:
+def test_allow_connections_raises_open_file_limit() -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
@@ -117,7 +117,7 @@ def test_as_many_connections_as_the_user_may_have() -> None:
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_an_end_lets_what_has_begun_tidy_up(name: str) -> None:
+def test_stop_signal_runs_cleanup_and_exits_0(name: str) -> None:
     tidied = []
     number = signal.Signals[name]
     before = signal.getsignal(number)
@@ -135,7 +135,7 @@ def test_an_end_lets_what_has_begun_tidy_up(name: str) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-async def test_each_signal_is_told_in_order() -> None:
+async def test_stop_signals_arrive_in_order() -> None:
     names = [signal.SIGHUP, signal.SIGTERM, signal.SIGINT]
     with stoppable():
         async with stop_signals() as stops:
@@ -144,7 +144,7 @@ async def test_each_signal_is_told_in_order() -> None:
                 assert await asyncio.wait_for(stops.get(), 5) is name
 
 
-async def test_what_nohup_began_outlives_its_terminal() -> None:
+async def test_ignored_sighup_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with stoppable():

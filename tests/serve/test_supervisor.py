@@ -94,7 +94,7 @@ needs_shared_ports = pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), rea
 pytestmark = [pytest.mark.slow, needs_shared_ports]
 
 
-def test_control_journal_and_metrics_are_whole_over_workers(tmp_path: Path) -> None:
+def test_control_journal_and_metrics_are_shared_by_workers(tmp_path: Path) -> None:
     with running(tmp_path) as group:
         ids = sorted(group.chat(f"{number}")[1]["x-emulator-request-id"] for number in range(12))
         lists = [group.steer("GET", "/requests")["requests"] for _ in range(4)]
@@ -111,7 +111,7 @@ def test_control_journal_and_metrics_are_whole_over_workers(tmp_path: Path) -> N
         assert "for several workers pass --state-url" in refused["detail"]
 
 
-def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
+def test_workers_do_not_import_from_current_folder(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "emulator").mkdir(parents=True)
     for name in ("token.py", "yaml.py", "numpy.py", "orjson.py", "sitecustomize.py", "emulator/__init__.py"):
@@ -122,7 +122,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "imported").exists()
 
 
-def test_whatever_starts_python_keeps_the_current_folder_out() -> None:
+def test_python_is_started_with_safe_path() -> None:
     """The package starts Python with ``-P``, or a command given by the user."""
     started, pythons = set(), []
     for file in sorted((ROOT / "emulator").rglob("*.py")):
@@ -138,7 +138,7 @@ def test_whatever_starts_python_keeps_the_current_folder_out() -> None:
 
 
 @needs_proc
-def test_a_worker_that_dies_is_followed_by_another_and_all_end_together(tmp_path: Path) -> None:
+def test_supervisor_restarts_dead_worker(tmp_path: Path) -> None:
     with running(tmp_path) as group:
         assert group.ask("PUT", "/_emulator/scenario", SAID)[0] == 200
         first, second = group.workers
@@ -158,7 +158,7 @@ def test_a_worker_that_dies_is_followed_by_another_and_all_end_together(tmp_path
 
 
 @needs_proc
-def test_workers_end_with_whoever_started_them(tmp_path: Path) -> None:
+def test_workers_end_with_supervisor(tmp_path: Path) -> None:
     with running(tmp_path) as group:
         workers = group.workers
         group.process.kill()
@@ -170,9 +170,7 @@ def test_workers_end_with_whoever_started_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flags", [(), ("--state-url", "MEMORY:///")], ids=["no store", "a memory for each"])
-def test_a_scenario_that_takes_a_count_of_all_is_refused_with_the_reason(
-    flags: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_scenario_with_limits_is_rejected_without_shared_store(flags: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "limited.yaml"
     file.write_text(LIMITED, encoding="utf-8")
     with running(tmp_path, str(file), *flags) as group:
@@ -184,7 +182,7 @@ def test_a_scenario_that_takes_a_count_of_all_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_a_store_workers_share_limits(kind: str, tmp_path: Path) -> None:
+def test_workers_share_limits_through_store(kind: str, tmp_path: Path) -> None:
     if find_server(kind) is None:
         pytest.skip(f"{KINDS[kind]} is not installed")
     file = tmp_path / "limited.yaml"
@@ -195,7 +193,7 @@ def test_with_a_store_workers_share_limits(kind: str, tmp_path: Path) -> None:
         assert len(group.steer("GET", "/requests")["requests"]) == 10
 
 
-def test_ports_are_held_for_workers_alone() -> None:
+def test_ports_are_reserved_for_workers() -> None:
     with reserved("127.0.0.1", {"front": 0, "toy": 0}) as ports:
         assert len(set(ports.values())) == 2
         with socket.create_server(("127.0.0.1", ports["front"]), reuse_port=True) as shared:

@@ -25,7 +25,7 @@ from emulator.serve.warmup import CollectionPolicy, _collect
         pytest.param(60, True, 1, id="too much is new"),
     ],
 )
-def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) -> None:
+def test_collection_runs_when_idle_or_overdue(count: int, busy: bool, looks: int) -> None:
     looked: list[int] = []
 
     def collect() -> int:
@@ -38,7 +38,7 @@ def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) 
 
 
 @pytest.mark.parametrize(("session", "looks"), [("", 1), ("a", 0)])
-def test_a_scenario_that_was_replaced_is_looked_for_once_nobody_waits(session: str, looks: int) -> None:
+def test_replaced_scenario_is_collected_once_idle(session: str, looks: int) -> None:
     looked: list[int] = []
     busy = iter([True, False, False])
 
@@ -58,7 +58,7 @@ def test_a_scenario_that_was_replaced_is_looked_for_once_nobody_waits(session: s
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no other C library is asked")
-def test_what_is_free_below_what_stays_is_given_back() -> None:
+def test_tidy_returns_free_memory_to_system() -> None:
     held = [b"%d" % number * 20_000 for number in range(1000, 2000)]  # below what the C library maps by itself
     stays = [held.pop() for _ in range(20)]
     before = measure()
@@ -73,7 +73,7 @@ def measure() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_where_much_stays_much_may_come() -> None:
+def test_large_heap_delays_next_collection() -> None:
     counts, looked = iter([60, 74, 75]), []
 
     def collect() -> int:
@@ -87,7 +87,7 @@ def test_where_much_stays_much_may_come() -> None:
 
 
 @pytest.mark.slow
-def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
+def test_collection_does_not_disturb_tuple_creation() -> None:
     made: list[tuple[str, ...]] = []
     over = threading.Event()
 
@@ -111,7 +111,7 @@ def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
     assert len(made[0]) == 3_000
 
 
-def test_urls_are_forgotten_too() -> None:
+def test_clear_all_empties_url_cache() -> None:
     yarl.URL.build(path="/a", query_string="key=secret", encoded=True)
     assert yarl._url.build_pre_encoded_url.cache_info().currsize
     clear_all()

@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
+async def test_changed_file_is_reloaded(file: Path) -> None:
     folder = Folder(file)
     running = folder.built.runtime.active
     await folder.watcher.poll()
@@ -57,14 +57,14 @@ async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
     assert (folder.description, folder.followed) == ("second", 1)
 
 
-async def test_a_file_that_changes_before_it_is_watched_is_reloaded(file: Path) -> None:
+async def test_file_changed_while_loading_is_reloaded(file: Path) -> None:
     folder = Folder(file, while_loading=lambda: write(file, "description: second\n"))
     assert folder.description == "first"
     await folder.watcher.poll()
     assert folder.description == "second"
 
 
-async def test_a_file_that_comes_before_its_folder_is_watched_is_read(tmp_path: Path, file: Path) -> None:
+async def test_file_added_while_loading_joins_library(tmp_path: Path, file: Path) -> None:
     folder = Folder(tmp_path, "one", while_loading=lambda: write(tmp_path / "two.yaml", "description: another\n"))
     await folder.watcher.poll()
     assert list(folder.built.runtime.library) == ["one", "two"]
@@ -78,7 +78,7 @@ async def test_a_file_that_comes_before_its_folder_is_watched_is_read(tmp_path: 
         pytest.param("vendors: {toy: {quiet: true}}\n", id="a setting the vendor has not"),
     ],
 )
-async def test_a_broken_file_is_reported_and_the_last_good_scenario_stays(
+async def test_invalid_file_is_reported_once_and_last_scenario_stays(
     file: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = Folder(file)
@@ -94,14 +94,14 @@ async def test_a_broken_file_is_reported_and_the_last_good_scenario_stays(
     assert folder.description == "mended"
 
 
-async def test_a_file_that_is_gone_is_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_missing_file_is_reported_and_last_scenario_stays(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = Folder(file)
     file.unlink()
     await folder.watcher.poll()
     assert (folder.description, "no such file" in caplog.text) == ("first", True)
 
 
-async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path) -> None:
+async def test_put_scenario_stays_until_file_changes(file: Path) -> None:
     folder = Folder(file)
     folder.built.runtime.put(load_text("version: 1\ndescription: sent\n"))
     write(file, "description: first\n")
@@ -112,7 +112,7 @@ async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path)
     assert folder.description == "second"
 
 
-async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: Path, file: Path) -> None:
+async def test_new_file_in_folder_joins_library_without_reload(tmp_path: Path, file: Path) -> None:
     folder = Folder(tmp_path, "one")
     running = folder.built.runtime.active
     write(tmp_path / "two.yaml", "description: another\n")
@@ -124,7 +124,7 @@ async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: P
     assert folder.description == "second"
 
 
-async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: Path, file: Path) -> None:
+async def test_selected_scenario_is_reloaded_when_its_file_changes(tmp_path: Path, file: Path) -> None:
     write(tmp_path / "two.yaml", "description: another\n")
     folder = Folder(tmp_path, "one")
     runtime = folder.built.runtime
@@ -135,7 +135,7 @@ async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: P
     assert next(key for key, loaded in runtime.library.items() if loaded is runtime.active.loaded) == "two"
 
 
-async def test_an_answer_that_changes_is_read_again(file: Path) -> None:
+async def test_changed_reply_file_is_reloaded(file: Path) -> None:
     answer = file.with_name("answer.md")
     write(answer, "first")
     write(file, "rules: [{name: r, reply: {file: answer.md}}]\n")
@@ -184,7 +184,7 @@ def _fill(path: Path) -> None:
         pytest.param(_fill, "more than 16 MiB", id="a giant"),
     ],
 )
-async def test_nothing_strange_in_the_folder_stops_the_watcher(
+async def test_unreadable_file_in_folder_does_not_stop_watcher(
     tmp_path: Path, file: Path, make: Callable[[Path], None], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = Folder(tmp_path, "one")
@@ -198,14 +198,14 @@ async def test_nothing_strange_in_the_folder_stops_the_watcher(
     assert folder.description == "second"
 
 
-async def test_what_stands_beside_a_link_to_nothing_is_looked_at(tmp_path: Path, file: Path) -> None:
+async def test_read_stamps_looks_past_dangling_symlink(tmp_path: Path, file: Path) -> None:
     _dangle(tmp_path / "aaa.yaml")
     before = read_stamps([tmp_path])
     write(file, "description: second\n")
     assert read_stamps([tmp_path]) != before
 
 
-async def test_a_file_that_changes_while_it_is_read_is_read_again(
+async def test_partially_written_file_is_read_again(
     tmp_path: Path, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = Folder(file)

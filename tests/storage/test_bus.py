@@ -58,7 +58,7 @@ async def hear(commons: ClusterBus) -> object:
     return heard[1]
 
 
-async def test_all_hear_of_changes_in_one_order(two: list[ClusterBus]) -> None:
+async def test_changes_arrive_in_same_order(two: list[ClusterBus]) -> None:
     posted = await asyncio.gather(*(two[n % 2].post({"n": n}) for n in range(20)))
     heard = [[await hear(commons) for _ in range(20)] for commons in two]
     assert heard[0] == heard[1]
@@ -66,14 +66,14 @@ async def test_all_hear_of_changes_in_one_order(two: list[ClusterBus]) -> None:
     assert all(each.replicas == {commons.replica for commons in two} for each in posted)
 
 
-async def test_replies_are_collected_from_those_who_live(two: list[ClusterBus]) -> None:
+async def test_replies_are_collected_from_live_replicas(two: list[ClusterBus]) -> None:
     posted = await two[0].post("what?")
     for number, commons in enumerate(two):
         await commons.reply(posted.number, {"n": number})
     assert await two[0].gather_replies(posted, 5.0) == {two[0].replica: {"n": 0}, two[1].replica: {"n": 1}}
 
 
-async def test_who_says_nothing_is_not_waited_for_without_end(two: list[ClusterBus]) -> None:
+async def test_gather_times_out_for_silent_replica(two: list[ClusterBus]) -> None:
     posted = await two[0].post("what?")
     await two[1].reply(posted.number, 1)
     assert await two[0].gather_replies(posted, 0.05) == {two[1].replica: 1}
@@ -84,7 +84,7 @@ async def test_who_says_nothing_is_not_waited_for_without_end(two: list[ClusterB
     }
 
 
-async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two: list[ClusterBus]) -> None:
+async def test_silent_replica_is_waited_for_briefly(two: list[ClusterBus]) -> None:
     silent = frozenset({two[1].replica})
     posted = await two[0].post("what?")
     await two[0].reply(posted.number, 1)
@@ -96,7 +96,7 @@ async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two
     assert await two[0].gather_replies(again, 60.0, silent) == {two[0].replica: 2, two[1].replica: 2}
 
 
-async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: list[ClusterBus]) -> None:
+async def test_stale_change_is_rejected(two: list[ClusterBus]) -> None:
     first = await two[0].change("a", {"op": 1}, {"stands": 1}, 0)
     assert first is not None
     assert await two[1].change("a", {"op": 2}, {"stands": 2}, 0) is None
@@ -108,7 +108,7 @@ async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: l
     assert (await two[0].join(again=True))[1] == {}
 
 
-async def test_calls_have_one_order_over_all_sessions(two: list[ClusterBus]) -> None:
+async def test_calls_are_ordered_over_all_sessions(two: list[ClusterBus]) -> None:
     first = await two[0].append("a", [b"one", b"two"], 10, "1")
     assert await two[1].append("b", [b"three"], 10, "1") == first + 2
     assert await two[1].read(0) == [(first, b"one"), (first + 1, b"two"), (first + 2, b"three")]
@@ -116,7 +116,7 @@ async def test_calls_have_one_order_over_all_sessions(two: list[ClusterBus]) -> 
     assert await two[0].read(first + 2) == []
 
 
-async def test_calls_whose_answer_was_lost_are_entered_once(server_url: str, two: list[ClusterBus]) -> None:
+async def test_repeated_append_records_calls_once(server_url: str, two: list[ClusterBus]) -> None:
     if server_url == "hub":
         pytest.skip("the supervisor loses no answer")
     first = await two[0].append("a", [b"one", b"two"], 10, "7")
@@ -126,7 +126,7 @@ async def test_calls_whose_answer_was_lost_are_entered_once(server_url: str, two
     assert [text for _, text in await two[0].read(0)] == [b"one", b"two", b"of another", b"three"]
 
 
-async def test_many_calls_are_read_in_order_part_by_part(two: list[ClusterBus]) -> None:
+async def test_many_calls_are_read_in_order_in_parts(two: list[ClusterBus]) -> None:
     for number in range(8):
         await two[number % 2].append(
             "ab"[number % 2], [b"%d %d" % (number, n) for n in range(200)], 10_000, f"{number}"
@@ -140,12 +140,12 @@ async def test_many_calls_are_read_in_order_part_by_part(two: list[ClusterBus]) 
     assert [number for number, _ in found] == sorted({number for number, _ in found})
 
 
-async def test_a_session_keeps_its_latest(two: list[ClusterBus]) -> None:
+async def test_journal_keeps_latest_calls_of_session(two: list[ClusterBus]) -> None:
     await two[0].append("a", [b"%d" % n for n in range(5)], 3, "1")
     assert [text for _, text in await two[0].read(0)] == [b"2", b"3", b"4"]
 
 
-async def test_a_journal_is_cleared_up_to_a_number_or_whole(two: list[ClusterBus]) -> None:
+async def test_journal_is_cleared_up_to_number_or_completely(two: list[ClusterBus]) -> None:
     first = await two[0].append("a", [b"1", b"2", b"3"], 10, "1")
     await two[0].append("b", [b"4"], 10, "2")
     await two[1].clear("a", first + 1)

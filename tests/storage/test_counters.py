@@ -6,11 +6,11 @@ from emulator.core.quota import Charge, Quota
 from emulator.core.storage import DocumentsError, State
 
 
-async def test_a_counter_gives_what_it_was_before(state: State) -> None:
+async def test_count_returns_previous_value(state: State) -> None:
     assert [await state.count("", "rule", b"a") for _ in range(3)] == [0, 1, 2]
 
 
-async def test_counters_are_apart_by_session_scope_and_key(state: State) -> None:
+async def test_counters_are_separate_by_session_scope_and_key(state: State) -> None:
     await state.count("", "rule", b"a")
     assert await state.count("other", "rule", b"a") == 0
     assert await state.count("", "attempt", b"a") == 0
@@ -18,7 +18,7 @@ async def test_counters_are_apart_by_session_scope_and_key(state: State) -> None
 
 
 @pytest.mark.parametrize("admits", [False, True], ids=["a count", "an admission"])
-async def test_nothing_is_counted_where_documents_are_and_none_is_expected(state: State, admits: bool) -> None:
+async def test_count_raises_on_unexpected_documents(state: State, admits: bool) -> None:
     quota = Quota(name="q", unit="requests", amount=9, window=60.0)
 
     async def ask(ticket: bytes) -> int:
@@ -38,33 +38,33 @@ async def test_nothing_is_counted_where_documents_are_and_none_is_expected(state
     assert await ask(b"3") == 1
 
 
-async def test_a_reset_forgets_one_session(state: State) -> None:
+async def test_reset_clears_one_session(state: State) -> None:
     for session in ("one", "two"):
         await state.count(session, "rule", b"a")
     await state.reset("one")
     assert [await state.count(s, "rule", b"a") for s in ("one", "two")] == [0, 1]
 
 
-async def test_a_reset_without_a_session_forgets_all(state: State) -> None:
+async def test_reset_without_session_clears_all(state: State) -> None:
     await state.count("one", "rule", b"a")
     await state.reset()
     assert await state.count("one", "rule", b"a") == 0
 
 
-async def test_old_counters_are_forgotten_past_the_bound(small: State) -> None:
+async def test_oldest_counters_are_evicted_past_bound(small: State) -> None:
     for number in range(30):
         assert await small.count("", "attempt", bytes([number])) == 0
     assert await small.count("", "attempt", bytes([29])) == 1
     assert await small.count("", "attempt", bytes([0])) == 0
 
 
-async def test_a_counter_that_is_used_stays(small: State) -> None:
+async def test_used_counter_is_not_evicted(small: State) -> None:
     for number in range(30):
         assert await small.count("", "rule", b"nth") == number
         await small.count("", "attempt", bytes([number]))
 
 
-async def test_a_session_with_more_than_its_share_forgets_its_own(small: State) -> None:
+async def test_session_over_share_evicts_only_its_counters(small: State) -> None:
     await small.count("quiet", "rule", b"")
     for number in range(100):
         await small.count("loud", "attempt", bytes([number]))

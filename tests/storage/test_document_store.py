@@ -13,7 +13,7 @@ async def _fill(shelves: DocumentStore, count: int, session: str = "a") -> None:
         assert await shelves.store(session, "shelf", str(number), {"text": _TEXT}, None)
 
 
-async def test_past_the_bound_the_oldest_are_forgotten() -> None:
+async def test_document_store_evicts_oldest_beyond_limit() -> None:
     shelves = DocumentStore(max_size=20_000)
     await _fill(shelves, 100)
     kept = shelves.fetch("a", "shelf")
@@ -21,7 +21,7 @@ async def test_past_the_bound_the_oldest_are_forgotten() -> None:
     assert 10 <= len(kept) <= 20
 
 
-async def test_sessions_share_the_room() -> None:
+async def test_sessions_share_document_store_limit() -> None:
     shelves = DocumentStore(max_size=20_000)
     await _fill(shelves, 10, "a")
     await _fill(shelves, 100, "b")
@@ -29,7 +29,7 @@ async def test_sessions_share_the_room() -> None:
     assert shelves.fetch("b", "shelf")
 
 
-async def test_what_is_written_again_counts_once_and_is_young() -> None:
+async def test_rewritten_document_counts_once_and_becomes_newest() -> None:
     shelves = DocumentStore(max_size=20_000)
     await _fill(shelves, 10)
     for _ in range(50):
@@ -39,14 +39,14 @@ async def test_what_is_written_again_counts_once_and_is_young() -> None:
     assert "0" in shelves.fetch("a", "shelf")
 
 
-async def test_a_document_beyond_all_room_is_not_kept() -> None:
+async def test_oversized_document_is_not_stored() -> None:
     shelves = DocumentStore(max_size=20_000)
     assert await shelves.store("a", "shelf", "large", "x" * 50_000, None)
     assert not shelves.fetch("a", "shelf")
 
 
 @pytest.mark.parametrize("session", [pytest.param("a", id="a session"), pytest.param(None, id="all")])
-async def test_a_reset_gives_the_room_back(session: str | None) -> None:
+async def test_reset_frees_document_store_space(session: str | None) -> None:
     shelves = DocumentStore(max_size=20_000)
     for _ in range(50):
         await _fill(shelves, 10)
@@ -55,7 +55,7 @@ async def test_a_reset_gives_the_room_back(session: str | None) -> None:
         assert not shelves.fetch("a", "shelf")
 
 
-async def test_one_of_very_many_values_is_weighed_whole() -> None:
+async def test_large_document_is_measured_completely() -> None:
     shelves = DocumentStore(max_size=10_000_000)
     document: JSON = [[1, 2]] * 30_000
     assert estimate_size(document, 10_000) is None

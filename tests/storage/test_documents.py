@@ -3,13 +3,13 @@
 from emulator.core.storage import State
 
 
-async def test_what_is_stored_is_there(state: State) -> None:
+async def test_stored_document_is_fetched(state: State) -> None:
     assert await state.fetch("", "shelf") == {}
     assert await state.store("", "shelf", "a", {"n": 1}, None)
     assert await state.fetch("", "shelf") == {"a": {"n": 1}}
 
 
-async def test_a_document_takes_the_place_of_the_one_before(state: State) -> None:
+async def test_document_is_replaced_only_if_expected_matches(state: State) -> None:
     await state.store("", "shelf", "a", {"n": 1}, None)
     assert not await state.store("", "shelf", "a", {"n": 2}, None)
     assert not await state.store("", "shelf", "a", {"n": 2}, {"n": 0})
@@ -18,26 +18,26 @@ async def test_a_document_takes_the_place_of_the_one_before(state: State) -> Non
     assert await state.fetch("", "shelf") == {"a": {"n": 2}}
 
 
-async def test_nothing_in_its_place_forgets_a_document(state: State) -> None:
+async def test_storing_null_deletes_document(state: State) -> None:
     await state.store("", "shelf", "a", {"n": 1}, None)
     assert await state.store("", "shelf", "a", None, {"n": 1})
     assert await state.fetch("", "shelf") == {}
 
 
-async def test_what_was_fetched_stays_as_it_was(state: State) -> None:
+async def test_fetched_documents_are_snapshot(state: State) -> None:
     await state.store("", "shelf", "a", 1, None)
     before = await state.fetch("", "shelf")
     await state.store("", "shelf", "b", 2, None)
     assert before == {"a": 1}
 
 
-async def test_documents_are_apart_by_session_and_shelf(state: State) -> None:
+async def test_documents_are_separate_by_session_and_shelf(state: State) -> None:
     await state.store("one", "shelf", "a", 1, None)
     assert await state.fetch("two", "shelf") == {}
     assert await state.fetch("one", "other") == {}
 
 
-async def test_a_reset_forgets_documents(state: State) -> None:
+async def test_reset_deletes_documents(state: State) -> None:
     for session in ("one", "two"):
         await state.store(session, "shelf", "a", 1, None)
     await state.reset("one")
@@ -49,7 +49,7 @@ async def test_a_reset_forgets_documents(state: State) -> None:
 TEXT = "x" * 500  # of which a small store holds three
 
 
-async def test_past_the_bound_the_oldest_documents_of_all_sessions_are_forgotten(small: State) -> None:
+async def test_oldest_documents_of_all_sessions_are_evicted(small: State) -> None:
     for number in range(20):
         assert await small.store("one", "shelf", str(number), TEXT, None)
     assert [*await small.fetch("one", "shelf")] == ["17", "18", "19"]
@@ -59,7 +59,7 @@ async def test_past_the_bound_the_oldest_documents_of_all_sessions_are_forgotten
     assert [*await small.fetch("two", "other")] == ["0", "1"]
 
 
-async def test_a_document_that_is_written_again_counts_once_and_is_young(small: State) -> None:
+async def test_rewritten_document_counts_once_and_becomes_recent(small: State) -> None:
     for name in "abc":
         assert await small.store("", "shelf", name, TEXT, None)
     for _ in range(20):
@@ -69,14 +69,14 @@ async def test_a_document_that_is_written_again_counts_once_and_is_young(small: 
     assert [*await small.fetch("", "shelf")] == ["a", "c", "d"]
 
 
-async def test_a_document_beyond_all_room_is_not_kept(small: State) -> None:
+async def test_oversized_document_is_not_stored(small: State) -> None:
     assert await small.store("", "shelf", "large", TEXT * 5, None)
     assert await small.fetch("", "shelf") == {}
     assert await small.store("", "shelf", "a", TEXT, None)
     assert [*await small.fetch("", "shelf")] == ["a"]
 
 
-async def test_what_is_forgotten_gives_its_room_back(small: State) -> None:
+async def test_deleted_documents_free_space(small: State) -> None:
     for turn in range(10):
         for number in range(3):
             assert await small.store("one", "shelf", f"{number}", TEXT, None)

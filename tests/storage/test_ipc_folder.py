@@ -25,14 +25,14 @@ def leave(folder: Path, name: str) -> socket.socket:
     return server
 
 
-def test_it_is_for_this_user_and_goes_at_the_end(tmp_path: Path) -> None:
+def test_hub_folder_is_private_and_removed_at_exit(tmp_path: Path) -> None:
     with hub_folder(tmp_path) as folder:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         (folder / HUB).touch()
     assert [*tmp_path.iterdir()] == []
 
 
-def test_what_the_killed_left_goes_and_what_lives_stays(tmp_path: Path) -> None:
+def test_hub_folder_removes_leftovers_of_killed_processes(tmp_path: Path) -> None:
     leave(tmp_path, "killed").close()
     living = leave(tmp_path, "living")
     leave(tmp_path, "young").close()

@@ -4,7 +4,7 @@ from emulator.storage.documents import StorageLimits
 from emulator.storage.memory import MemoryState
 
 
-async def test_many_sessions_have_no_more_counters_than_one() -> None:
+async def test_counters_are_bounded_across_sessions() -> None:
     state = MemoryState(StorageLimits(counters=10))
     for number in range(100):
         await state.count(str(number), "attempt", b"")

@@ -133,7 +133,7 @@ class Race:
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(quotas=quotas, schedule=schedules)
-def test_the_store_agrees_with_the_reference(
+def test_store_agrees_with_reference(
     new_state: NewState, quotas: list[Quota], schedule: list[Spend | Settle | int]
 ) -> None:
     named = [
@@ -153,9 +153,7 @@ async def _race(new_state: NewState, quotas: Sequence[Quota], schedule: Sequence
     strategy=st.sampled_from(["fixed", "sliding", "bucket"]),
     arrivals=st.lists(st.tuples(st.integers(0, 24), st.integers(1, 20), st.integers(0, 20)), min_size=1, max_size=60),
 )
-def test_no_window_gives_more_than_its_amount(
-    new_state: NewState, strategy: str, arrivals: list[tuple[int, int, int]]
-) -> None:
+def test_no_window_exceeds_its_limit(new_state: NewState, strategy: str, arrivals: list[tuple[int, int, int]]) -> None:
     quota = Quota(name="q", unit="tokens", amount=20, window=4.0, strategy=strategy)  # type: ignore[arg-type]
     given_out = asyncio.run(_give_out(new_state, quota, arrivals))
     most = 40 if strategy == "bucket" else 20

@@ -43,7 +43,7 @@ def till(state: State) -> Till:
 
 @pytest.mark.covers("language/strategies", "bucket", "fixed", "sliding")
 @pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
-async def test_sixty_a_minute_are_exactly_sixty(till: Till, strategy: Strategy) -> None:
+async def test_quota_of_60_per_minute_admits_exactly_60(till: Till, strategy: Strategy) -> None:
     waits = [await till.wait(1, 0.0, MINUTE[strategy]) for _ in range(61)]
     assert waits[:60] == [[None]] * 60
     assert waits[60][0] is not None
@@ -66,7 +66,7 @@ async def test_sixty_a_minute_are_exactly_sixty(till: Till, strategy: Strategy) 
         pytest.param("sliding", [], 61, 5.0, 60.0, id="more than slides through is never there"),
     ],
 )
-async def test_the_wait_is_the_time_until_there_is_enough(
+async def test_wait_is_exact_time_until_charge_fits(
     till: Till, strategy: Strategy, spent: list[tuple[int, float]], cost: int, now: float, wait: float
 ) -> None:
     quota = MINUTE[strategy]
@@ -78,7 +78,7 @@ async def test_the_wait_is_the_time_until_there_is_enough(
         assert await till.wait(cost, now + wait, quota) == [None]
 
 
-async def test_all_are_charged_or_none(till: Till) -> None:
+async def test_charges_are_all_or_nothing(till: Till) -> None:
     roomy = Quota(name="roomy", unit="tokens", amount=1000, window=60.0)
     assert await till.wait(61, 0.0, roomy, MINUTE["bucket"]) == [None, 60.0]
     assert await till.left(roomy, 0.0) == 1000
@@ -86,14 +86,14 @@ async def test_all_are_charged_or_none(till: Till) -> None:
     assert (await till.left(roomy, 0.0), await till.left(MINUTE["bucket"], 0.0)) == (940, 0)
 
 
-async def test_every_quota_that_refuses_says_how_long(till: Till) -> None:
+async def test_every_refusing_quota_reports_wait(till: Till) -> None:
     quotas = list(MINUTE.values())
     await till.buy(60, 30.0, *quotas)
     assert await till.wait(1, 40.0, *quotas) == [None, 20.0, 50.0]
     assert await till.wait(20, 40.0, *quotas) == [pytest.approx(10.0), 20.0, 50.0]
 
 
-async def test_scopes_and_sessions_have_shares_of_their_own(state: State) -> None:
+async def test_scopes_and_sessions_have_separate_balances(state: State) -> None:
     one, two = Till(state, "one"), Till(state, "two")
     await one.buy(60, 0.0, MINUTE["fixed"], scope="search")
     assert await one.left(MINUTE["fixed"], 0.0, scope="search") == 0
@@ -111,7 +111,7 @@ async def test_scopes_and_sessions_have_shares_of_their_own(state: State) -> Non
         pytest.param(70, 0, id="more than was reserved is owed"),
     ],
 )
-async def test_settling_charges_what_it_came_to(
+async def test_settle_replaces_reservation_with_actual_cost(
     state: State, till: Till, strategy: Strategy, cost: int, left: int
 ) -> None:
     ticket, _ = await till.buy(40, 5.0, MINUTE[strategy])
@@ -127,20 +127,20 @@ async def test_settling_charges_what_it_came_to(
         pytest.param("sliding", 60, id="a charge that came back does not come back twice"),
     ],
 )
-async def test_settling_late_gives_nothing_twice(state: State, till: Till, strategy: Strategy, left: int) -> None:
+async def test_late_settle_refunds_nothing_twice(state: State, till: Till, strategy: Strategy, left: int) -> None:
     ticket, _ = await till.buy(40, 0.0, MINUTE[strategy])
     await state.settle("", ticket, [1], 61.0)
     assert await till.left(MINUTE[strategy], 61.0) == left
 
 
-async def test_what_is_owed_is_waited_for(state: State, till: Till) -> None:
+async def test_debt_is_included_in_wait(state: State, till: Till) -> None:
     ticket, _ = await till.buy(40, 0.0, MINUTE["bucket"])
     await state.settle("", ticket, [90], 0.0)
     assert await till.wait(0, 0.0, MINUTE["bucket"]) == [None]
     assert await till.wait(10, 0.0, MINUTE["bucket"]) == [pytest.approx(40.0)]
 
 
-async def test_a_place_is_had_until_it_is_given_up(state: State, till: Till) -> None:
+async def test_concurrency_slot_is_held_until_settled(state: State, till: Till) -> None:
     first, _ = await till.buy(1, 0.0, PLACES)
     await till.buy(1, 0.0, PLACES)
     assert await till.wait(1, 1e6, PLACES) == [inf]
@@ -156,9 +156,7 @@ async def test_a_place_is_had_until_it_is_given_up(state: State, till: Till) -> 
         pytest.param([4.0], 0.0, id="who should have ended may do so at any moment"),
     ],
 )
-async def test_the_wait_for_a_place_is_until_a_call_ends(
-    state: State, till: Till, ends: list[float], wait: float
-) -> None:
+async def test_concurrency_wait_follows_expected_ends(state: State, till: Till, ends: list[float], wait: float) -> None:
     tickets = [(await till.buy(1, 0.0, PLACES))[0] for _ in range(2)]
     for ticket, end in zip(tickets, ends, strict=False):
         await state.set_expected_end("", ticket, end)
@@ -167,7 +165,9 @@ async def test_the_wait_for_a_place_is_until_a_call_ends(
 
 @pytest.mark.parametrize("unit", ["tokens", "concurrency"])
 @pytest.mark.parametrize("session", [pytest.param("", id="its own session"), pytest.param(None, id="all")])
-async def test_a_reset_forgets_what_was_taken(state: State, till: Till, unit: Unit, session: str | None) -> None:
+async def test_reset_forgets_charges_and_reservations(
+    state: State, till: Till, unit: Unit, session: str | None
+) -> None:
     quota = Quota(name="q", unit=unit, amount=3, window=0.0 if unit == "concurrency" else 60.0)
     before, _ = await till.buy(1, 0.0, quota)
     await state.reset(session)
@@ -193,7 +193,7 @@ async def test_a_reset_forgets_what_was_taken(state: State, till: Till, unit: Un
         pytest.param("sliding", [(5, 10.0), (5, 20.0)], 30.0, 50, 50.0, id="the last charge to come back"),
     ],
 )
-async def test_a_level_says_what_is_left_and_when_all_of_it_is_back(
+async def test_level_reports_remaining_amount_and_refill_time(
     state: State, till: Till, strategy: Strategy, spent: list[tuple[int, float]], now: float, left: int, full_in: float
 ) -> None:
     for amount, time in spent:
@@ -203,21 +203,21 @@ async def test_a_level_says_what_is_left_and_when_all_of_it_is_back(
     assert level.full_in == pytest.approx(full_in)
 
 
-async def test_a_place_is_back_when_its_call_ends_and_nobody_knows_when_before_that(state: State, till: Till) -> None:
+async def test_concurrency_level_refill_time_follows_expected_end(state: State, till: Till) -> None:
     ticket, _ = await till.buy(1, 0.0, PLACES)
     assert [(level.left, level.full_in) for level in await state.levels("", 1.0)] == [(1, None)]
     await state.set_expected_end("", ticket, 5.0)
     assert [(level.left, level.full_in) for level in await state.levels("", 1.0)] == [(1, 4.0)]
 
 
-async def test_levels_are_each_sessions_own_and_looking_takes_nothing(state: State, till: Till) -> None:
+async def test_levels_are_per_session_and_reading_is_free(state: State, till: Till) -> None:
     await Till(state, "a").buy(7, 0.0, MINUTE["fixed"])
     assert await state.levels("", 0.0) == []
     assert await state.levels("a", 0.0) == await state.levels("a", 0.0)
 
 
 @pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
-async def test_a_call_is_counted_and_charged_in_one_question(state: State, strategy: Strategy) -> None:
+async def test_admit_counts_and_charges_together(state: State, strategy: Strategy) -> None:
     quota = MINUTE[strategy]
     found = [await state.admit("", "attempt", b"a", b"%d" % n, [Charge(quota, "", 25)], 0.0) for n in range(3)]
     assert [(before, balance.left, balance.wait is None) for before, (balance,) in found] == [
@@ -230,7 +230,7 @@ async def test_a_call_is_counted_and_charged_in_one_question(state: State, strat
     assert [level.left for level in await state.levels("", 0.0)] == [30]
 
 
-async def test_shares_of_whoever_may_ask_are_bounded(small: State) -> None:
+async def test_quota_scopes_are_bounded(small: State) -> None:
     quota = Quota(name="q", unit="requests", amount=1, window=3600.0, strategy="fixed", per="principal")
     places = Quota(name="p", unit="concurrency", amount=1, per="principal")
     for number in range(6):

@@ -29,7 +29,7 @@ _AT = "script: 6e102ce9, on @user_script:1."
         pytest.param("Protocol Error: b'HTTP/1.1 400 Bad Request'", id="another kind of server"),
     ],
 )
-def test_what_a_server_cannot_do_is_no_mistake_of_ours(text: str) -> None:
+def test_server_failures_are_not_command_errors(text: str) -> None:
     assert not is_command_error(text)
 
 
@@ -46,5 +46,5 @@ def test_what_a_server_cannot_do_is_no_mistake_of_ours(text: str) -> None:
         pytest.param("ERR Error compiling script (new function): user_script:1: unexpected symbol", id="no script"),
     ],
 )
-def test_what_a_script_does_wrong_is_ours(text: str) -> None:
+def test_script_failures_are_command_errors(text: str) -> None:
     assert is_command_error(text)

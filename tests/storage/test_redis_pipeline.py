@@ -28,20 +28,20 @@ Answer = Callable[[bytes], bytes | None]
         pytest.param(b"*-1\r\n", [], id="no list"),
     ],
 )
-def test_a_reply_is_read_once_it_is_whole(data: bytes, reply: Reply) -> None:
+def test_read_reply_requires_complete_reply(data: bytes, reply: Reply) -> None:
     assert read_reply(b"??" + data + b"+next", 2) == (reply, len(data) + 2)
     for length in range(1, len(data)):
         assert read_reply(data[:length], 0) is None
 
 
-def test_what_is_wrong_is_no_answer() -> None:
+def test_error_reply_is_parsed_as_error() -> None:
     found = read_reply(b"-ERR no\r\n", 0)
     assert found is not None
     assert isinstance(found[0], RedisReplyError)
     assert str(found[0]) == "ERR no"
 
 
-def test_a_command_is_framed() -> None:
+def test_write_command_frames_arguments() -> None:
     assert write_command(["GET", "é"]) == b"*2\r\n$3\r\nGET\r\n$2\r\n\xc3\xa9\r\n"
 
 
@@ -89,7 +89,7 @@ async def answering(answer: Answer) -> AsyncIterator[Pipeline]:
 
 
 @pytest.mark.parametrize("uvloop", [False, True])
-def test_it_goes_over_every_loop(uvloop: bool) -> None:
+def test_pipeline_works_on_each_event_loop(uvloop: bool) -> None:
     if uvloop and not has_uvloop():
         pytest.skip("uvloop is not installed")
 
@@ -100,13 +100,13 @@ def test_it_goes_over_every_loop(uvloop: bool) -> None:
     assert run(ask(), uvloop=uvloop) == 1
 
 
-async def test_answers_come_in_order_however_they_arrive() -> None:
+async def test_replies_match_commands_in_order() -> None:
     async with answering(lambda data: b"".join(b":%d\r\n" % n for n in range(data.count(b"\r\n$1\r\n")))) as line:
         assert await line.ask("a") == 0
         assert [*await asyncio.gather(line.ask("a"), line.ask("b"), line.ask("c"))] == [0, 1, 2]
 
 
-async def test_what_nobody_waits_for_is_told_or_known_to_be_lost() -> None:
+async def test_unawaited_command_is_sent_or_reported_lost() -> None:
     seen: list[bytes] = []
     lost: list[str] = []
 
@@ -126,7 +126,7 @@ async def test_what_nobody_waits_for_is_told_or_known_to_be_lost() -> None:
     assert lost == ["never"]
 
 
-async def test_a_server_that_hangs_up_is_lost_and_reached_again() -> None:
+async def test_pipeline_reconnects_after_disconnect() -> None:
     replies = iter([b":1\r\n", None, b":2\r\n"])
     async with answering(lambda data: next(replies)) as line:
         assert await line.ask("a") == 1
@@ -135,13 +135,13 @@ async def test_a_server_that_hangs_up_is_lost_and_reached_again() -> None:
         assert await line.ask("c") == 2
 
 
-async def test_a_server_that_says_nothing_is_not_waited_for_without_end() -> None:
+async def test_silent_server_times_out() -> None:
     async with answering(lambda data: b"") as line:
         with pytest.raises(StoreLostError, match="no answer within"):
             await asyncio.gather(line.ask("a"), line.ask("b"))
 
 
-async def test_a_server_that_cannot_is_away_and_a_wrong_command_is_wrong() -> None:
+async def test_loading_server_is_lost_and_bad_command_is_error() -> None:
     replies = iter([b"-LOADING wait\r\n", b"-ERR user_script:1: attempt to index a nil value\r\n"])
     async with answering(lambda data: next(replies)) as line:
         with pytest.raises(StoreLostError, match="LOADING"):
@@ -151,13 +151,13 @@ async def test_a_server_that_cannot_is_away_and_a_wrong_command_is_wrong() -> No
 
 
 @pytest.mark.parametrize("data", [b"HTTP/1.1 400 Bad Request\r\n", b"$many\r\n", b"*1\r\n\xff\xfe\r\n", b"+\xff\r\n"])
-async def test_a_server_of_another_kind_is_none(data: bytes) -> None:
+async def test_non_redis_server_raises_store_lost(data: bytes) -> None:
     async with answering(lambda _: data) as line:
         with pytest.raises(StoreLostError, match="none of this protocol"):
             await line.ask("a")
 
 
-async def test_what_is_said_unasked_ends_the_connection_and_is_the_reason() -> None:
+async def test_unsolicited_reply_closes_connection_with_reason() -> None:
     async with answering(lambda _: b":1\r\n-ERR max number of clients reached\r\n") as line:
         wire = await line.reach()
         assert await line.ask("a") == 1
@@ -165,7 +165,7 @@ async def test_what_is_said_unasked_ends_the_connection_and_is_the_reason() -> N
             wire.send(("a",))
 
 
-async def test_a_server_that_is_far_away_is_begun_with_in_one_turn() -> None:
+async def test_connect_sends_all_scripts_in_one_round_trip() -> None:
     seen = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -183,7 +183,7 @@ async def test_a_server_that_is_far_away_is_begun_with_in_one_turn() -> None:
         await line.close()
 
 
-async def test_a_connection_that_is_refused_is_closed() -> None:
+async def test_rejected_connection_is_closed() -> None:
     open_ones = 0
     all_gone = asyncio.Event()
 
@@ -214,7 +214,7 @@ async def test_a_connection_that_is_refused_is_closed() -> None:
         pytest.param(":@", ["PING"], id="an empty password is none"),
     ],
 )
-async def test_credentials_may_be_half(who: str, asked: list[str]) -> None:
+async def test_partial_credentials_are_accepted(who: str, asked: list[str]) -> None:
     seen: list[bytes] = []
 
     def answer(data: bytes) -> bytes:
@@ -228,7 +228,7 @@ async def test_credentials_may_be_half(who: str, asked: list[str]) -> None:
     assert seen[0] == write_command(asked)
 
 
-async def test_credentials_and_database_come_first() -> None:
+async def test_auth_and_select_precede_commands() -> None:
     seen: list[bytes] = []
 
     def answer(data: bytes) -> bytes:
@@ -243,9 +243,7 @@ async def test_credentials_and_database_come_first() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_script_that_the_server_does_not_know_is_told_whole(
-    kind: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+async def test_script_missing_on_server_is_sent_in_full(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     if find_server(kind) is None:
         pytest.skip(f"{KINDS[kind]} is not installed")
     with running(kind, tmp_path_factory.mktemp(kind)) as url:

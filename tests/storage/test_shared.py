@@ -42,9 +42,7 @@ async def three(server_url: str, request: pytest.FixtureRequest) -> AsyncIterato
     ("quota", "most"), [pytest.param(MINUTE, 60, id="a minute"), pytest.param(EIGHT, 8, id="at once")]
 )
 @pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
-async def test_three_processes_admit_exactly_what_one_would(
-    three: list[Store], quota: Quota, most: int, strategy: str
-) -> None:
+async def test_three_processes_admit_as_many_as_one(three: list[Store], quota: Quota, most: int, strategy: str) -> None:
     shared = Quota(name=quota.name, unit=quota.unit, amount=quota.amount, window=quota.window, strategy=strategy)  # type: ignore[arg-type]
     states = [store.open("world") for store in three]
 
@@ -56,7 +54,7 @@ async def test_three_processes_admit_exactly_what_one_would(
     assert sum(await asyncio.gather(*(buy(number) for number in range(192)))) == most
 
 
-async def test_a_world_began_when_the_first_process_says(three: list[Store]) -> None:
+async def test_namespace_starts_at_first_process_time(three: list[Store]) -> None:
     assert [
         await store.start_namespace("world", now) for store, now in zip(three, (10.0, 20.0, 30.0), strict=True)
     ] == [10.0] * 3
@@ -89,9 +87,7 @@ class Moved:
         pytest.param(-5.0, None, id="far ahead"),
     ],
 )
-async def test_a_machine_whose_clock_is_far_from_the_stores_takes_no_part(
-    server_url: str, ahead: float, skew: float | None
-) -> None:
+async def test_store_refuses_machine_with_large_clock_skew(server_url: str, ahead: float, skew: float | None) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=skew{ahead}"))
     store.line = cast(Pipeline, Moved(store.line, ahead))
     if skew is None:
@@ -105,7 +101,7 @@ async def test_a_machine_whose_clock_is_far_from_the_stores_takes_no_part(
 
 
 @pytest.mark.parametrize("loss", ["refuse", "local"])
-async def test_clocks_are_compared_again_and_again(
+async def test_heartbeat_detects_clock_skew_repeatedly(
     server_url: str, loss: Loss, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=moved-{loss}"))
@@ -150,7 +146,7 @@ async def test_clocks_are_compared_again_and_again(
         pytest.param(["ACL SETUSER default resetkeys"], ["ACL SETUSER default ~*"], id="keys that are forbidden"),
     ],
 )
-async def test_a_store_that_cannot_is_away_until_it_can(
+async def test_unusable_store_is_down_until_repaired(
     spoil: list[str], mend: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     if find_server("redis") is None:
@@ -187,7 +183,7 @@ async def test_a_store_that_cannot_is_away_until_it_can(
         await guard.close()
 
 
-async def test_counters_and_documents_are_the_same_for_all(three: list[Store]) -> None:
+async def test_counters_and_documents_are_shared(three: list[Store]) -> None:
     states = [store.open("world") for store in three]
     assert [await state.count("", "rule", b"a") for state in states] == [0, 1, 2]
     await states[0].store("", "shelf", "a", {"n": 1}, None)
@@ -206,7 +202,7 @@ async def test_counters_and_documents_are_the_same_for_all(three: list[Store]) -
         pytest.param("concurrency", 1, 0, 10, id="a place comes back"),
     ],
 )
-async def test_what_a_process_held_comes_back_when_its_lease_is_over(
+async def test_expired_lease_returns_held_charges(
     server_url: str, unit: Unit, cost: int, least: int, left: int
 ) -> None:
     quota = Quota(name="q", unit=unit, amount=10, window=0.0 if unit == "concurrency" else 60.0, strategy="fixed")
@@ -228,7 +224,7 @@ async def test_what_a_process_held_comes_back_when_its_lease_is_over(
             await store.close()
 
 
-async def test_the_charges_of_a_call_that_was_given_up_come_back(server_url: str) -> None:
+async def test_cancelled_spend_returns_charges(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=given-up"))
     state = store.open("world")
     await state.spend("", b"first", [Charge(EIGHT, "", 1)], 0.0)
@@ -242,7 +238,7 @@ async def test_the_charges_of_a_call_that_was_given_up_come_back(server_url: str
     await store.close()
 
 
-async def test_what_could_not_be_told_is_told_once_the_store_is_back(server_url: str) -> None:
+async def test_unsent_settlement_is_sent_on_reconnect(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=owed"))
     state = store.open("world")
     for ticket in (b"a", b"b"):
@@ -259,7 +255,7 @@ async def test_what_could_not_be_told_is_told_once_the_store_is_back(server_url:
     await store.close()
 
 
-async def test_calls_whose_charges_stay_are_forgotten_together_and_keep_them(server_url: str) -> None:
+async def test_settled_tickets_are_forgotten_in_batches(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=spent"))
     state = store.open("world")
     for number in range(40):
@@ -274,7 +270,7 @@ async def test_calls_whose_charges_stay_are_forgotten_together_and_keep_them(ser
     await store.close()
 
 
-async def test_and_once_the_store_is_back_if_it_was_away(server_url: str) -> None:
+async def test_settled_tickets_are_forgotten_on_reconnect(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=spent-later"))
     state = store.open("world")
     await state.spend("", b"t", [Charge(MINUTE, "", 1, 1)], 0.0)
@@ -289,7 +285,7 @@ async def test_and_once_the_store_is_back_if_it_was_away(server_url: str) -> Non
     await store.close()
 
 
-async def test_while_the_store_is_away_calls_are_refused() -> None:
+async def test_unreachable_store_refuses_calls() -> None:
     store = open_store(f"redis://127.0.0.1:{free_port()}", "refuse")
     state = store.open("world")
     for question in (state.spend("", b"t", CHARGES, 0.0), state.count("", "rule", b"a"), state.fetch("", "shelf")):
@@ -301,7 +297,7 @@ async def test_while_the_store_is_away_calls_are_refused() -> None:
     await store.close()
 
 
-async def test_or_each_process_counts_alone() -> None:
+async def test_unreachable_store_counts_locally_in_local_mode() -> None:
     store = open_store(f"redis://127.0.0.1:{free_port()}", "local")
     state = store.open("world")
     assert [await state.count("", "rule", b"a") for _ in range(2)] == [0, 1]
@@ -310,7 +306,7 @@ async def test_or_each_process_counts_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_store_that_comes_back_is_used_again_and_begins_anew(
+async def test_restarted_store_is_used_again_from_empty(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     if find_server(kind) is None:
@@ -332,7 +328,7 @@ async def test_a_store_that_comes_back_is_used_again_and_begins_anew(
     assert said[1:] == ["the store answers again", "the store came back empty: counters and quotas begin anew"]
 
 
-async def test_a_reset_that_could_not_be_told_is_told_once_the_store_is_back(server_url: str) -> None:
+async def test_unsent_reset_is_sent_on_reconnect(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=owed-reset"))
     state = store.open("world")
     for session in ("a", "b"):
@@ -352,7 +348,7 @@ async def test_a_reset_that_could_not_be_told_is_told_once_the_store_is_back(ser
     await store.close()
 
 
-async def test_a_burst_leaves_no_more_connections_open_than_a_process_uses_at_rest(server_url: str) -> None:
+async def test_burst_leaves_at_most_three_connections(server_url: str) -> None:
     async with Redis.from_url(server_url) as server:
         before = len(await server.client_list())
         store = open_redis(urlsplit(f"{server_url}?prefix=burst"))
@@ -366,7 +362,7 @@ async def test_a_burst_leaves_no_more_connections_open_than_a_process_uses_at_re
     assert min(left) <= 3  # for calls, for what is asked now and then, and for what others say
 
 
-async def test_every_key_expires_within_days(server_url: str) -> None:
+async def test_every_store_key_expires(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=expires"))
     state, week = store.open("world"), Quota(name="week", unit="tokens", amount=9, window=604_800.0, strategy="sliding")
     await store.start_namespace("world", 1.0)
@@ -390,7 +386,7 @@ async def test_every_key_expires_within_days(server_url: str) -> None:
     await store.close()
 
 
-async def test_what_processes_share_lasts_as_long_as_one_of_them_lives(server_url: str) -> None:
+async def test_heartbeat_extends_shared_keys(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=lasts"))
     await store.start_namespace("world", 1.0)
     await store.bus.join()
@@ -404,7 +400,7 @@ async def test_what_processes_share_lasts_as_long_as_one_of_them_lives(server_ur
     await store.close()
 
 
-async def test_what_was_forgotten_for_want_of_room_leaves_no_key_after_a_reset(server_url: str) -> None:
+async def test_reset_removes_keys_of_evicted_entries(server_url: str) -> None:
     room = StorageLimits(counters=10, accounts=2, documents=1000, sessions=3)
     store = open_redis(urlsplit(f"{server_url}?prefix=room"), room)
     state, text = store.open("world"), "x" * 300

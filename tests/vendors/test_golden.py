@@ -50,7 +50,7 @@ _PROFILES = [(vendor, profile) for vendor in STREAMS for profile in _list_profil
 
 
 @pytest.mark.parametrize(("vendor", "profile"), _PROFILES)
-def test_every_profile_has_its_streams(vendor: str, profile: str) -> None:
+def test_every_profile_has_stream_goldens(vendor: str, profile: str) -> None:
     found = {
         path.stem.partition("_")[2]
         for path in (_HERE / vendor / "golden").glob(f"{profile}_*.http")
@@ -60,13 +60,13 @@ def test_every_profile_has_its_streams(vendor: str, profile: str) -> None:
 
 
 @pytest.mark.parametrize("vendor", STREAMS)
-def test_a_golden_is_of_a_profile_there_is(vendor: str) -> None:
+def test_goldens_match_existing_profiles(vendor: str) -> None:
     named = {path.stem.partition("_")[0] for path in (_HERE / vendor / "golden").iterdir()}
     assert named == set(_list_profiles(vendor))
 
 
 @pytest.mark.parametrize(("vendor", "profile"), _PROFILES)
-def test_a_stream_is_one(vendor: str, profile: str) -> None:
+def test_stream_golden_is_event_stream(vendor: str, profile: str) -> None:
     for path in (_HERE / vendor / "golden").glob(f"{profile}_*stream.http"):
         answer = path.read_text().partition("-" * 72)[2]
         assert "content-type: text/event-stream" in answer.lower()

@@ -64,7 +64,7 @@ def is_taken(vendor: str, section: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_settings_that_are_headers_take_no_line_break(vendor: str) -> None:
+def test_header_settings_refuse_line_breaks(vendor: str) -> None:
     sections = list_settings(vendor)
     found = {name for section in sections for name in section}
     plain = {name for name, field in VENDORS[vendor].settings.model_fields.items() if field.annotation is str}
@@ -76,7 +76,7 @@ def test_settings_that_are_headers_take_no_line_break(vendor: str) -> None:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_no_setting_reaches_a_head(start: Start, vendor: str) -> None:
+async def test_settings_never_inject_response_headers(start: Start, vendor: str) -> None:
     taken = [section for section in list_settings(vendor) if is_taken(vendor, section)]
     whole = {name: value for section in taken for name, value in section.items()}
     settings = {"version": 1, "name": "t", "clock": "instant", "vendors": {vendor: whole}}

@@ -54,7 +54,7 @@ async def details(running: Running) -> list[JSON]:
 
 
 @pytest.mark.covers("promises/journal", "the short entry's fields, in order")
-async def test_the_short_entry_has_the_fields_of_the_contract_in_order(toy: Running) -> None:
+async def test_short_entry_has_contract_fields_in_order(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = (await control(toy, "GET", "/requests")).json()["requests"]
     assert list(entry) == CONTRACT.split()
@@ -63,7 +63,7 @@ async def test_the_short_entry_has_the_fields_of_the_contract_in_order(toy: Runn
 
 
 @pytest.mark.covers("promises/journal", "every field filters")
-def test_every_field_of_the_short_entry_is_a_filter() -> None:
+def test_every_short_entry_field_is_filter() -> None:
     assert set(CONTRACT.split()) == set(RequestEntry.model_fields) == set(Filters.model_fields) - {"fault", "matched"}
 
 
@@ -104,7 +104,7 @@ def test_every_field_of_the_short_entry_is_a_filter() -> None:
         pytest.param("since=5", [], id="nothing came since"),
     ],
 )
-async def test_the_list_filters(toy: Running, query: str, found: list[str]) -> None:
+async def test_list_applies_filters(toy: Running, query: str, found: list[str]) -> None:
     await ask(toy, "Hello")
     await ask(toy, "one", stream=True)
     await ask(toy, "two")
@@ -132,20 +132,20 @@ async def test_the_list_filters(toy: Running, query: str, found: list[str]) -> N
         pytest.param("session=a%20b", "session", id="a name that no session has"),
     ],
 )
-async def test_a_bad_filter_is_a_problem(toy: Running, query: str, says: str) -> None:
+async def test_invalid_filter_is_rejected(toy: Running, query: str, says: str) -> None:
     answer = await control(toy, "GET", f"/requests?{query}")
     assert answer.status == 400
     assert says in answer.json()["detail"]
 
 
-async def test_a_list_counts_those_past_its_limit(toy: Running) -> None:
+async def test_list_counts_entries_beyond_limit(toy: Running) -> None:
     for prompt in ("Hello", "one", "two"):
         await ask(toy, prompt)
     listed = (await control(toy, "GET", "/requests?limit=2")).json()
     assert (len(listed["requests"]), listed["total"]) == (2, 3)
 
 
-async def test_a_list_shows_calls_whole_where_it_is_told(toy: Running) -> None:
+async def test_list_with_detail_returns_full_entries(toy: Running) -> None:
     await ask(toy, "Hello")
     (call,) = (await control(toy, "GET", "/requests?detail=true")).json()["requests"]
     assert call == (await control(toy, "GET", f"/requests/{call['id']}")).json()
@@ -155,7 +155,7 @@ async def test_a_list_shows_calls_whole_where_it_is_told(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/journal", "waiting for what is new")
-async def test_waiting_ends_as_soon_as_something_new_matches(toy: Running) -> None:
+async def test_wait_ends_when_new_call_matches(toy: Running) -> None:
     await ask(toy, "Hello")
     waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s&rule=greets"))
     await until_waiting(toy)
@@ -167,7 +167,7 @@ async def test_waiting_ends_as_soon_as_something_new_matches(toy: Running) -> No
     assert toy.built.journal.watchers == []
 
 
-async def test_what_came_since_is_not_waited_for(toy: Running) -> None:
+async def test_wait_returns_earlier_matches_at_once(toy: Running) -> None:
     await ask(toy, "Hello")
     await ask(toy, "Hello")
     found = (await control(toy, "GET", "/requests?wait=60s&since=1")).json()
@@ -175,20 +175,20 @@ async def test_what_came_since_is_not_waited_for(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/journal", "waiting in vain is empty")
-async def test_waiting_in_vain_gives_nothing(toy: Running) -> None:
+async def test_wait_timeout_returns_empty_list(toy: Running) -> None:
     await ask(toy, "Hello")
     found = (await control(toy, "GET", "/requests?wait=20ms")).json()
     assert found == {"requests": [], "total": 0}
 
 
-async def test_nobody_waits_once_the_server_closes(toy: Running) -> None:
+async def test_server_shutdown_ends_wait(toy: Running) -> None:
     waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s"))
     await until_waiting(toy)
     toy.built.runtime.closing.set()
     assert (await asyncio.wait_for(waiting, 5)).json()["total"] == 0
 
 
-async def test_a_client_that_leaves_waits_no_longer(toy: Running) -> None:
+async def test_disconnected_client_stops_waiting(toy: Running) -> None:
     waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s"))
     await until_waiting(toy)
     waiting.cancel()
@@ -200,7 +200,7 @@ TRACE = f"00-{7:032x}-{8:016x}-01"
 
 
 @pytest.mark.parametrize("scenario", [pytest.param("", id="kept"), pytest.param("journal: {bodies: none}\n", id="not")])
-async def test_the_trace_that_a_client_names_is_told_also_without_headers(start: Start, scenario: str) -> None:
+async def test_traceparent_is_recorded_without_headers(start: Start, scenario: str) -> None:
     running = await start(scenario, vendors=[TOY])
     for headers in ({"traceparent": TRACE}, {"traceparent": "x" * 4000}, {}):
         await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={**KEY, **headers})
@@ -214,7 +214,7 @@ async def test_the_trace_that_a_client_names_is_told_also_without_headers(start:
 
 
 @pytest.mark.covers("promises/journal", "the four that are more in the whole")
-async def test_the_whole_is_the_short_entry_and_four_more(toy: Running) -> None:
+async def test_full_entry_extends_short_entry_by_four_fields(toy: Running) -> None:
     detail = await whole(toy, await ask(toy, "Hello"))
     assert list(detail) == [*CONTRACT.split(), "request", "response", "limits", "explanation"]
     request, response = as_object(detail["request"]), as_object(detail["response"])
@@ -222,7 +222,7 @@ async def test_the_whole_is_the_short_entry_and_four_more(toy: Running) -> None:
     assert " ".join(response) == "headers body encoding text tool_calls raw strikes writes events bytes cut kept"
 
 
-async def test_what_was_sent_is_shown(toy: Running) -> None:
+async def test_detail_shows_request(toy: Running) -> None:
     headers = {**KEY, "Authorization": "Bearer dapi-search-1", "X-Trace": "7"}
     answer = await toy.ask("toy", "/chat?api-key=secret-key-1&a=b", {"prompt": "Hello"}, headers=headers)
     request = as_object((await whole(toy, answer))["request"])
@@ -237,7 +237,7 @@ async def test_what_was_sent_is_shown(toy: Running) -> None:
     )
 
 
-async def test_what_was_answered_is_shown(toy: Running) -> None:
+async def test_detail_shows_response(toy: Running) -> None:
     answer = await ask(toy, "Hello")
     response = as_object((await whole(toy, answer))["response"])
     assert (response["body"], response["text"], response["tool_calls"]) == ("Good day", "Good day", [])
@@ -246,7 +246,7 @@ async def test_what_was_answered_is_shown(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/journal", "of a stream no body, but what was said")
-async def test_of_a_stream_there_is_no_body_but_what_was_said(toy: Running) -> None:
+async def test_streamed_response_has_text_but_no_body(toy: Running) -> None:
     answer = await ask(toy, "one", stream=True)
     response = as_object((await whole(toy, answer))["response"])
     assert (response["body"], response["events"], response["bytes"]) == (None, 3, len(answer.body))
@@ -256,7 +256,7 @@ async def test_of_a_stream_there_is_no_body_but_what_was_said(toy: Running) -> N
 LIVELY = "version: 1\nclock: instant\nlatency: {ttft: 1s, itl: 250ms}\nrules: [{name: fixed, reply: {text: ä b c}%s}]\n"
 
 
-async def test_of_a_stream_each_write_is_told_with_its_time(start: Start) -> None:
+async def test_streamed_response_records_write_times(start: Start) -> None:
     running = await start(LIVELY % "", vendors=[TOY])
     response = as_object((await whole(running, await ask(running, stream=True)))["response"])
     assert response["writes"] == [[1.0, 1.0], [1.25, 1.25], [1.5, 1.5]]
@@ -265,7 +265,7 @@ async def test_of_a_stream_each_write_is_told_with_its_time(start: Start) -> Non
     assert one_piece["writes"] == []
 
 
-async def test_of_a_bent_answer_the_bytes_are_told_and_where_faults_struck(start: Start) -> None:
+async def test_faulted_response_records_bytes_and_fault_sites(start: Start) -> None:
     faults = ", faults: [{type: stall, inside: utf8, for: 2s}, {type: truncate, after_tokens: 2}]"
     running = await start(LIVELY % faults, vendors=[TOY])
     answer = await ask(running, stream=True)
@@ -276,7 +276,7 @@ async def test_of_a_bent_answer_the_bytes_are_told_and_where_faults_struck(start
     assert response["writes"] == [[1.0, 1.0], [3.0, 3.0], [3.25, 3.25]]
 
 
-async def test_what_was_not_sent_is_not_told(start: Start) -> None:
+async def test_unsent_bytes_are_not_recorded(start: Start) -> None:
     running = await start("rules: [{name: cut, faults: [{type: disconnect}]}]", vendors=[TOY])
     with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
         await ask(running)
@@ -298,7 +298,7 @@ def test_writes_are_bounded(count: int, told: list[tuple[float, float]]) -> None
     assert thin_out(dues, late) == told
 
 
-async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
+async def test_tool_calls_are_shown_with_arguments(toy: Running) -> None:
     answer = await ask(toy, "Hello")
     (entry,) = toy.built.journal
     kept = entry.payload
@@ -329,16 +329,16 @@ async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
         pytest.param(b"\xff\x00", False, "/wA=", True, id="bytes"),
     ],
 )
-def test_a_body_is_shown_in_the_form_it_has(body: bytes, cut: bool, shown: JSON, is_base64: bool) -> None:
+def test_body_is_shown_as_json_text_or_base64(body: bytes, cut: bool, shown: JSON, is_base64: bool) -> None:
     assert show_body(body, cut=cut) == (shown, is_base64)
 
 
-def test_headers_of_equal_names_stand_together() -> None:
+def test_equal_headers_are_joined() -> None:
     headers = (("Set-Cookie", "a"), ("set-cookie", "b"), ("X-Trace", "7"))
     assert show_headers(headers) == {"set-cookie": "a, b", "x-trace": "7"}
 
 
-async def test_secrets_of_a_form_are_cut(toy: Running) -> None:
+async def test_form_secrets_are_redacted(toy: Running) -> None:
     form = b"grant_type=client_credentials&client_secret=very-secret-1&scope=all"
     answer = await toy.ask("toy", "/echo", form, headers=KEY)
     request = as_object((await whole(toy, answer))["request"])
@@ -357,7 +357,7 @@ rules:
 
 
 @pytest.mark.covers("promises/journal", "no credential is kept")
-async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None:
+async def test_credentials_are_redacted_before_storage(start: Start) -> None:
     toy = await start(GUARDED, vendors=[TOY])
     headers = {**KEY, "Authorization": f"Bearer {SECRET}", "api-key": SECRET, "Cookie": f"a={SECRET}"}
     await toy.ask("toy", f"/chat?key={SECRET}&a=b", {"prompt": "Hi"}, headers=headers)
@@ -383,7 +383,7 @@ async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None
 
 @pytest.mark.parametrize("name", ["x-goog-api-key", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "Proxy-Authorization"])
 @pytest.mark.parametrize("path", ["/chat", "/nowhere"])
-async def test_a_credential_is_known_by_the_name_of_its_header(start: Start, name: str, path: str) -> None:
+async def test_credential_header_is_recognized_by_name(start: Start, name: str, path: str) -> None:
     toy = await start("", vendors=[TOY])
     for _ in range(3):  # the later ones may take the fast path
         await toy.ask("toy", f"{path}?sig={SECRET}", {"prompt": "Hi"}, headers={**KEY, name: f"Bearer {SECRET}"})
@@ -398,7 +398,7 @@ async def test_a_credential_is_known_by_the_name_of_its_header(start: Start, nam
 
 
 @pytest.mark.parametrize("name", ["User-Agent", "traceparent", "api-key", "x-key", "Content-Type", "x-odd"])
-async def test_bytes_of_a_header_that_are_no_text_hide_no_call(start: Start, name: str) -> None:
+async def test_non_utf8_header_bytes_do_not_hide_call(start: Start, name: str) -> None:
     toy = await start("rules: [{name: odd, when: {header.x-odd: odd}, reply: {text: Odd}}]\n", vendors=[TOY])
     for body in (b'{"prompt": "Hi", "max": 3}', b"no JSON"):
         reader, writer = await toy.connect("toy")
@@ -418,13 +418,13 @@ async def test_bytes_of_a_header_that_are_no_text_hide_no_call(start: Start, nam
     refused.json()
 
 
-async def test_a_token_for_a_tool_elsewhere_is_cut(start: Start) -> None:
+async def test_mcp_tool_token_is_redacted(start: Start) -> None:
     toy = await start("", vendors=[TOY])
     await toy.ask("toy", "/chat", {"prompt": "Hi", "tools": [{"type": "mcp", "authorization": SECRET}]}, headers=KEY)
     assert SECRET.encode() not in (await control(toy, "GET", "/requests?detail=true")).body
 
 
-async def test_what_rules_saw_of_a_credential_is_explained_all_the_same(start: Start) -> None:
+async def test_explanation_evaluates_redacted_credential(start: Start) -> None:
     toy = await start(GUARDED, vendors=[TOY])
     answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "Authorization": f"Bearer {SECRET}"})
     verdicts = [as_object(row) for row in as_array((await whole(toy, answer))["explanation"])]
@@ -446,14 +446,14 @@ async def test_what_rules_saw_of_a_credential_is_explained_all_the_same(start: S
         pytest.param({"not": f"Bearer {SECRET}"}, 406, id="not the whole"),
     ],
 )
-async def test_a_credential_can_be_asked_for(toy: Running, wanted: JSON, status: int) -> None:
+async def test_verify_matches_redacted_credential(toy: Running, wanted: JSON, status: int) -> None:
     await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "Authorization": f"Bearer {SECRET}"})
     body = dump_json({"calls": {"header.authorization": wanted}})
     assert (await control(toy, "POST", "/verify", body)).status == status
 
 
 @pytest.mark.covers("promises/journal", "what was cut says so")
-async def test_a_body_too_long_to_keep_says_so(start: Start) -> None:
+async def test_truncated_body_is_marked_cut(start: Start) -> None:
     running = await start("journal: {bodies: 16B}\n", vendors=[TOY])
     detail = await whole(running, await ask(running, "a long prompt indeed"))
     request = as_object(detail["request"])
@@ -463,7 +463,7 @@ async def test_a_body_too_long_to_keep_says_so(start: Start) -> None:
 
 @pytest.mark.covers("promises/journal", "what is gone says so")
 @pytest.mark.parametrize("scenario", ["journal: {bodies: none}\n", ""])
-async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
+async def test_unstored_payload_is_marked(start: Start, scenario: str) -> None:
     running = await start(RULES + scenario, vendors=[TOY])
     answer = await ask(running, "one")
     (entry,) = running.built.journal
@@ -479,7 +479,7 @@ async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
 
 
 @pytest.mark.covers("promises/sessions", "its calls by id")
-async def test_equal_calls_of_two_sessions_are_told_apart(toy: Running) -> None:
+async def test_equal_request_ids_are_distinguished_by_session(toy: Running) -> None:
     one, other = await ask(toy, "Hello", "a"), await ask(toy, "Hello", "b")
     name = one.header("x-emulator-request-id")
     assert name == other.header("x-emulator-request-id")
@@ -490,7 +490,7 @@ async def test_equal_calls_of_two_sessions_are_told_apart(toy: Running) -> None:
 
 
 @pytest.mark.covers("promises/journal", "the limits of a refusal, whole")
-async def test_a_limit_that_refused_is_shown(start: Start) -> None:
+async def test_refusing_limit_is_shown(start: Start) -> None:
     limits = "limits: [{vendor: toy, unit: output_tokens, amount: 10, window: 60s}]\n"
     running = await start(limits, vendors=[TOY])
     await ask(running, "one", max=8)
@@ -506,7 +506,7 @@ async def test_a_limit_that_refused_is_shown(start: Start) -> None:
 
 
 @pytest.mark.covers("language/control plane", "GET /deployments")
-async def test_what_can_be_asked_for_is_listed(start: Start) -> None:
+async def test_deployments_are_listed(start: Start) -> None:
     added = "deployments: [{vendor: toy, name: small, task: embeddings, context: 512}]\n"
     running = await start(added, vendors=[TOY])
     listed = (await control(running, "GET", "/deployments")).json()["deployments"]
@@ -518,7 +518,7 @@ async def test_what_can_be_asked_for_is_listed(start: Start) -> None:
     assert (missing.status, missing.json()["detail"]) == (404, "No vendor 'toi' is served; there are toy.")
 
 
-async def test_a_session_has_deployments_of_its_own(start: Start) -> None:
+async def test_session_lists_own_deployments(start: Start) -> None:
     running = await start(vendors=[TOY])
     text = "version: 1\ndeployments: [{vendor: toy, name: own, task: chat}]\n"
     await control(running, "PUT", "/scenario?session=a", text)
@@ -527,7 +527,7 @@ async def test_a_session_has_deployments_of_its_own(start: Start) -> None:
         assert [entry["name"] for entry in listed] == names
 
 
-async def test_what_is_kept_is_found_anew_for_everybody_who_looks(toy: Running) -> None:
+async def test_payload_is_rebuilt_on_each_access(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
     kept = entry.payload
@@ -538,7 +538,7 @@ async def test_what_is_kept_is_found_anew_for_everybody_who_looks(toy: Running) 
     assert entry.payload is not None
 
 
-async def test_a_long_list_is_sent_in_pieces(start: Start) -> None:
+async def test_long_list_is_sent_in_chunks(start: Start) -> None:
     running = await start("journal: {bodies: 32KiB}\n", vendors=[TOY])
     for number in range(12):
         await ask(running, f"{number} " + "a" * 30_000)

@@ -45,7 +45,7 @@ async def say(toy: Running, prompt: str, session: str = "") -> None:
     assert answer.status == 200
 
 
-async def test_a_limit_nobody_asked_for_is_shown_full(toy: Running) -> None:
+async def test_unused_limit_is_shown_full(toy: Running) -> None:
     assert (await get(toy, "/limits"))["limits"] == [
         {
             "limit": "limits[0]",
@@ -62,7 +62,7 @@ async def test_a_limit_nobody_asked_for_is_shown_full(toy: Running) -> None:
 
 
 @pytest.mark.covers("language/control plane", "GET /limits")
-async def test_a_limit_says_what_is_left_and_when_it_is_full_again(toy: Running) -> None:
+async def test_limits_show_remaining_and_refill_time(toy: Running) -> None:
     await say(toy, "Hello")
     await say(toy, "Hello", session="a")
     await control(toy, "POST", "/clock", {"advance": "2s"})
@@ -71,7 +71,7 @@ async def test_a_limit_says_what_is_left_and_when_it_is_full_again(toy: Running)
 
 
 @pytest.mark.covers("language/control plane", "GET /rules")
-async def test_rules_say_how_often_they_hit_and_what_they_drew(toy: Running) -> None:
+async def test_rules_show_hits_and_draws(toy: Running) -> None:
     for prompt in ("Hello", "Hello", "Goodbye"):
         await say(toy, prompt)
     shown = (await get(toy, "/rules"))["rules"]
@@ -83,7 +83,7 @@ async def test_rules_say_how_often_they_hit_and_what_they_drew(toy: Running) -> 
 
 
 @pytest.mark.covers("language/control plane", "GET /status")
-async def test_the_status_counts_what_the_process_holds(toy: Running) -> None:
+async def test_status_counts_calls_sessions_and_journal(toy: Running) -> None:
     await say(toy, "Hello", session="a")
     await toy.ask("toy", "/chat", {"prompt": 1}, headers=KEY)
     status = await get(toy, "/status")
@@ -110,7 +110,7 @@ async def test_the_status_counts_what_the_process_holds(toy: Running) -> None:
         pytest.param("version: [\n", False, [(2, None)], [], id="no YAML at all"),
     ],
 )
-async def test_a_scenario_is_checked_and_put_to_work_nowhere(
+async def test_check_reports_rows_without_loading_scenario(
     toy: Running, text: str, ok: bool, errors: JSON, warnings: JSON
 ) -> None:
     answer = await control(toy, "POST", "/check", text)
@@ -138,7 +138,7 @@ async def test_a_scenario_is_checked_and_put_to_work_nowhere(
         pytest.param("", None, {"": (1, 1)}, {}, [], id="nothing"),
     ],
 )
-async def test_a_scenario_is_parsed_with_the_place_of_each_part(
+async def test_parse_returns_positions_of_keys_and_values(
     toy: Running, text: str, document: JSON, values: JSON, keys: JSON, errors: list[int]
 ) -> None:
     answer = await control(toy, "POST", "/parse", text)
@@ -153,12 +153,12 @@ async def test_a_scenario_is_parsed_with_the_place_of_each_part(
     assert (await get(toy, "/scenario"))["name"] == "t"
 
 
-async def test_the_text_of_a_scenario_is_as_it_was_written_but_for_its_tokens(toy: Running) -> None:
+async def test_scenario_text_is_unchanged_except_tokens(toy: Running) -> None:
     shown = (await get(toy, "/scenario"))["text"]
     assert shown == BUSY.replace("key-search-secret", "key-…")
 
 
-async def test_time_can_be_made_to_go_another_way(toy: Running) -> None:
+async def test_clock_kind_can_be_changed(toy: Running) -> None:
     await say(toy, "Hello")
     before = await get(toy, "/clock")
     after = (await control(toy, "POST", "/clock", {"clock": {"scale": 60}, "advance": "30s"})).json()
@@ -171,13 +171,13 @@ async def test_time_can_be_made_to_go_another_way(toy: Running) -> None:
     assert (await get(toy, "/clock"))["now"] == frozen["now"]
 
 
-async def test_a_session_goes_another_way_alone(toy: Running) -> None:
+async def test_session_clock_changes_only_that_session(toy: Running) -> None:
     await control(toy, "POST", "/clock?session=a", {"clock": "instant"})
     assert (await get(toy, "/clock?session=a"))["kind"] == "instant"
     assert (await get(toy, "/clock"))["kind"] == "frozen"
 
 
-async def test_a_busy_server_shows_who_runs_and_who_waits(start: Start) -> None:
+async def test_status_shows_running_and_queued_calls(start: Start) -> None:
     toy = await start(FROZEN + "latency: {ttft: 1s, load: {capacity: 1, factor: 1, queue: 4}}\n", vendors=[TOY])
     calls = [asyncio.ensure_future(ask(toy, f"Hi {n}")) for n in range(3)]
     while not (servers := (await get(toy, "/status"))["servers"]) or servers[0]["queued"] < 2:

@@ -35,7 +35,7 @@ READABLE = (
 
 
 @pytest.mark.parametrize("text", READABLE)
-def test_what_is_no_credential_stays_as_it_is(text: str) -> None:
+def test_text_without_credentials_is_unchanged(text: str) -> None:
     assert redact_body(text.encode()).decode() == text
     assert redact_events(text.encode()).decode() == text
 
@@ -86,12 +86,12 @@ def test_credentials_are_cut(body: str | bytes, kept: str | bytes) -> None:
         ("Referer", "https://u:p@h/?token=abcdefghijkl&a=b", "https://…@h/?token=abcd…&a=b"),
     ],
 )
-def test_of_a_header_what_tells_it_is_left(name: str, value: str, shown: str) -> None:
+def test_redacted_header_keeps_scheme_and_prefix(name: str, value: str, shown: str) -> None:
     assert redact("header", name, value) == shown
     assert redact("header", name, shown) == shown
 
 
-def test_what_is_cut_of_a_request_is_still_equal_to_the_whole() -> None:
+def test_redacted_values_compare_equal_to_originals() -> None:
     headers = CIMultiDict([("X-Goog-Api-Key", "abcdefghijkl"), ("x-goog-api-key", "second"), ("a", "b")])
     wire = Request("GET", "/", {"SIG": "abcdefghijkl", "q": "abcdefghijkl"}, headers)
     redact_request(wire)
@@ -134,7 +134,7 @@ def shape(value: JSON) -> JSON:
     ascii_only=st.booleans(),
     before=st.sampled_from(["", " \n"]),
 )
-def test_json_keeps_its_shape_and_no_credential(
+def test_redacted_json_keeps_shape_without_credentials(
     document: JSON, indent: int | None, ascii_only: bool, before: str
 ) -> None:
     text = before + json.dumps(document, indent=indent, ensure_ascii=ascii_only)
@@ -145,7 +145,7 @@ def test_json_keeps_its_shape_and_no_credential(
 
 
 @given(document=_DOCUMENTS, data=st.data())
-def test_json_that_was_cut_says_no_credential(document: JSON, data: st.DataObject) -> None:
+def test_truncated_json_reveals_no_credential(document: JSON, data: st.DataObject) -> None:
     text = json.dumps(document)
     end = data.draw(st.integers(0, len(text)))
     assert "MARKER" not in redact_body(text[:end].encode()).decode()

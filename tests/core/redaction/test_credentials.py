@@ -12,7 +12,7 @@ from emulator.core.redaction.credentials import (
 )
 
 
-def test_a_credential_that_is_cut_is_equal_to_the_whole_and_to_nothing_else() -> None:
+def test_masked_credential_equals_only_full_value() -> None:
     mask = MaskedCredential("Bearer dapi-search-1", "Bearer dapi…")
     assert str.__str__(mask) == "Bearer dapi…"
     assert mask == "Bearer dapi-search-1" == mask
@@ -37,12 +37,12 @@ def test_a_credential_that_is_cut_is_equal_to_the_whole_and_to_nothing_else() ->
         pytest.param("secret…", "…", id="no more than was shown"),
     ],
 )
-def test_four_characters_are_shown_of_what_is_long_enough(secret: str, shown: str) -> None:
+def test_mask_shows_four_characters_of_long_secrets(secret: str, shown: str) -> None:
     assert mask(secret) == shown
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_keyring_opens_to_the_whole_credential_alone(sealed: bool) -> None:
+def test_credential_map_finds_only_full_credential(sealed: bool) -> None:
     tokens = [digest_credential(token) if sealed else token for token in ("dapi-one", "dapi-two")]
     ring = build_credential_map(zip(tokens, ("search", "batch"), strict=True))
     assert [ring.get(token) for token in ("dapi-one", "dapi-two", "dapi…", "DAPI-ONE")] == [
@@ -57,6 +57,6 @@ def test_a_keyring_opens_to_the_whole_credential_alone(sealed: bool) -> None:
     assert [fingerprint(token) for token in ring] == [fingerprint("dapi-one"), fingerprint("dapi-two")]
 
 
-def test_a_sealed_credential_shows_its_first_letters_and_stays_sealed() -> None:
+def test_digested_credential_is_masked_and_digested_once() -> None:
     sealed = digest_credential("dapi-search-1")
     assert (sealed, mask(sealed), digest_credential(sealed).digest) == ("dapi…", "dapi…", fingerprint("dapi-search-1"))

@@ -18,7 +18,7 @@ ALIKE = (
 
 @pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.parametrize("place", ["header", "field", "member", "variable"])
-def test_names_that_only_look_alike_stay_readable(place: Place, name: str) -> None:
+def test_similar_names_are_not_secret(place: Place, name: str) -> None:
     assert not is_secret_name(place, name)
 
 
@@ -41,11 +41,11 @@ def test_names_that_only_look_alike_stay_readable(place: Place, name: str) -> No
         pytest.param("header", f"{'x-' * 64}api-key", True, id="a long name"),
     ],
 )
-def test_where_a_name_stands_matters(place: Place, name: str, secret: bool) -> None:
+def test_secret_name_depends_on_place(place: Place, name: str, secret: bool) -> None:
     assert is_secret_name(place, name) is secret
 
 
 @pytest.mark.parametrize("name", ["client_secret", "clientSecret", "CLIENT-SECRET", "Client Secret", "client.secret"])
 @pytest.mark.parametrize("place", ["header", "field", "member", "variable"])
-def test_how_a_name_is_written_does_not_matter(place: Place, name: str) -> None:
+def test_secret_name_ignores_spelling(place: Place, name: str) -> None:
     assert is_secret_name(place, name)

@@ -53,7 +53,7 @@ STRING = {"type": "string"}
         ),
     ],
 )
-def test_no_instance(schema: JSON, reason: str) -> None:
+def test_unsatisfiable_schema_is_refused(schema: JSON, reason: str) -> None:
     with pytest.raises(Unsatisfiable, match=reason):
         generate(schema, b"k")
 
@@ -105,7 +105,7 @@ def deep_all_of() -> JSON:
         ),
     ],
 )
-def test_hostile_schema_ends(schema: JSON) -> None:
+def test_generation_terminates_for_hostile_schema(schema: JSON) -> None:
     started = time.process_time()
     with suppress(Unsatisfiable):
         generate(schema, b"k")  # not judged: the judge itself would not come to an end

@@ -263,7 +263,7 @@ def test_instance(schema: JSON, mode: Mode) -> None:
 
 
 @pytest.mark.slow
-def test_instances_made_at_the_same_time_are_those_made_one_after_another() -> None:
+def test_concurrent_generation_equals_sequential() -> None:
     names = "name", "email", "city", "company", "address", "phone"
     schema: JSON = {"type": "object", "properties": {name: STRING for name in names}, "required": [*names]}
 

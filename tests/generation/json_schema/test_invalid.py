@@ -49,14 +49,16 @@ PERSON: JSON = {
         ),
     ],
 )
-def test_breaks_the_rule(schema: JSON, keyword: str | None, path: tuple[str | int, ...] | None) -> None:
+def test_invalid_instance_breaks_expected_keyword(
+    schema: JSON, keyword: str | None, path: tuple[str | int, ...] | None
+) -> None:
     broken = generate_invalid(schema, b"k")
     assert not accepts(schema, broken.instance)
     if keyword is not None:
         assert (broken.keyword, broken.path) == (keyword, path)
 
 
-def test_breaks_every_rule_sooner_or_later() -> None:
+def test_every_keyword_is_broken_eventually() -> None:
     seen = {generate_invalid(PERSON, bytes([i]))[1:] for i in range(120)}
     assert {keyword for keyword, _ in seen} == {
         "type", "minLength", "minimum", "maximum", "enum", "uniqueItems", "required", "additionalProperties",
@@ -64,7 +66,7 @@ def test_breaks_every_rule_sooner_or_later() -> None:
 
 
 @pytest.mark.parametrize("number", range(20))
-def test_breaks_nothing_else(number: int) -> None:
+def test_only_one_keyword_is_broken(number: int) -> None:
     broken = generate_invalid(PERSON, bytes([number]))
     relaxed = _without(PERSON, broken.keyword)
     assert not accepts(PERSON, broken.instance)
@@ -79,17 +81,17 @@ def _without(schema: JSON, keyword: str) -> JSON:
 
 
 @pytest.mark.parametrize("schema", [True, {}, {"properties": {"a": {}}}], ids=["true", "empty", "no rule"])
-def test_nothing_to_break(schema: JSON) -> None:
+def test_unbreakable_schema_is_unsatisfiable(schema: JSON) -> None:
     with pytest.raises(Unsatisfiable, match="breaks just one rule"):
         generate_invalid(schema, b"k")
 
 
-def test_mode_invalid_is_the_same() -> None:
+def test_invalid_mode_equals_generate_invalid() -> None:
     assert generate(PERSON, b"k", mode="invalid") == generate_invalid(PERSON, b"k").instance
     assert not is_instance(PERSON, generate(PERSON, b"k", mode="invalid"))
 
 
-def test_breaks_one_name_of_several() -> None:
+def test_only_one_property_name_is_broken() -> None:
     schema: JSON = {"type": "object", "propertyNames": {"pattern": "^[ab]$"}, "minProperties": 2}
     broken = [generate_invalid(schema, bytes([i])) for i in range(20)]
     misnamed = [as_object(found.instance).keys() - {"a", "b"} for found in broken if found.keyword == "propertyNames"]

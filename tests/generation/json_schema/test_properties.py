@@ -60,7 +60,7 @@ SCHEMAS = st.recursive(LEAVES, lambda s: _few(_schemas(s), 4), max_leaves=5)
 
 @QUIET
 @given(SCHEMAS, st.binary(max_size=2), st.sampled_from(["typical", "minimal", "boundary", "adversarial"]))
-def test_every_instance_is_one(schema: JSON, key: bytes, mode: Mode) -> None:
+def test_generated_instance_is_valid(schema: JSON, key: bytes, mode: Mode) -> None:
     try:
         instance = generate(schema, key, mode=mode)
     except Unsatisfiable:
@@ -70,20 +70,20 @@ def test_every_instance_is_one(schema: JSON, key: bytes, mode: Mode) -> None:
 
 @QUIET
 @given(SCHEMAS, VALUES)
-def test_an_instance_is_found_where_one_exists(schema: JSON, value: JSON) -> None:
+def test_satisfiable_schema_gets_valid_instance(schema: JSON, value: JSON) -> None:
     if accepts(schema, value):
         assert accepts(schema, generate(schema, b"k"))
 
 
 @QUIET
 @given(SCHEMAS, VALUES)
-def test_the_evaluator_agrees(schema: JSON, value: JSON) -> None:
+def test_is_instance_agrees_with_reference_validator(schema: JSON, value: JSON) -> None:
     assert is_instance(schema, value) == accepts(schema, value)
 
 
 @QUIET
 @given(SCHEMAS)
-def test_an_invalid_instance_is_none(schema: JSON) -> None:
+def test_generated_invalid_instance_is_rejected(schema: JSON) -> None:
     try:
         broken = generate_invalid(schema, b"k")
     except Unsatisfiable:

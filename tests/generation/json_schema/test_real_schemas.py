@@ -116,11 +116,11 @@ def test_instance(schema: JSON, mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("schema", CASES)
-def test_broken(schema: JSON) -> None:
+def test_invalid_instance_is_rejected(schema: JSON) -> None:
     assert not accepts(schema, generate_invalid(schema, b"1").instance)
 
 
 @pytest.mark.parametrize("schema", [[1], "string", 3, None])
-def test_what_is_no_schema(schema: JSON) -> None:
+def test_non_schema_is_rejected(schema: JSON) -> None:
     with pytest.raises(Unsatisfiable, match="not a JSON Schema"):
         generate(schema, b"1")

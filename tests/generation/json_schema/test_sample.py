@@ -40,7 +40,7 @@ def judge(schema: Object) -> jsonschema_rs.Validator:
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="the sample is not at hand")
-def test_every_schema_has_an_instance() -> None:
+def test_every_schema_has_instance() -> None:
     wrong = [
         (name, key)
         for name, schema in schemas()

@@ -12,13 +12,13 @@ STRING: Object = {"type": "string"}
 NUMBER: Object = {"type": "number"}
 
 
-def test_the_same_key_gives_the_same_instance() -> None:
+def test_same_key_generates_same_instance() -> None:
     schema: JSON = {"type": "object", "properties": {name: STRING for name in ("email", "city", "note")}}
     assert generate(schema, b"one") == generate(schema, b"one")
     assert len({str(generate(schema, bytes([i]))) for i in range(8)}) > 1
 
 
-def test_modes_differ_in_what_they_include() -> None:
+def test_modes_choose_optional_properties_and_bounds() -> None:
     schema: JSON = {
         "type": "object",
         "properties": {"id": {"type": "integer", "minimum": 3, "maximum": 9}, **{f"p{i}": STRING for i in range(4)}},
@@ -39,7 +39,7 @@ def test_modes_differ_in_what_they_include() -> None:
         pytest.param({**STRING, "examples": ["no"], "minLength": 3}, set(), id="never one that is not valid"),
     ],
 )
-def test_hints_are_used(schema: JSON, expected: set[str]) -> None:
+def test_schema_hints_supply_values(schema: JSON, expected: set[str]) -> None:
     seen = {generate(schema, bytes([i])) for i in range(40)}
     assert expected <= seen
     assert "no" not in seen
@@ -61,7 +61,7 @@ def test_hints_are_used(schema: JSON, expected: set[str]) -> None:
         pytest.param("probability", NUMBER, r"0\.\d+", id="a probability"),
     ],
 )
-def test_names_steer_values(name: str, schema: JSON, pattern: str) -> None:
+def test_property_names_select_value_format(name: str, schema: JSON, pattern: str) -> None:
     whole: JSON = {"type": "object", "properties": {name: schema}, "required": [name]}
     for i in range(10):
         value = as_object(generate(whole, bytes([i])))[name]

@@ -10,7 +10,7 @@ from tests.untyped_json import JSON
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(PATTERNS, min_size=1, max_size=2), TEXTS)
-def test_a_schema_of_patterns_has_its_instance(patterns: list[str], text: str) -> None:
+def test_patterns_yield_instance_unless_unsatisfiable(patterns: list[str], text: str) -> None:
     schema: JSON = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], "maxLength": 8}
     try:
         assert is_instance(schema, generate(schema, b"k"))

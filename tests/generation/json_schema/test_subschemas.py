@@ -18,7 +18,7 @@ WRONG: dict[str, JSON] = {
 
 @pytest.mark.parametrize("keyword", WRONG)
 @pytest.mark.parametrize("where", ["here", "in what is not used", "behind a reference"])
-def test_a_value_of_the_wrong_kind_is_refused(keyword: str, where: str) -> None:
+def test_keyword_of_wrong_type_is_rejected(keyword: str, where: str) -> None:
     wrong: JSON = {keyword: WRONG[keyword]}
     places: dict[str, JSON] = {
         "here": wrong,
@@ -38,7 +38,7 @@ def test_a_value_of_the_wrong_kind_is_refused(keyword: str, where: str) -> None:
         pytest.param({"$ref": "#/$defs/a", "$defs": {"a": {"$id": "http://[::1#"}}}, id="an address that is none"),
     ],
 )
-def test_what_is_no_schema_is_refused(schema: JSON) -> None:
+def test_invalid_schema_is_rejected(schema: JSON) -> None:
     with pytest.raises(Unsatisfiable, match=r"^not a JSON Schema: "):
         generate(schema, b"k")
 
@@ -57,11 +57,11 @@ def test_what_is_no_schema_is_refused(schema: JSON) -> None:
         pytest.param({"multipleOf": 0.1}, 10**400, True, id="a number beyond doubles is one"),
     ],
 )
-def test_every_draft_is_understood(schema: JSON, value: JSON, valid: bool) -> None:
+def test_all_drafts_are_supported(schema: JSON, value: JSON, valid: bool) -> None:
     assert is_instance(schema, value) == valid
 
 
-def test_a_mistake_of_ours_is_not_the_clients() -> None:
+def test_internal_errors_are_not_unsatisfiable() -> None:
     unreadable: JSON = ({},)  # no text of JSON gives a tuple
     with pytest.raises(TypeError):
         is_instance({"uniqueItems": True}, [unreadable])
@@ -81,7 +81,7 @@ ANYTHING = st.recursive(
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(KEYWORDS, ANYTHING, max_size=4), ANYTHING)
-def test_whatever_is_asked_there_is_one_exception(schema: JSON, value: JSON) -> None:
+def test_arbitrary_schema_raises_only_unsatisfiable(schema: JSON, value: JSON) -> None:
     try:
         is_instance(schema, value)
         generate(schema, b"k")

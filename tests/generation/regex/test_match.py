@@ -10,12 +10,12 @@ from tests.generation.regex.patterns import PATTERNS, TEXTS
 
 @settings(max_examples=25, deadline=None)
 @given(PATTERNS, TEXTS)
-def test_both_ways_to_match_agree(pattern: str, text: str) -> None:
+def test_matcher_agrees_with_python_search(pattern: str, text: str) -> None:
     assert reads(pattern, text, Budget()) == (compile_pattern(pattern)[0].search(text) is not None)
 
 
 @pytest.mark.slow
-def test_machines_and_what_they_remember_have_so_much_room_together() -> None:
+def test_compiled_pattern_cache_is_bounded() -> None:
     for number in range(1200):  # more than there is room for
         text = "ab" * 40 + str(number)
         assert reads(f"^(a|b|ab|[a-z]{{1,9}}|{number})*$", text, Budget(10**7))

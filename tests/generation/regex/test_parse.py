@@ -6,11 +6,11 @@ from emulator.generation.regex.parse import BadPattern, parse_pattern
 
 
 @pytest.mark.parametrize("pattern", ["(", ")", "[a", "a{3,1}", "*a", "\\p{Nonsense}", "(?<n", "[z-a]", "\\u{110000}"])
-def test_not_a_pattern(pattern: str) -> None:
+def test_invalid_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(BadPattern):
         parse_pattern(pattern)
 
 
-def test_a_bound_of_too_many_digits_is_no_pattern() -> None:
+def test_repeat_with_too_many_digits_is_refused() -> None:
     with pytest.raises(BadPattern, match="repeat out of range"):
         parse_pattern("a{1," + "9" * 5000 + "}")

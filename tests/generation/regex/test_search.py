@@ -13,7 +13,7 @@ from tests.generation.regex.patterns import PATTERNS, TEXTS
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(PATTERNS, min_size=1, max_size=2), st.lists(PATTERNS, max_size=1), TEXTS, st.integers(0, 4))
-def test_a_text_is_found_where_one_exists(wanted: list[str], unwanted: list[str], text: str, low: int) -> None:
+def test_text_is_found_if_one_exists(wanted: list[str], unwanted: list[str], text: str, low: int) -> None:
     exists = all(reads(p, text, Budget()) for p in wanted) and not any(reads(p, text, Budget()) for p in unwanted)
     found = find_text(wanted, unwanted, low, 7, Random(1), Budget(200_000))
     if found is None:

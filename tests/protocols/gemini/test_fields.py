@@ -25,7 +25,7 @@ GENERATE = "GenerateContentRequest"
                      {"contents": [{"parts": [{"functionCall": {"args": {"a_b": 1}}}]}]}, id="and arguments"),
     ],
 )  # fmt: skip
-def test_names_and_numbers_are_made_alike(given: JSON, read: JSON) -> None:
+def test_parse_request_normalizes_names_and_numbers(given: JSON, read: JSON) -> None:
     assert parse_request(given, GENERATE) == read
 
 
@@ -56,7 +56,7 @@ _MODE = "type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCalling
                      f"Invalid value at 'tool_config.function_calling_config.mode' ({_MODE}), \"MUST\"", id="no mode"),
     ],
 )  # fmt: skip
-def test_refused(given: JSON, message: str) -> None:
+def test_parse_request_rejects_invalid_fields(given: JSON, message: str) -> None:
     with pytest.raises(EmulatedError) as refused:
         parse_request(given, GENERATE)
     assert refused.value.message == message

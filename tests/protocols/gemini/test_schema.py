@@ -24,5 +24,5 @@ from tests.untyped_json import JSON
         pytest.param(None, None, id="none"),
     ],
 )  # fmt: skip
-def test_converted(given: JSON, schema: JSON) -> None:
+def test_to_json_schema_output(given: JSON, schema: JSON) -> None:
     assert to_json_schema(given) == schema

@@ -27,7 +27,7 @@ def long(model: str, **fields: JSON) -> JSON:
         pytest.param(long("gpt-35-turbo", max_tokens=4), [0, 0, 0], id="an older model"),
     ],
 )
-async def test_a_long_prompt_is_read_from_a_cache_the_second_time(start: Start, body: JSON, cached: list[int]) -> None:
+async def test_repeated_long_prompt_reports_cached_tokens(start: Start, body: JSON, cached: list[int]) -> None:
     running = await start("")
     answers = [await running.ask("azure", CHATS, body, headers=KEY) for _ in cached]
     last = [answer.body.split(b"data: ")[-2] if "stream" in body else answer.body for answer in answers]
@@ -36,7 +36,7 @@ async def test_a_long_prompt_is_read_from_a_cache_the_second_time(start: Start, 
     assert len({usage["total_tokens"] for usage in usages}) == 1
 
 
-async def test_what_is_kept_counts_as_its_client_was_told(start: Start) -> None:
+async def test_stored_response_usage_equals_sent_usage(start: Start) -> None:
     running = await start("")
     asked: JSON = {
         CHATS: long("gpt-4o", store=True, max_tokens=4),
@@ -49,7 +49,7 @@ async def test_what_is_kept_counts_as_its_client_was_told(start: Start) -> None:
     assert [answer["usage"]["input_tokens_details"]["cached_tokens"] for answer in told] == [0, 1152]
 
 
-async def test_each_session_has_a_cache_of_its_own(start: Start) -> None:
+async def test_each_session_has_separate_prompt_cache(start: Start) -> None:
     running = await start("")
     for session in ("one", "two"):
         usages = [

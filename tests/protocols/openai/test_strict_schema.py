@@ -89,7 +89,7 @@ def closed(properties: dict[str, JSON], **more: JSON) -> dict[str, JSON]:
         ),
     ],
 )
-def test_a_schema_that_is_followed_strictly(schema: dict[str, JSON], problem: str | None) -> None:
+def test_problem_of_strict_schema(schema: dict[str, JSON], problem: str | None) -> None:
     assert find_problem(schema, strict=True) == problem
 
 
@@ -110,12 +110,12 @@ def test_a_schema_that_is_followed_strictly(schema: dict[str, JSON], problem: st
         ),
     ],
 )
-def test_any_other_schema(schema: dict[str, JSON], problem: str | None) -> None:
+def test_problem_of_non_strict_schema(schema: dict[str, JSON], problem: str | None) -> None:
     assert find_problem(schema, strict=False) == problem
 
 
 @pytest.mark.slow
-def test_a_deep_schema_is_read_to_its_end() -> None:
+def test_deep_schema_is_checked_completely() -> None:
     schema: JSON = {"type": "object"}
     for _ in range(5000):
         schema = closed({"a": schema})

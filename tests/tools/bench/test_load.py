@@ -108,7 +108,7 @@ async def test_responses_are_counted_and_no_request_repeats(program: Loader, por
     assert all(len(text) == len("number 00000000") for text in server.texts)
 
 
-async def test_a_token_is_an_event_with_a_text(program: Loader, port: int) -> None:
+async def test_load_counts_text_events_as_tokens(program: Loader, port: int) -> None:
     figures = await measure(program, port, "streaming")
     assert figures["tokens"] == pytest.approx(3 * figures["answers"], rel=0.2)
     assert {"ttft_mean", "drift_mean", "cpu_per_token"} <= figures.keys()

@@ -85,7 +85,7 @@ def test_failed_responses_are_noted() -> None:
     assert [*format_notes(found)][1:] == ["In 'chat', 5 responses of 'usual' failed."]
 
 
-def test_the_json_has_every_figure_of_every_run() -> None:
+def test_json_has_every_figure_of_every_run() -> None:
     report = json.loads(format_json([FAST, LATE], results(40, 60), {"python": "3"}))
     assert [row["values"] for row in report["rows"]] == [[0.4, 0.6], [0.5, 0.5]]
     assert report["runs"]["chat"][0][OURS]["rate"] == 40
@@ -131,7 +131,7 @@ def _read_rows(page: str) -> list[list[str]]:
     return [cells for cells in rows if len(cells) == 9]  # of the table of results
 
 
-def test_the_page_has_every_row_with_its_bounds() -> None:
+def test_page_has_every_row_with_bounds() -> None:
     page, rows = (
         [[*cells[:4], *cells[6:8]] for cells in _read_rows(text)] for text in (PAGE, "\n".join(map(format_row, ROWS)))
     )

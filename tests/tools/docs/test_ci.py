@@ -38,7 +38,7 @@ def read(name: str) -> Any:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_shows_its_files_as_they_are(page: Path) -> None:
+def test_page_shows_current_files(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == render(page), "python -m tests.tools.docs"
 
 
@@ -48,14 +48,14 @@ def test_every_file_is_shown() -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_file_fits_the_schema_of_its_service(name: str) -> None:
+def test_file_matches_service_schema(name: str) -> None:
     pytest.importorskip("check_jsonschema")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{SCHEMAS[name]}", str(CI / name)]
     checked = subprocess.run(command, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_every_file_names_the_same_release() -> None:
+def test_all_files_name_same_release() -> None:
     images = {word for file in CI.iterdir() if file.is_file() for word in _words(file) if word.startswith("ghcr.io/")}
     (image,) = images
     _, _, release = image.rpartition(":")
@@ -67,7 +67,7 @@ def _words(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").replace('"', " ").split()
 
 
-def test_the_scenario_has_no_mistake() -> None:
+def test_scenario_passes_strict_check() -> None:
     assert main(["check", "--strict", str(CI / "scenarios")]) == 0
 
 
@@ -80,7 +80,7 @@ def steps_of(name: str) -> list[str]:
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="there is no curl")
 @pytest.mark.parametrize(("name", "host"), [("github-service.yml", "127.0.0.1"), ("gitlab-ci.yml", "emulator")])
-def test_the_steps_work_beside_an_emulator(name: str, host: str, tmp_path: Path) -> None:
+def test_job_steps_run_against_emulator(name: str, host: str, tmp_path: Path) -> None:
     pytest.importorskip("openai")
     shutil.copytree(CI, tmp_path, dirs_exist_ok=True)
     with start() as emulator:
@@ -97,7 +97,7 @@ def test_the_steps_work_beside_an_emulator(name: str, host: str, tmp_path: Path)
     assert ["How often do tides come?" in detail for detail in details] == [True, True]
 
 
-def test_the_plugin_needs_no_container(suite: pytest.Pytester) -> None:
+def test_plugin_runs_without_container(suite: pytest.Pytester) -> None:
     pytest.importorskip("openai")
     shutil.copytree(CI, suite.path, dirs_exist_ok=True)
     words = shlex.split(steps_of("github-plugin.yml")[-1])
@@ -106,7 +106,7 @@ def test_the_plugin_needs_no_container(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess(*arguments).assert_outcomes(passed=1)
 
 
-def test_the_hook_and_the_action_are_used_as_they_are_declared() -> None:
+def test_hook_and_action_usage_matches_declaration() -> None:
     declared = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     used = read("pre-commit-config.yaml")["repos"][0]["hooks"]
     assert {hook["id"] for hook in used} <= {known["id"] for known in declared}
@@ -114,7 +114,7 @@ def test_the_hook_and_the_action_are_used_as_they_are_declared() -> None:
     assert read("github-check.yml")["jobs"]["check"]["steps"][-1]["with"].keys() <= inputs.keys()
 
 
-def test_the_service_writes_its_report_to_a_folder_that_is_mounted() -> None:
+def test_service_report_folder_is_mounted() -> None:
     services = read("compose.yaml")["services"]
     emulator, app = services["emulator"], services["app"]
     settings = load_settings({}, emulator["environment"])

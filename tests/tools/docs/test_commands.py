@@ -64,7 +64,7 @@ def begin(line: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_every_line_of_a_shell_works(line: str, tmp_path: Path) -> None:
+def test_documented_shell_line_runs(line: str, tmp_path: Path) -> None:
     if line.startswith("pip install "):
         assert find_extras(shlex.split(line)[2]) <= PROJECT["optional-dependencies"].keys()
         return
@@ -90,7 +90,7 @@ def test_every_line_of_a_shell_works(line: str, tmp_path: Path) -> None:
     assert Path(said.stdout.strip()).read_text(encoding="ascii").startswith("-----BEGIN CERTIFICATE-----")
 
 
-def test_measurements_take_the_options_that_are_shown() -> None:
+def test_documented_benchmark_options_parse() -> None:
     (block,) = (block for block in find_blocks() if block.page == "performance.md")
     programs = []
     for line in block.text.splitlines():

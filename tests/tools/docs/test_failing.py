@@ -35,7 +35,7 @@ def plain(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines()]
 
 
-def test_a_failing_test_says_what_the_page_shows(suite: pytest.Pytester) -> None:
+def test_failing_test_output_matches_page(suite: pytest.Pytester) -> None:
     (block,) = (block for block in find_blocks() if block.page == "testing.md" and not block.language)
     suite.makepyfile(test_page=SOURCE)
     ran = suite.runpytest_subprocess("-p", "emulator.pytest_plugin", "-p", "no:cacheprovider", timeout=60)

@@ -19,17 +19,17 @@ SUFFIXES = ("_bucket", "_sum", "_count")
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 
 
-def test_the_page_is_current() -> None:
+def test_page_is_current() -> None:
     assert FILE.with_name("metrics.md").read_text(encoding="utf-8") == metrics.render(), "python -m tests.tools.docs"
 
 
-def test_the_page_lists_what_is_exposed() -> None:
+def test_page_lists_exposed_metrics() -> None:
     told = dict(re.findall(r"^\| `((?:emulator|gen_ai)_\w+)` \| \w+ \| (.+?) \|", metrics.render(), re.MULTILINE))
     labels = {name: tuple(re.findall(r"`(\w+)`", row)) for name, row in told.items() if not row[0].isdigit()}
     assert labels == {family.name: family.labels for family in FAMILIES}
 
 
-def test_what_is_to_be_scraped_is_there() -> None:
+def test_documented_scrape_target_serves_metrics() -> None:
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", metrics.render(), re.MULTILINE | re.DOTALL)
     (job,) = yaml.safe_load(block)["scrape_configs"]
     ((target,),) = (each["targets"] for each in job["static_configs"])
@@ -41,7 +41,7 @@ def test_what_is_to_be_scraped_is_there() -> None:
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_the_dashboard_asks_for_what_there_is(expression: str) -> None:
+def test_dashboard_queries_exposed_metrics(expression: str) -> None:
     labels = {family.name: {*family.labels, "le"} for family in FAMILIES}
     names = re.findall(r"\b(?:emulator|gen_ai_server)_\w+", expression)
     assert names
@@ -51,12 +51,12 @@ def test_the_dashboard_asks_for_what_there_is(expression: str) -> None:
         assert {each for some in re.findall(r"by \(([^)]*)\)", expression) for each in some.split(", ")} <= known
 
 
-def test_every_family_but_the_build_has_its_place_on_the_dashboard() -> None:
+def test_dashboard_shows_every_family_except_build_info() -> None:
     text = " ".join(EXPRESSIONS)
     assert [family.name for family in FAMILIES if family.name not in text] == ["emulator_build_info"]
 
 
-def test_the_dashboard_is_imported_as_it_is() -> None:
+def test_dashboard_is_importable() -> None:
     assert not {"id", "uid"} & DASHBOARD.keys()
     sources = {json.dumps(panel["datasource"]) for panel in DASHBOARD["panels"]}
     assert sources == {json.dumps({"type": "prometheus", "uid": "${datasource}"})}

@@ -32,7 +32,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return [block.text for block in find_blocks() if (block.page, block.language) == (page.name, language)]
 
 
-def test_every_block_is_run_by_one_test_or_says_why_not() -> None:
+def test_every_block_has_one_runner_or_reason() -> None:
     for block in find_blocks():
         runs = [
             runner
@@ -43,13 +43,13 @@ def test_every_block_is_run_by_one_test_or_says_why_not() -> None:
         assert len(runs) + len(shown) == 1, f"{block.page}: {block.begins}"
 
 
-def test_every_test_that_is_to_run_a_block_is_there() -> None:
+def test_every_block_runner_exists() -> None:
     for _, _, _, runner in RUN_BY:
         file, _, name = runner.partition("::")
         assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), runner
 
 
-def test_no_block_is_spoken_of_that_is_gone() -> None:
+def test_every_listed_block_exists() -> None:
     found = find_blocks()
     wanted = [(page, begins) for page, _, begins, _ in RUN_BY] + [*SHOWN]
     assert [row for row in wanted if not any(b.page == row[0] and b.begins.startswith(row[1]) for b in found)] == []
@@ -63,11 +63,11 @@ SCENARIOS = [
 
 
 @pytest.mark.parametrize("block", SCENARIOS)
-def test_a_scenario_is_served(block: str) -> None:
+def test_documented_scenario_loads(block: str) -> None:
     assert create_application(load_text(block if "version:" in block else f"version: 1\n{block}")).apps
 
 
-def test_a_mistake_is_reported_as_it_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documented_check_error_matches_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pages = (DOCS / "scenarios.md", ROOT / "README.md")
     (shown,) = {block.strip() for page in pages for block in blocks(page, "") if "unknown key" in block}
     file = tmp_path / "scenarios" / "slow.yaml"
@@ -78,7 +78,7 @@ def test_a_mistake_is_reported_as_it_is_shown(tmp_path: Path, capsys: pytest.Cap
     assert shown in capsys.readouterr().out.replace(f"{tmp_path}/", "")
 
 
-def test_an_expectation_is_held_against_the_calls_as_it_is_shown() -> None:
+def test_documented_verify_mismatch_matches_output() -> None:
     page = DOCS / "control.md"
     (asked,), (said,) = blocks(page, "json"), blocks(page, "")
     with start() as client:
@@ -101,7 +101,7 @@ def test_an_expectation_is_held_against_the_calls_as_it_is_shown() -> None:
         assert re.sub(r"#\d+", "#", line) in re.sub(r"#\d+", "#", answer)
 
 
-def test_the_page_on_steering_is_current() -> None:
+def test_control_page_is_up_to_date() -> None:
     assert (DOCS / "control.md").read_text(encoding="utf-8") == control.render(), "python -m tests.tools.docs"
 
 
@@ -134,7 +134,7 @@ def run_block(block: str, at_work: dict[str, str]) -> list[tuple[int, str]]:
     return done
 
 
-def test_the_steps_of_the_tutorial_work(at_work: dict[str, str]) -> None:
+def test_tutorial_steps_work(at_work: dict[str, str]) -> None:
     begin, first, look, rough, _ = blocks(DOCS / "tutorial.md", "sh")
     assert [line.split()[0] for line in begin.splitlines()] == ["pip", "emulator"]
     ((status, answer),) = run_block(first, at_work)
@@ -151,7 +151,7 @@ def test_the_steps_of_the_tutorial_work(at_work: dict[str, str]) -> None:
     assert "APIConnectionError" in said
 
 
-def test_the_tests_of_the_tutorial_pass(suite: pytest.Pytester, at_work: dict[str, str]) -> None:
+def test_tutorial_tests_pass(suite: pytest.Pytester, at_work: dict[str, str]) -> None:
     for name in ("ask.py", "test_ask.py", "rough.yaml"):
         shutil.copy(Path(at_work["folder"]) / name, suite.path / name)
     arguments = ("-p", "emulator.pytest_plugin", "--strict-markers", "-p", "no:cacheprovider")
@@ -162,7 +162,7 @@ def test_the_tests_of_the_tutorial_pass(suite: pytest.Pytester, at_work: dict[st
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name if page.parent == ROOT else f"docs/{page.name}")
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_relative_links_resolve(page: Path) -> None:
     prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for link in re.findall(r"\]\(([^)\s]+)\)", prose):
         target, _, heading = link.partition("#")
@@ -183,7 +183,7 @@ OTHERS = {
 }
 
 
-def test_every_other_tool_has_its_row_its_version_and_what_was_read() -> None:
+def test_comparison_page_has_complete_row_for_every_tool() -> None:
     text = (DOCS / "comparison.md").read_text(encoding="utf-8")
     row = r"^\| \[([\w -]+)\]\(\S+\) \d+\.[^|]* \| [^|]+ \| [^|]{20,} \| [^|]+ \| [^|]{7,} \|$"
     assert re.findall(row, text, re.MULTILINE) == [name for kind in OTHERS.values() for name in kind]

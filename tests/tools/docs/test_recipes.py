@@ -36,7 +36,7 @@ def scenarios(tmp_path: Path) -> Path:
     return tmp_path / "scenarios"
 
 
-def test_each_of_twelve_questions_has_a_scenario_and_a_test_that_uses_it() -> None:
+def test_each_of_twelve_recipes_has_scenario_and_test() -> None:
     recipes = [section for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:] if "```sh" not in section]
     assert len(recipes) == 12
     for recipe in recipes:
@@ -46,7 +46,7 @@ def test_each_of_twelve_questions_has_a_scenario_and_a_test_that_uses_it() -> No
 
 
 @pytest.mark.covers("promises/first steps", "the recipes")
-def test_the_tests_pass(suite: pytest.Pytester, scenarios: Path) -> None:
+def test_recipe_tests_pass(suite: pytest.Pytester, scenarios: Path) -> None:
     pytest.importorskip("openai")
     scenarios.rename(suite.path / "scenarios")
     suite.makepyfile(test_recipes="\n\n".join(blocks("python")))
@@ -54,12 +54,12 @@ def test_the_tests_pass(suite: pytest.Pytester, scenarios: Path) -> None:
     ran.assert_outcomes(passed=PAGE.count("\ndef test_") + 1)  # one is run twice
 
 
-def test_check_finds_nothing_to_say(scenarios: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_reports_no_errors(scenarios: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(scenarios)]) == 0
     assert "error" not in capsys.readouterr().out
 
 
-def test_the_requests_work_as_they_are_copied(scenarios: Path) -> None:
+def test_copied_requests_work(scenarios: Path) -> None:
     (script,) = blocks("sh")
     with start() as emulator:
         script = script.replace("http://127.0.0.1:4010", emulator.front)

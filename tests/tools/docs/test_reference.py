@@ -19,15 +19,15 @@ from tests.tools.docs.words import definitions
 EXAMPLES = [(section, key, text) for section in SECTIONS for key, text in section.examples.items()]
 
 
-def test_it_is_current() -> None:
+def test_reference_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == render(), "python -m tests.tools.docs writes it anew"
 
 
-def test_the_page_on_bounds_is_current() -> None:
+def test_bounds_page_is_current() -> None:
     assert FILE.with_name("bounds.md").read_text(encoding="utf-8") == bounds.render(), "python -m tests.tools.docs"
 
 
-def test_every_key_is_told_once() -> None:
+def test_every_key_is_documented_once() -> None:
     told = Counter((section.model, key) for section in SECTIONS for key in section.examples)
     shared = {"max"} | POSITION
     wanted = {
@@ -47,7 +47,7 @@ def test_every_key_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("section", "key", "text"), [pytest.param(*row, id=f"{row[0].title}, {row[1]}") for row in EXAMPLES]
 )
-def test_an_example_is_served_and_has_its_key(section: Section, key: str, text: str, tmp_path: Path) -> None:
+def test_example_loads_and_contains_key(section: Section, key: str, text: str, tmp_path: Path) -> None:
     value = yaml.safe_load(text)
     name, _, more = key.partition("<")
     assert any(given.startswith(name) if more else given == name for given in value)
@@ -61,7 +61,7 @@ def test_an_example_is_served_and_has_its_key(section: Section, key: str, text: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VENDORS)
-def test_every_switch_of_a_vendor_is_told_and_takes_its_own_default(name: str) -> None:
+def test_every_vendor_setting_is_documented_and_accepts_default(name: str) -> None:
     vendor, text = VENDORS[name], render()
     told = text[text.index(f"### vendors.{name}\n") :].partition("\n### ")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", told, re.MULTILINE)
@@ -74,13 +74,13 @@ def test_every_switch_of_a_vendor_is_told_and_takes_its_own_default(name: str) -
             assert read_switches(given) == read_switches(plain), key
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_has_target() -> None:
     text = render()
     headings = {line.lstrip("# ").lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
     assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= headings
 
 
-def test_every_page_is_in_the_index() -> None:
+def test_index_lists_every_page() -> None:
     index = (FILE.parent / "README.md").read_text(encoding="utf-8")
     pages = {path.name for path in FILE.parent.glob("*.md")} - {"README.md"}
     assert set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == pages

@@ -11,7 +11,7 @@ from tests.tools.docs import site
 DOCS = site.DOCS
 
 
-def test_every_page_is_in_the_navigation_once() -> None:
+def test_navigation_lists_every_page_once() -> None:
     names = [name for entry in site.find_order() for pages in entry.values() for name in find_names(pages)]
     pages = {page.name for page in DOCS.glob("*.md")} - {"README.md"}
     assert sorted(names) == sorted({*pages, site.FIRST, site.ORDER, site.REPOSITORY})
@@ -21,7 +21,7 @@ def find_names(pages: str | list[dict[str, str]]) -> list[str]:
     return [pages] if isinstance(pages, str) else [name for page in pages for name in page.values()]
 
 
-def test_every_entry_has_a_title() -> None:
+def test_every_page_has_title() -> None:
     assert all(site.find_title(page) for page in DOCS.glob("*.md"))
     assert site.find_title(DOCS / "tutorial.md") == "Tutorial"
     assert site.find_title(DOCS / "reference.md") == "The scenario language"  # below a comment
@@ -39,27 +39,27 @@ def test_every_entry_has_a_title() -> None:
         (DOCS / "ci.md", "ci/compose.yaml", f"{site.REPOSITORY}/blob/main/docs/ci/compose.yaml"),
     ],
 )
-def test_a_link_leads_to_the_same_from_the_site(page: Path, link: str, becomes: str) -> None:
+def test_site_links_point_to_same_targets(page: Path, link: str, becomes: str) -> None:
     assert f"]({link})" in page.read_text(encoding="utf-8")
     rendered = site.render(page)
     assert f"]({becomes})" in rendered
     assert f"]({link})" not in rendered
 
 
-def test_no_block_is_changed() -> None:
+def test_rendering_leaves_code_blocks_unchanged() -> None:
     fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
     for page in DOCS.glob("*.md"):
         assert fence.findall(site.render(page)) == fence.findall(page.read_text(encoding="utf-8"))
 
 
-def test_a_link_to_no_file_is_a_mistake(tmp_path: Path) -> None:
+def test_link_to_missing_file_raises(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("[there](nowhere.md)", encoding="utf-8")
     with pytest.raises(FileNotFoundError, match=re.escape("nowhere.md")):
         site.render(page)
 
 
-def test_everything_that_is_built_of_is_staged(tmp_path: Path) -> None:
+def test_stage_copies_pages_styles_and_images(tmp_path: Path) -> None:
     configuration = site.stage(tmp_path)
     pages = tmp_path / site.CONFIGURATION["docs_dir"]
     assert {page.name for page in pages.glob("*.md")} == {page.name for page in DOCS.glob("*.md")} - {"README.md"} | {
@@ -71,7 +71,7 @@ def test_everything_that_is_built_of_is_staged(tmp_path: Path) -> None:
     assert "slugify: !!python" in configuration.read_text(encoding="utf-8").replace('"', "")
 
 
-def test_what_builds_it_is_pinned() -> None:
+def test_site_builder_is_pinned() -> None:
     project = tomllib.loads((site.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     (builder,) = project["dependency-groups"]["docs"]
     assert re.fullmatch(r"zensical==[\d.]+", builder)

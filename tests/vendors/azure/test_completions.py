@@ -72,7 +72,7 @@ def test_sampling(fields: JSON, expected: Sampling) -> None:
         pytest.param({"prompt": "a", "stream": "x"}, ["stream"], id="stream text"),
     ],
 )
-def test_what_is_unprocessable(body: JSON, loc: list[str]) -> None:
+def test_invalid_body_is_unprocessable(body: JSON, loc: list[str]) -> None:
     refused = refuse(body, ROUTE)
     assert (refused.status, refused.json()["detail"]["loc"]) == (422, ["body", *loc])
 
@@ -84,12 +84,12 @@ def test_extra_parameters() -> None:
 
 
 @pytest.mark.covers("azure/completions", "a chat model")
-def test_a_chat_model_completes_no_text() -> None:
+def test_chat_model_is_not_found() -> None:
     assert refuse({"prompt": "a", "model": "gpt-4o-mini"}, ROUTE).status == 404
 
 
 @pytest.mark.covers("azure/completions", "answer")
-async def test_answer(start: Start) -> None:
+async def test_response(start: Start) -> None:
     running = await start("rules:\n  - {name: r, when: {vendor: azure}, reply: {text: one two}}\n")
     answer = (await running.ask("azure", ROUTE, {"prompt": ["a", "b"]}, headers=KEY)).json()
     assert list(answer) == ["id", "model", "choices", "created", "object", "usage"]
@@ -102,7 +102,7 @@ async def test_answer(start: Start) -> None:
 
 @pytest.mark.covers("azure/completions", "stream")
 @pytest.mark.parametrize("extra", [{}, {"n": 2}, {"logprobs": 2}], ids=["plain", "n", "logprobs"])
-async def test_a_stream_says_what_the_whole_answer_says(start: Start, extra: JSON) -> None:
+async def test_stream_equals_unary_response(start: Start, extra: JSON) -> None:
     running = await start()
     body = {"prompt": ["a", "b"], "max_tokens": 12, "temperature": 0, **extra}
     whole = (await running.ask("azure", ROUTE, body, headers=KEY | PASS)).json()
@@ -123,7 +123,7 @@ async def test_a_stream_says_what_the_whole_answer_says(start: Start, extra: JSO
 
 
 @pytest.mark.covers("azure/completions", "of Azure OpenAI")
-def test_azure_openai_completes_in_its_own_form() -> None:
+def test_azure_openai_response_format() -> None:
     plan = plan_of(say(("text", ["a", "b"])))
     body: JSON = {"prompt": "a", "model": "gpt-35-turbo-instruct", "stream_options": {"include_usage": True}}
     call = accept({**body, "stream": True}, "/openai/v1/completions")

@@ -19,7 +19,7 @@ from tests.vendors.azure.service import CHAT, HELLO, Refused, accept, chat, refu
     ],
 )
 @pytest.mark.parametrize("profile", ["seed", "foundry", "aoai"])
-def test_what_is_no_json_is_a_bad_request(body: bytes, profile: str) -> None:
+def test_invalid_json_returns_400(body: bytes, profile: str) -> None:
     refused = refuse(body, CHAT, f"profile={profile}")
     assert refused.status == 400
     assert refused.json()["error"]
@@ -43,7 +43,7 @@ BRACES = "Expecting property name enclosed in double quotes"
         pytest.param(b'"abc', 0, "Unterminated string starting at", id="an open string"),
     ],
 )
-def test_a_container_says_where_json_breaks(body: bytes, offset: int, words: str, profile: str) -> None:
+def test_container_locates_invalid_json(body: bytes, offset: int, words: str, profile: str) -> None:
     refused = refuse(body, CHAT, f"profile={profile}")
     detail = {"type": "json_invalid", "loc": ["body", offset], "msg": "JSON decode error", "input": {}}
     error = {"code": "Invalid input", "status": 422, "message": "invalid input error"}
@@ -53,20 +53,20 @@ def test_a_container_says_where_json_breaks(body: bytes, offset: int, words: str
 
 @pytest.mark.covers("azure/violations", "empty body")
 @pytest.mark.parametrize("profile", ["maas", "managed"])
-def test_a_container_misses_a_body(profile: str) -> None:
+def test_container_reports_missing_body(profile: str) -> None:
     refused = refuse(b"", CHAT, f"profile={profile}")
     details = [{"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}]
     assert (refused.status, refused.json()["error"]["details"]) == (422, details)
 
 
 @pytest.mark.parametrize("body", [b'{"a": "\xff"}', b"[" * 100_000], ids=["no UTF-8", "nested without end"])
-def test_a_container_gives_up_on_what_is_no_text(body: bytes) -> None:
+def test_container_refuses_undecodable_body(body: bytes) -> None:
     refused = refuse(body, CHAT, "profile=maas")
     assert (refused.status, refused.json()) == (400, {"detail": "There was an error parsing the body"})
 
 
 @pytest.mark.covers("azure/headers of a request", "Content-Type")
-def test_a_container_reads_what_is_not_labelled_json_as_text() -> None:
+def test_container_reads_body_without_json_type_as_text() -> None:
     refused = refuse(b"{bad", CHAT, "profile=maas", {"Content-Type": "text/plain"})
     (detail,) = refused.json()["error"]["details"]
     assert (refused.status, detail["type"], detail["input"]) == (422, "model_attributes_type", "{bad")
@@ -100,18 +100,18 @@ def test_content_type(kind: str, status: int) -> None:
         pytest.param("stream", 1, id="one for true"),
     ],
 )
-def test_containers_read_numbers_in_strings(field: str, value: JSON) -> None:
+def test_containers_coerce_strings_to_numbers(field: str, value: JSON) -> None:
     assert accept(chat(**{field: value}), scenario="profile=maas")
     assert refuse(chat(**{field: value})).status == 422
 
 
 @pytest.mark.parametrize("good", [0, 19, 20, 3_000, 59_999])
-def test_where_most_items_of_a_list_are_wrong_the_first_is_named(good: int) -> None:
+def test_first_invalid_item_of_long_list_is_named(good: int) -> None:
     values: list[JSON] = ["x"] * good + [{}] * (60_000 - good)
     listed = refuse(chat(stop=values), CHAT, "profile=maas").json()["error"]["details"]
     assert [each["loc"][-1] for each in listed[:2]] == ["str", good]
     assert len(listed) <= 30_000
 
 
-def test_a_long_list_without_a_mistake_is_taken() -> None:
+def test_long_valid_list_is_accepted() -> None:
     assert accept(chat(messages=[{"role": "user", "content": "a"}] * 5_000))

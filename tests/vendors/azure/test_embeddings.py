@@ -74,13 +74,13 @@ def test_input(given: JSON, expected: object) -> None:
         pytest.param({"input": "a", "input_type": "x"}, ["input_type"], id="an unknown purpose"),
     ],
 )
-def test_what_is_unprocessable(body: JSON, loc: list[str]) -> None:
+def test_invalid_request_is_unprocessable(body: JSON, loc: list[str]) -> None:
     refused = refuse(body, ROUTE)
     assert (refused.status, refused.json()["detail"]["loc"]) == (422, ["body", *loc])
 
 
 @pytest.mark.covers("azure/embeddings", "input_type, unknown")
-def test_the_recorded_refusal_of_a_purpose() -> None:
+def test_unknown_input_type_matches_recorded_error() -> None:
     refused = refuse({"input": ["a"], "input_type": "foo"}, ROUTE, "profile=maas")
     assert refused.response.body == (
         b'{"error":{"code":"Invalid input","status":422,"message":"invalid input error","details":[{"type":"enum",'
@@ -89,7 +89,7 @@ def test_the_recorded_refusal_of_a_purpose() -> None:
     )
 
 
-def test_extra_parameters_are_refused() -> None:
+def test_extra_parameters_are_rejected() -> None:
     assert refuse({"input": "a", "output_dimension": 5}, ROUTE).status == 400
 
 
@@ -100,7 +100,7 @@ def test_dimensions(name: str) -> None:
 
 
 @pytest.mark.covers("azure/embeddings", "input_type")
-def test_a_purpose_changes_the_vector_but_not_the_count() -> None:
+def test_input_type_changes_vector_but_not_token_count() -> None:
     calls = [accept({"input": "a", "input_type": kind}, ROUTE) for kind in ("text", "query", "document")]
     assert len({call.prompt_tokens for call in calls}) == 1
     asks = [call.request for call in calls]
@@ -113,7 +113,7 @@ async def embed(start: Start, body: JSON, scenario: str = "") -> JSON:
 
 
 @pytest.mark.covers("azure/embeddings", "encoding_format")
-async def test_encodings_say_the_same(start: Start) -> None:
+async def test_encodings_are_equivalent(start: Start) -> None:
     running = await start()
     vectors = {}
     for encoding in (None, "float", "base64", "int8", "uint8", "binary", "ubinary"):
@@ -133,7 +133,7 @@ async def test_encodings_say_the_same(start: Start) -> None:
 
 
 @pytest.mark.covers("azure/embeddings", "answer")
-async def test_answer(start: Start) -> None:
+async def test_response_fields(start: Start) -> None:
     answer = await embed(start, {"input": ["a", "b"], "dimensions": 8})
     assert list(answer) == ["id", "object", "data", "model", "usage"]
     assert [list(item) for item in answer["data"]] == [["index", "object", "embedding"]] * 2
@@ -152,7 +152,7 @@ async def test_sizes(start: Start, name: str, size: int) -> None:
 
 
 @pytest.mark.covers("azure/embeddings", "of Azure OpenAI")
-async def test_openai_has_a_shape_of_its_own(start: Start) -> None:
+async def test_openai_response_shape(start: Start) -> None:
     body = {"input": "a", "model": "text-embedding-3-small"}
     answer = await embed(start, body, "vendors: {azure: {profile: aoai}}\n")
     assert list(answer) == ["object", "data", "model", "usage"]
@@ -161,7 +161,7 @@ async def test_openai_has_a_shape_of_its_own(start: Start) -> None:
 
 @pytest.mark.covers("azure/embeddings", "headers")
 @pytest.mark.covers("azure/headers of an answer", "num_chars", "num_tokens")
-async def test_serverless_endpoints_count_in_headers(start: Start) -> None:
+async def test_serverless_endpoint_counts_in_headers(start: Start) -> None:
     running = await start("vendors: {azure: {profile: maas}}\n")
     answer = await running.ask("azure", ROUTE, {"input": ["abc", "de"]}, headers=KEY)
     tokens = str(json.loads(answer.body)["usage"]["prompt_tokens"])
@@ -174,7 +174,7 @@ async def test_serverless_endpoints_count_in_headers(start: Start) -> None:
 
 
 @pytest.mark.covers("azure/embeddings", "too long a text")
-def test_a_text_beyond_the_context_is_refused() -> None:
+def test_text_beyond_context_is_rejected() -> None:
     body = {"input": "word " * 600, "model": "embed-english-v3.0"}
     assert refuse(body, ROUTE).json()["code"] == "context_length_exceeded"
 
@@ -210,13 +210,13 @@ async def test_pictures(start: Start) -> None:
         pytest.param({"input": [PIXEL], "model": "text-embedding-3-small"}, 404, id="a model that sees nothing"),
     ],
 )
-def test_pictures_that_are_refused(body: JSON, status: int) -> None:
+def test_invalid_pictures_are_rejected(body: JSON, status: int) -> None:
     assert refuse(body, IMAGES).status == status
 
 
 @pytest.mark.covers("azure/embeddings", "who knows none")
 @pytest.mark.parametrize(("profile", "status"), [("maas", 404), ("managed", 404), ("foundry", 404), ("aoai", 404)])
-def test_who_knows_no_pictures(profile: str, status: int) -> None:
+def test_profiles_without_image_embeddings_return_404(profile: str, status: int) -> None:
     body = {"input": [PIXEL], "model": "text-embedding-3-small"}
     assert refuse(body, IMAGES, f"profile={profile}").status == status
 
@@ -247,13 +247,13 @@ def test_who_knows_no_pictures(profile: str, status: int) -> None:
                      id="a wrong user"),
     ],
 )  # fmt: skip
-def test_azure_openai_has_its_own_words(fields: JSON, message: str, param: str | None) -> None:
+def test_azure_openai_error_messages(fields: JSON, message: str, param: str | None) -> None:
     refused = refuse({"model": "text-embedding-3-small", "input": "a", **fields}, "/openai/v1/embeddings")
     error = refused.json()["error"]
     assert (refused.status, error["message"], error["param"]) == (400, message, param)
 
 
-def test_a_picture_is_base64_or_an_address() -> None:
+def test_picture_is_base64_or_url() -> None:
     target = f"/images/embeddings{VERSION}"
     body = {"model": "embed-v-4-0", "input": [{"image": "xx!"}]}
     assert refuse(body, target).json()["detail"]["loc"] == ["body", "input", "0", "image"]

@@ -77,12 +77,12 @@ def test_extra_parameters(profile: str, value: str | None, outcome: int | str) -
 
 
 @pytest.mark.covers("azure/extra-parameters", "top-level keys alone")
-def test_only_keys_at_the_top_are_extra() -> None:
+def test_only_top_level_keys_are_extra() -> None:
     assert accept({"messages": [{"role": "user", "content": "Hi", "mood": "good"}]})
 
 
 @pytest.mark.covers("azure/400 or 422", "body before header")
-def test_a_wrong_header_is_refused_after_a_wrong_body() -> None:
+def test_body_is_checked_before_header() -> None:
     headers = {"extra-parameters": "maybe"}
     assert refuse(chat(temperature="hot"), headers=headers).status == 422
     assert refuse(HELLO, headers=headers).status == 400
@@ -126,7 +126,7 @@ def test_passed_through_parameters_are_checked(extras: JSON, loc: str) -> None:
 
 @pytest.mark.covers("azure/400 or 422", "5 passed through and refused")
 @pytest.mark.covers("azure/errors", "422 C")
-def test_a_model_may_refuse_what_is_passed_through() -> None:
+def test_model_rejects_passed_through_parameter() -> None:
     refused = refuse(chat(model="llama2-70b-chat", foo="bar"), CHAT, "profile=maas", PASS)
     assert refused.status == 422
     assert refused.response.body == (
@@ -139,7 +139,7 @@ def test_a_model_may_refuse_what_is_passed_through() -> None:
 
 @pytest.mark.covers("azure/extra-parameters", "refused in the model's words")
 @pytest.mark.covers("azure/errors", "422 D")
-def test_an_older_model_refuses_without_a_wrapping() -> None:
+def test_older_model_rejects_with_unwrapped_error() -> None:
     scenario = (
         "vendors: {azure: {profile: maas}}\ndeployments:\n  - {vendor: azure, name: d, traits: {extras: refuse_bare}}\n"
     )
@@ -149,12 +149,12 @@ def test_an_older_model_refuses_without_a_wrapping() -> None:
 
 @pytest.mark.covers("azure/extra-parameters", "by an OpenAI model")
 @pytest.mark.parametrize("profile", ["aoai", "foundry"])
-def test_openai_models_know_their_own_parameters(profile: str) -> None:
+def test_openai_models_accept_openai_parameters(profile: str) -> None:
     body = chat(model="gpt-4o-mini", n=2, stream=True, stream_options={"include_usage": True})
     assert accept(body, CHAT, f"profile={profile}")
 
 
-def test_openai_models_refuse_all_others() -> None:
+def test_openai_models_reject_unknown_parameters() -> None:
     refused = refuse(chat(model="gpt-4o-mini", foo=1), CHAT, "profile=aoai")
     message = "Unrecognized request argument supplied: foo"
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
@@ -162,6 +162,6 @@ def test_openai_models_refuse_all_others() -> None:
 
 
 @pytest.mark.covers("azure/routes", "POST v1/chat/completions, v1/completions")
-def test_raw_routes_of_a_managed_endpoint_check_no_extras() -> None:
+def test_managed_v1_routes_accept_extra_parameters() -> None:
     assert accept(chat(n=2), "/v1/chat/completions", "profile=managed")
     assert refuse(chat(n=2), "/chat/completions", "profile=managed").status == 400

@@ -49,7 +49,7 @@ PROFILES = st.sampled_from(["seed", "maas", "managed", "foundry", "aoai", "error
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=BODIES, route=ROUTES, profile=PROFILES)
-def test_any_json(body: JSON, route: str, profile: str) -> None:
+def test_any_json_gets_response_or_client_error(body: JSON, route: str, profile: str) -> None:
     scenario = profile if "=" in profile else f"profile={profile}"
     answer = send(dump_json(body), route + VERSION, scenario, {"extra-parameters": "pass-through"})
     if isinstance(answer, Refused):
@@ -60,7 +60,7 @@ def test_any_json(body: JSON, route: str, profile: str) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(body=st.binary())
-def test_any_bytes(body: bytes) -> None:
+def test_any_bytes_get_client_error(body: bytes) -> None:
     answer = send(body, "/chat/completions" + VERSION)
     assert isinstance(answer, Refused)
     assert answer.status in (400, 422)
@@ -68,7 +68,7 @@ def test_any_bytes(body: bytes) -> None:
 
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
 @pytest.mark.parametrize("depth", [500, 5000])
-def test_deep_nesting(profile: str, depth: int) -> None:
+def test_deep_nesting_gets_client_error(profile: str, depth: int) -> None:
     deep = b"[" * depth + b"]" * depth
     for body in (
         deep,

@@ -12,7 +12,7 @@ from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request
 
 
 @pytest.mark.covers("azure/headers of a request", "x-ms-client-request-id")
-def test_the_clients_request_id_comes_back() -> None:
+def test_client_request_id_is_echoed() -> None:
     headers = {"x-ms-client-request-id": "d9a11e7a"}
     assert refuse({}, headers=headers).headers["x-ms-client-request-id"] == "d9a11e7a"
     assert "x-ms-client-request-id" not in refuse({}).headers
@@ -27,7 +27,7 @@ READ: JSON = {
 
 
 @pytest.mark.parametrize("route", READ)
-def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> None:
+def test_unrelated_headers_do_not_change_parsed_call(route: str) -> None:
     first, second = (make_request(f"{route}{VERSION}", READ[route]) for _ in range(2))
     second.key = b"another key 1234"
     second.headers = CIMultiDict({**second.headers, "x-ms-client-request-id": "i", "User-Agent": "u"})
@@ -53,7 +53,7 @@ def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> N
         pytest.param({"api-key": "000"}, 401, id="api-key"),
     ],
 )
-async def test_a_header_that_matters_is_read_each_time(start: Start, headers: dict[str, str], status: int) -> None:
+async def test_relevant_header_is_read_on_repeated_request(start: Start, headers: dict[str, str], status: int) -> None:
     running = await start()
     good = {"api-key": "k"}
     answers = [await running.ask("azure", CHAT, HELLO, headers=good) for _ in range(3)]
@@ -75,7 +75,7 @@ LEFT = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")
     ("profile", "told"),
     [("seed", True), ("maas", False), ("managed", False), ("foundry", True), ("aoai", True)],
 )
-async def test_the_third_of_two_calls_is_refused(start: Start, profile: str, told: bool) -> None:
+async def test_call_over_request_limit_is_rejected(start: Start, profile: str, told: bool) -> None:
     running = await start(f"vendors: {{azure: {{profile: {profile}}}}}\n{LIMIT}")
     body = chat(model="gpt-4o-mini", max_tokens=2)
     answers = [await running.ask("azure", CHAT, body, headers=KEY) for _ in range(3)]
@@ -107,7 +107,7 @@ async def test_the_third_of_two_calls_is_refused(start: Start, profile: str, tol
         pytest.param(CHAT, "profile=maas", (None, None, None), id="nor does a serverless endpoint"),
     ],
 )
-async def test_what_is_left_of_the_usual_quotas(
+async def test_default_quota_headers(
     start: Start, target: str, scenario: str, expected: tuple[str | None, ...]
 ) -> None:
     settings = "{" + scenario.replace("=", ": ") + "}"
@@ -139,7 +139,7 @@ RULE = "rules: [{name: r, times: {after: 2}, error: {kind: rate_limited, limit: 
         pytest.param(RULE, ["1000", "999", "400000", "399990"], ["1000", "1000", "400000", "0"], id="a rule refuses"),
     ],
 )
-async def test_a_refusal_counts_requests_and_tokens_as_an_answer_does(
+async def test_rejection_has_rate_limit_headers_like_response(
     start: Start, target: str, limits: str, answered: list[str], refused: list[str]
 ) -> None:
     running = await start(f"vendors: {{azure: {{profile: foundry}}}}\n{limits}")
@@ -152,7 +152,7 @@ async def test_a_refusal_counts_requests_and_tokens_as_an_answer_does(
 
 
 @pytest.mark.covers("azure/headers of an answer", "UserByModelByDay")
-async def test_a_limit_of_a_day_is_named_so(start: Start) -> None:
+async def test_daily_limit_is_named_in_error(start: Start) -> None:
     limit = "limits: [{vendor: azure, unit: requests, amount: 1, window: 24h, strategy: fixed}]\n"
     running = await start(f"vendors: {{azure: {{profile: foundry}}}}\n{limit}")
     answers = [await running.ask("azure", CHAT, chat(model="gpt-4o-mini"), headers=KEY) for _ in range(2)]

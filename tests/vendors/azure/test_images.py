@@ -34,7 +34,7 @@ def size_of(png: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (7, 3), (1024, 1792)])
-def test_a_picture_is_whole_and_small(size: tuple[int, int]) -> None:
+def test_draw_png_is_deterministic_and_small(size: tuple[int, int]) -> None:
     picture = draw_png(b"key", *size)
     assert size_of(picture) == size
     assert len(picture) < 4096
@@ -42,7 +42,7 @@ def test_a_picture_is_whole_and_small(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "pictures")
-async def test_pictures_of_azure_openai(start: Start) -> None:
+async def test_azure_openai_image_generation(start: Start) -> None:
     running = await start()
     body: JSON = {"model": "gpt-image-1", "prompt": "A cat", "n": 2, "size": "1536x1024", "quality": "low"}
     answer = (await running.ask("azure", V1, body, headers=KEY)).json()
@@ -52,7 +52,7 @@ async def test_pictures_of_azure_openai(start: Start) -> None:
     assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"] == usage["input_tokens"] + 544
 
 
-async def test_a_url_leads_to_the_picture(start: Start) -> None:
+async def test_image_url_serves_image(start: Start) -> None:
     running = await start()
     target = f"/openai/deployments/dall-e-3/images/generations{VERSION}"
     (found,) = (await running.ask("azure", target, {"prompt": "A cat"}, headers=KEY)).json()["data"]
@@ -63,7 +63,7 @@ async def test_a_url_leads_to_the_picture(start: Start) -> None:
 
 
 @pytest.mark.covers("azure/routes", "POST images/generations")
-async def test_pictures_of_model_inference(start: Start) -> None:
+async def test_model_inference_image_generation(start: Start) -> None:
     running = await start()
     body: JSON = {"prompt": "A cat", "size": {"width": 16, "height": 8}, "seed": 5, "model": "FLUX-1.1-pro"}
     answer = (await running.ask("azure", f"/images/generations{VERSION}", body, headers=KEY)).json()
@@ -83,14 +83,14 @@ async def test_pictures_of_model_inference(start: Start) -> None:
         pytest.param("webp", b"RIFF", id="WebP"),
     ],
 )
-async def test_forms(start: Start, form: str, begins: bytes) -> None:
+async def test_image_output_formats(start: Start, form: str, begins: bytes) -> None:
     body: JSON = {"model": "gpt-image-1", "prompt": "A cat", "output_format": form}
     answer = (await (await start()).ask("azure", V1, body, headers=KEY)).json()
     (found,) = answer["data"]
     assert (b64decode(found["b64_json"]).startswith(begins), answer["output_format"]) == (True, form)
 
 
-async def test_what_the_content_filter_saw(start: Start) -> None:
+async def test_images_include_content_filter_results(start: Start) -> None:
     running = await start()
     for model in ("gpt-image-1", "dall-e-3"):
         (found,) = (await running.ask("azure", V1, {"model": model, "prompt": "A cat"}, headers=KEY)).json()["data"]
@@ -98,7 +98,7 @@ async def test_what_the_content_filter_saw(start: Start) -> None:
         assert found["prompt_filter_results"]["profanity"] == {"filtered": False, "detected": False}
 
 
-async def test_a_stream_of_pictures(start: Start) -> None:
+async def test_streamed_image_generation(start: Start) -> None:
     running = await start()
     body: JSON = {"model": "gpt-image-1", "prompt": "A cat", "stream": True, "partial_images": 2, "quality": "low"}
     answer = await running.ask("azure", V1, body, headers=KEY)
@@ -125,12 +125,12 @@ async def test_a_stream_of_pictures(start: Start) -> None:
         pytest.param({"model": "gpt-image-1", "prompt": "a", "response_format": "url"}, "response_format", id="no URL"),
     ],
 )
-def test_what_is_refused(body: JSON, param: str) -> None:
+def test_invalid_image_requests_are_refused(body: JSON, param: str) -> None:
     refused = refuse(body, V1)
     assert (refused.status, refused.json()["error"]["param"]) == (400, param)
 
 
-def test_only_painters_paint() -> None:
+def test_only_image_models_generate_images() -> None:
     assert refuse({"model": "gpt-4o", "prompt": "a"}, V1).json()["error"]["code"] == "OperationNotSupported"
     assert refuse({"model": "gpt-image-1", "prompt": "a", "foo": 1}, V1).json()["error"]["message"].endswith(": foo")
     assert accept({"prompt": "a", "foo": 1}, f"/images/generations{VERSION}", headers={"extra-parameters": "drop"})

@@ -58,7 +58,7 @@ def test_info(profile: str, deployment: str, body: bytes) -> None:
 
 
 @pytest.mark.covers("azure/info", "whose, by header or name")
-def test_info_is_of_whom_header_or_model_name() -> None:
+def test_info_model_from_header_or_name() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: embed-3072, task: embeddings, dimensions: 3072}\n"
     expected = b'{"model_name":"embed-3072","model_type":"embedding","model_provider_name":"Custom"}'
     assert get(f"/info{VERSION}", scenario, {"azureml-model-deployment": "embed-3072"}).body == expected
@@ -94,13 +94,13 @@ def test_status(target: str, profile: str, headers: dict[str, str], status: int)
     assert get(target, f"profile={profile}", headers).status == status
 
 
-def test_info_repeats_the_clients_request_id() -> None:
+def test_info_echoes_client_request_id() -> None:
     headers = {"x-ms-client-request-id": "d9"}
     assert ("x-ms-client-request-id", "d9") in get(f"/info{VERSION}", headers=headers).headers
 
 
 @pytest.mark.covers("azure/routes", "GET /")
-def test_a_container_is_healthy() -> None:
+def test_managed_container_is_healthy() -> None:
     assert get("/", "profile=managed").body == b'"healthy"'
 
 
@@ -128,13 +128,13 @@ def test_a_container_is_healthy() -> None:
         ),
     ],
 )
-def test_tokens_for_applications(form: bytes, status: int, body: JSON) -> None:
+def test_entra_token_endpoint(form: bytes, status: int, body: JSON) -> None:
     scenario = "keys:\n  - {token: t, principal: search}\n"
     answer = get("/common/oauth2/v2.0/token", scenario, FORM, form)
     assert (answer.status, parse_json(answer.body)) == (status, body)
 
 
 @pytest.mark.parametrize(("state", "status"), [("loading", 503), ("stopped", 503), ("retired", 404)])
-def test_a_deployment_that_is_not_ready_has_no_info(state: str, status: int) -> None:
+def test_info_of_unready_deployment_is_rejected(state: str, status: int) -> None:
     scenario = f"deployments: [{{vendor: azure, name: mistral-small-2503, state: {state}}}]\n"
     assert get(f"/info{VERSION}&model=mistral-small-2503", scenario).status == status

@@ -15,12 +15,12 @@ DEPLOYMENTS = list_deployments(AzureSettings())
 
 @pytest.mark.covers("azure/Azure OpenAI", "the families")
 @pytest.mark.parametrize("start", FAMILIES)
-def test_the_families_that_users_call_by_name_are_there(start: str) -> None:
+def test_catalogue_has_model_family(start: str) -> None:
     assert any(deployment.name.startswith(start) for deployment in DEPLOYMENTS)
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment.name)
-def test_a_model_is_known(deployment: Deployment) -> None:
+def test_model_has_provider_and_limits(deployment: Deployment) -> None:
     assert parse_traits(deployment)["provider"] != "Custom"
     assert deployment.context
     assert deployment.task != "chat" or deployment.max_output
@@ -46,7 +46,7 @@ def test_a_model_is_known(deployment: Deployment) -> None:
         pytest.param("Cohere-embed-v3-english", {"tokenizer": "bert", "dimensions": False}, None, id="of one size"),
     ],
 )
-def test_a_model_has_what_its_family_has(name: str, traits: dict[str, JSON], effort: str | None) -> None:
+def test_model_has_family_traits(name: str, traits: dict[str, JSON], effort: str | None) -> None:
     (deployment,) = (each for each in DEPLOYMENTS if each.name == name)
     found = parse_traits(deployment)
     assert {key: found.get(key) for key in traits} == traits
@@ -55,16 +55,16 @@ def test_a_model_has_what_its_family_has(name: str, traits: dict[str, JSON], eff
 
 
 @pytest.mark.covers("azure/routing", "model, whatever its case")
-def test_names_are_told_apart_whatever_their_case() -> None:
+def test_names_are_unique_ignoring_case() -> None:
     assert len({deployment.name.lower() for deployment in DEPLOYMENTS}) == len(DEPLOYMENTS)
 
 
-def test_every_set_of_parameters_is_somebodys() -> None:
+def test_family_parameter_sets_exist() -> None:
     sets = {str(family.get("parameters")) for family in read_catalogue().families.values()}
     assert sets - {"None"} <= set(read_catalogue().parameters)
 
 
-def test_every_rule_about_a_parameter_is_known() -> None:
+def test_parameter_rules_are_valid() -> None:
     words = {"unsupported", "unknown", "ignored", "taken"}
     rules = [rule for rules in read_catalogue().parameters.values() for rule in rules.values()]
     assert all(isinstance(rule, list) or rule in words or str(rule).endswith("instead.") for rule in rules)
@@ -82,7 +82,7 @@ def test_every_rule_about_a_parameter_is_known() -> None:
     ],
 )
 @pytest.mark.parametrize("profile", PROFILES)
-def test_nobody_is_without_a_name(name: str, model: str, provider: str, profile: str) -> None:
+def test_model_info_always_has_provider_name(name: str, model: str, provider: str, profile: str) -> None:
     deployment = Deployment(vendor="azure", name=name, model=model)
     settings = AzureSettings.model_validate({"profile": profile})
     info = as_object(build_info(deployment, parse_traits(deployment), settings))
@@ -90,14 +90,14 @@ def test_nobody_is_without_a_name(name: str, model: str, provider: str, profile:
     assert all(info.values())
 
 
-def test_a_deployment_says_more_of_itself_than_its_family() -> None:
+def test_deployment_traits_override_family() -> None:
     deployment = Deployment(vendor="azure", name="gpt-4o-blind", traits={"vision": False, "provider": "Me"})
     traits = parse_traits(deployment)
     assert (traits["vision"], traits["provider"]) == (False, "Me")
     assert parse_parameters(traits)["reasoning_effort"] == "unknown"
 
 
-def test_every_deployment_has_habits_in_every_dialect() -> None:
+def test_every_deployment_has_profile_for_each_dialect() -> None:
     service = serve()
     for name in service.deployments:
         assert {"seed", "foundry", "aoai"} <= set(service.profiles[name])

@@ -63,7 +63,7 @@ UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
         pytest.param("grok-4", {"stop": "x"}, UNSUPPORTED.format("stop"), "unsupported_parameter"),
     ],
 )
-def test_what_a_model_refuses(model: str, fields: JSON, message: str, code: str | None) -> None:
+def test_unsupported_parameters_are_refused_by_model(model: str, fields: JSON, message: str, code: str | None) -> None:
     refused = refuse(chat(model=model, **fields) | fields, V1)
     error = refused.json()["error"]
     assert (refused.status, error["type"], error["code"]) == (400, "invalid_request_error", code)
@@ -84,12 +84,12 @@ def test_what_a_model_refuses(model: str, fields: JSON, message: str, code: str 
         pytest.param("gpt-5-chat", {"temperature": 0.3, "max_tokens": 5}, id="a chat model does not think"),
     ],
 )
-def test_what_a_model_takes(model: str, fields: JSON) -> None:
+def test_supported_parameters_are_accepted_by_model(model: str, fields: JSON) -> None:
     assert accept(chat(model=model, **fields), V1)
 
 
 @pytest.mark.parametrize("profile", ["seed", "maas", "managed"])
-def test_model_inference_has_words_of_its_own(profile: str) -> None:
+def test_model_inference_refusals_have_own_format(profile: str) -> None:
     refused = refuse(chat(model="o3-mini", temperature=0.5), CHAT, f"profile={profile}")
     assert (refused.status, refused.json()["code"]) == (422, "parameter_not_supported")
     passed = refuse(chat(model="gpt-4o", reasoning_effort="low"), CHAT, f"profile={profile}", PASS)
@@ -97,24 +97,24 @@ def test_model_inference_has_words_of_its_own(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("model", "status"), [("o3-mini", 400), ("grok-4", 422)])
-def test_a_resource_speaks_of_each_model_in_its_makers_words(model: str, status: int) -> None:
+def test_foundry_refusal_status_follows_model_publisher(model: str, status: int) -> None:
     assert refuse(chat(model=model, presence_penalty=1), CHAT, "profile=foundry").status == status
 
 
-def test_what_a_model_leaves_without_effect() -> None:
+def test_ineffective_parameters_are_ignored_by_model() -> None:
     ask = accept(chat(model="DeepSeek-R1", temperature=0.3, presence_penalty=1), CHAT).request
     assert isinstance(ask, ChatRequest)
     assert ask.sampling.knobs == ()
     assert not accept(chat(model="DeepSeek-R1", temperature=0), CHAT).request.sampling.greedy  # type: ignore[union-attr]
 
 
-def test_a_scenarios_own_model_behaves_as_its_name_tells() -> None:
+def test_scenario_deployment_behaves_like_its_model() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: thinker, model: o4-mini-2025-04-16}\n"
     assert refuse(chat(model="thinker", temperature=0.5), V1, scenario).status == 400
     assert accept(chat(model="thinker"), V1, scenario).request.reasoning == "medium"  # type: ignore[union-attr]
 
 
-def test_a_scenario_may_say_itself_what_a_model_refuses() -> None:
+def test_scenario_traits_override_parameters() -> None:
     traits = "{parameters: {top_p: unsupported, seed: ignored}}"
     scenario = f"deployments:\n  - {{vendor: azure, name: mine, traits: {traits}}}\n"
     assert refuse(chat(model="mine", top_p=0.5), CHAT, scenario).status == 422

@@ -75,7 +75,7 @@ ANSWER: dict[str, Cases] = {
     "CompletionUsage",
 )
 @pytest.mark.parametrize("field", ANSWER)
-def test_field_of_an_answer(field: str) -> None:
+def test_response_field(field: str) -> None:
     for request, seen in ANSWER[field]:
         sent = {"plan": HELLO, **request}
         whole = render(**sent)
@@ -144,6 +144,6 @@ def provoke(injected: ErrorKind | None = None, **request: JSON) -> object:
     "x-ms-error-code",
 )
 @pytest.mark.parametrize("field", ERRORS)
-def test_field_of_an_error(field: str) -> None:
+def test_error_field(field: str) -> None:
     for request, seen in ERRORS[field]:
         check(provoke(**request), seen)

@@ -182,6 +182,6 @@ DEFINITIONS: dict[str, Cases] = {
     "ToolType",
 )
 @pytest.mark.parametrize("field", DEFINITIONS)
-def test_field_of_a_definition(field: str) -> None:
+def test_definition_field(field: str) -> None:
     for fields, seen in DEFINITIONS[field]:
         check(look(body=chat(**fields)), seen)

@@ -144,7 +144,7 @@ BODY: dict[str, Cases] = {
     "top_p",
 )
 @pytest.mark.parametrize("field", BODY)
-def test_field_of_a_body(field: str) -> None:
+def test_body_field(field: str) -> None:
     for fields, seen in BODY[field]:
         check(look(body=chat(**fields)), seen)
 
@@ -200,6 +200,6 @@ AROUND: dict[str, Cases] = {
 @pytest.mark.covers("azure/reference page: request", "Authorization", case="Security.Authorization")
 @pytest.mark.covers("azure/reference page: request", "AADToken", case="Security.AADToken")
 @pytest.mark.parametrize("field", AROUND)
-def test_field_around_a_body(field: str) -> None:
+def test_header_and_query_fields(field: str) -> None:
     for request, seen in AROUND[field]:
         check(look(**{"body": HELLO, "target": CHAT, **request}), seen)

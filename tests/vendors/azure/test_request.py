@@ -20,7 +20,7 @@ from tests.vendors.azure.service import CHAT, FIRST, HELLO, VERSION, accept, cha
         pytest.param({"api-key": "0000", "Authorization": "Bearer k"}, id="one of both is right"),
     ],
 )
-def test_good_credentials(headers: dict[str, str]) -> None:
+def test_valid_credentials_are_accepted(headers: dict[str, str]) -> None:
     assert VENDOR.authenticate(make_request(CHAT, HELLO, headers), serve()) == "default"
 
 
@@ -37,7 +37,7 @@ def test_good_credentials(headers: dict[str, str]) -> None:
         pytest.param({"api-key": "", "Authorization": "k"}, id="no scheme"),
     ],
 )
-def test_bad_credentials(headers: dict[str, str]) -> None:
+def test_invalid_credentials_are_rejected(headers: dict[str, str]) -> None:
     refused = refuse(HELLO, headers=headers)
     assert refused.headers["x-ms-error-code"] == "Unauthorized"
     assert refused.json() == {
@@ -48,7 +48,7 @@ def test_bad_credentials(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.covers("azure/headers of a request", "a list of keys")
-def test_listed_keys_alone_open() -> None:
+def test_only_listed_keys_are_accepted() -> None:
     scenario = "keys:\n  - {token: t, principal: search}\n"
     for headers in ({"api-key": "t"}, {"api-key": "", "Authorization": "Bearer t"}):
         assert VENDOR.authenticate(make_request(CHAT, HELLO, headers), serve(scenario)) == "search"
@@ -57,7 +57,7 @@ def test_listed_keys_alone_open() -> None:
 
 @pytest.mark.covers("azure/api-version", "a date, or one of preview")
 @pytest.mark.parametrize("version", ["2024-04-01", "2024-04-01-preview", "2024-05-01-preview", "2025-01-31"])
-def test_api_versions_are_dates(version: str) -> None:
+def test_dated_api_versions_are_accepted(version: str) -> None:
     assert accept(HELLO, f"/chat/completions?api-version={version}")
 
 
@@ -66,7 +66,7 @@ BAD_VERSIONS = ["", "?api-version=", "?api-version=2024", "?api-version=2024-04-
 
 @pytest.mark.covers("azure/api-version", "none or malformed")
 @pytest.mark.parametrize("query", BAD_VERSIONS)
-def test_no_api_version_is_refused(query: str) -> None:
+def test_missing_or_malformed_api_version_is_rejected(query: str) -> None:
     refused = refuse(HELLO, f"/chat/completions{query}")
     error = refused.json()
     assert (refused.status, error["param"], error["error"]) == (400, "api-version", "Bad Request")
@@ -76,13 +76,13 @@ def test_no_api_version_is_refused(query: str) -> None:
 @pytest.mark.covers("azure/api-version", "of gateways")
 @pytest.mark.parametrize("profile", ["foundry", "aoai"])
 @pytest.mark.parametrize("query", BAD_VERSIONS)
-def test_gateways_know_no_such_version(profile: str, query: str) -> None:
+def test_gateways_return_404_for_invalid_api_version(profile: str, query: str) -> None:
     refused = refuse(chat(model=FIRST), f"/chat/completions{query}", f"profile={profile}")
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
 
 
 @pytest.mark.covers("azure/api-version", "none under v1")
-def test_v1_has_no_dated_versions() -> None:
+def test_v1_needs_no_api_version() -> None:
     assert accept(chat(model=FIRST), "/openai/v1/chat/completions")
 
 
@@ -96,12 +96,12 @@ def test_v1_has_no_dated_versions() -> None:
         pytest.param("api_version_required=false", "/chat/completions", id="switched off"),
     ],
 )
-def test_where_no_version_is_asked(scenario: str, target: str) -> None:
+def test_api_version_is_optional(scenario: str, target: str) -> None:
     assert accept(HELLO, target, scenario)
 
 
 @pytest.mark.covers("azure/api-version", "only some")
-def test_listed_api_versions_alone_exist() -> None:
+def test_only_listed_api_versions_are_accepted() -> None:
     scenario = 'vendors: {azure: {api_versions: ["2024-05-01-preview"]}}\n'
     assert accept(HELLO, "/chat/completions?api-version=2024-05-01-preview", scenario)
     assert refuse(HELLO, CHAT, scenario).json()["message"] == "API version not supported"
@@ -128,7 +128,7 @@ def test_listed_api_versions_alone_exist() -> None:
         ("/embeddings", {"input": ["Hi"]}, "embeddings"),
     ],
 )
-def test_prefixes_do_not_matter(prefix: str, route: str, body: JSON, task: str) -> None:
+def test_prefixes_do_not_change_route(prefix: str, route: str, body: JSON, task: str) -> None:
     if "deployments" in prefix and task != "chat":
         assert refuse(body, f"{prefix}{route}{VERSION}").status == 400
     elif prefix == "/openai/v1":
@@ -147,7 +147,7 @@ def named(target: str = CHAT, model: JSON = None, header: str = "", mesh: str = 
 
 @pytest.mark.covers("azure/routing", "azureml-model-deployment")
 @pytest.mark.covers("azure/fields of a chat", "model")
-def test_who_answers() -> None:
+def test_deployment_selection_order() -> None:
     path = f"/openai/deployments/DeepSeek-R1/chat/completions{VERSION}"
     assert named() == FIRST
     assert named(model="gpt-4o-mini") == "gpt-4o-mini"
@@ -159,7 +159,7 @@ def test_who_answers() -> None:
 
 
 @pytest.mark.covers("azure/where page and service differ", "model")
-def test_a_model_nobody_has_is_ignored_where_one_model_lives() -> None:
+def test_unknown_model_is_ignored_with_single_model() -> None:
     for profile in ("seed", "maas", "managed"):
         assert named(model="anything", scenario=f"profile={profile}") == FIRST
 
@@ -171,7 +171,7 @@ ALONE = (
 
 
 @pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
-def test_a_deployment_of_a_scenario_is_named_like_any_other(profile: str) -> None:
+def test_scenario_deployment_is_selected_by_name(profile: str) -> None:
     scenario = ALONE.replace("PROFILE", profile)
     target = f"/embeddings{VERSION}"
     by_header = accept({"input": ["a"]}, target, scenario, {"azureml-model-deployment": "embed-3072"})
@@ -182,14 +182,14 @@ def test_a_deployment_of_a_scenario_is_named_like_any_other(profile: str) -> Non
 
 
 @pytest.mark.covers("azure/routing", "header before model")
-def test_a_name_outside_the_body_is_looked_up_before_the_body() -> None:
+def test_header_or_path_name_is_resolved_before_body() -> None:
     for name in ("nobody", "llama2-7b"):
         assert refuse(b"{bad", CHAT, headers={"azureml-model-deployment": name}).status == 404
     assert refuse(b"{bad", "/openai/deployments/nobody" + CHAT).status == 404
 
 
 @pytest.mark.parametrize(("profile", "status"), [("seed", 422), ("foundry", 400), ("aoai", 400)])
-def test_a_model_that_is_no_string_breaks_the_schema(profile: str, status: int) -> None:
+def test_non_string_model_is_rejected(profile: str, status: int) -> None:
     refused = refuse(chat(model=5), CHAT, f"profile={profile}")
     assert refused.status == status
     assert b"model" in refused.response.body
@@ -219,7 +219,7 @@ def test_a_model_that_is_no_string_breaks_the_schema(profile: str, status: int) 
         pytest.param("aoai", {}, "x", "/openai/v1/chat/completions", 404, "DeploymentNotFound", id="aoai, model"),
     ],
 )
-def test_a_name_nobody_has(
+def test_unknown_name_is_rejected(
     profile: str, headers: dict[str, str], model: str | None, target: str, status: int, code: str | None
 ) -> None:
     refused = refuse(HELLO if model is None else chat(model=model), target, f"profile={profile}", headers)
@@ -253,7 +253,7 @@ def test_a_name_nobody_has(
         ),
     ],
 )
-def test_a_route_the_model_does_not_serve(profile: str, status: int, body: JSON) -> None:
+def test_route_not_served_by_model_is_rejected(profile: str, status: int, body: JSON) -> None:
     refused = refuse(HELLO, CHAT, f"profile={profile}", {"azureml-model-deployment": "llama2-7b"})
     assert refused.status == status
     assert (refused.response.body if isinstance(body, bytes) else refused.json()) == body
@@ -263,12 +263,12 @@ def test_a_route_the_model_does_not_serve(profile: str, status: int, body: JSON)
 @pytest.mark.parametrize(
     ("profile", "status", "code"), [("foundry", 404, "404"), ("aoai", 400, "OperationNotSupported")]
 )
-def test_an_operation_the_model_does_not_know(profile: str, status: int, code: str) -> None:
+def test_operation_not_supported_by_model_is_rejected(profile: str, status: int, code: str) -> None:
     refused = refuse(chat(model="embed-v-4-0"), CHAT, f"profile={profile}")
     assert (refused.status, refused.json()["error"]["code"]) == (status, code)
 
 
 @pytest.mark.parametrize(("state", "status"), [("loading", 503), ("stopped", 503), ("retired", 404)])
-def test_a_deployment_that_is_not_ready(state: str, status: int) -> None:
+def test_unready_deployment_is_rejected(state: str, status: int) -> None:
     scenario = f"deployments:\n  - {{vendor: azure, name: d, state: {state}}}\n"
     assert refuse(chat(model="d"), CHAT, scenario).status == status

@@ -57,18 +57,18 @@ def test_sampling(fields: JSON, expected: Sampling) -> None:
     assert ask_of(chat(**fields)).sampling == expected
 
 
-def test_stop_texts_of_nothing_stop_nothing() -> None:
+def test_empty_stop_strings_are_ignored() -> None:
     assert ask_of(chat(stop=["", "x"])).sampling.stop == ("x",)
 
 
 @pytest.mark.parametrize("name", ["frequency_penalty", "presence_penalty"])
-def test_a_model_without_penalties_refuses_them(name: str) -> None:
+def test_model_without_penalties_rejects_them(name: str) -> None:
     scenario = "deployments:\n  - {vendor: azure, name: plain, traits: {penalties: false}}\n"
     assert refuse(chat(model="plain", **{name: 0.5}), scenario=scenario).json()["detail"]["loc"] == ["body", name]
     assert accept(chat(model="plain", **{name: 0}), scenario=scenario)
 
 
-def test_the_context_limits_the_answer() -> None:
+def test_context_limits_max_tokens() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: tiny, context: 50}\n"
     call = accept(chat(model="tiny", max_tokens=100), scenario=scenario)
     assert isinstance(call.request, ChatRequest)
@@ -85,7 +85,7 @@ def test_the_context_limits_the_answer() -> None:
         pytest.param("vendors: {azure: {profile: maas}}\n", 400, "Bad Request", id="maas"),
     ],
 )
-def test_a_prompt_beyond_the_context_is_refused(scenario: str, status: int, code: str) -> None:
+def test_prompt_over_context_is_rejected(scenario: str, status: int, code: str) -> None:
     scenario += "deployments:\n  - {vendor: azure, name: tiny, context: 50}\n"
     body = {"model": "tiny", "messages": [{"role": "user", "content": "word " * 100}]}
     refused = refuse(body, scenario=scenario)
@@ -94,7 +94,7 @@ def test_a_prompt_beyond_the_context_is_refused(scenario: str, status: int, code
 
 
 @pytest.mark.covers("azure/fields of a chat", "256 of a container")
-def test_managed_endpoints_have_a_default_length() -> None:
+def test_managed_endpoints_have_default_max_tokens() -> None:
     call = accept(HELLO, CHAT, "profile=managed")
     assert isinstance(call.request, ChatRequest)
     assert call.request.sampling.max_tokens == 256

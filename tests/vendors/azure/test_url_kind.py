@@ -16,7 +16,7 @@ UNKNOWN = {"message": "Unrecognized request argument supplied: foo", "type": "in
 @pytest.mark.covers("azure/profiles", "side by side")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("target", [DEPLOYMENT, V1, f"/gateway{DEPLOYMENT}", f"/api/projects/p{V1}"])
-def test_paths_of_azure_openai_speak_it_whatever_the_root_does(profile: str, target: str) -> None:
+def test_azure_openai_paths_use_its_dialect_in_every_profile(profile: str, target: str) -> None:
     scenario = f"profile={profile}"
     call = accept(chat(model="gpt-4o-mini", n=2, user="u", max_completion_tokens=9), target, scenario)
     assert isinstance(call.request, ChatRequest)
@@ -28,20 +28,20 @@ def test_paths_of_azure_openai_speak_it_whatever_the_root_does(profile: str, tar
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_root_and_models_speak_model_inference(profile: str) -> None:
+def test_models_path_uses_model_inference_dialect(profile: str) -> None:
     openai = refuse(chat(model="mistral-large-2411", foo=1), f"/models/chat/completions{VERSION}", f"profile={profile}")
     assert openai.status == 400
     assert "extra-parameters" in openai.response.body.decode()
 
 
 @pytest.mark.covers("azure/profiles", "a switch of the scenario")
-def test_what_a_scenario_switches_holds_on_every_path() -> None:
+def test_scenario_switch_applies_on_every_path() -> None:
     assert accept(HELLO, "/openai/deployments/gpt-4o-mini/chat/completions", "api_version_required=false")
     assert refuse(HELLO, "/openai/deployments/gpt-4o-mini/chat/completions").status == 404
 
 
 @pytest.mark.covers("azure/profiles", "errors of the route")
-def test_switches_of_the_root_stay_there() -> None:
+def test_root_switches_do_not_apply_to_openai_paths() -> None:
     scenario = "profile=seed, error_shape=docs, extra_parameters_default=drop"
     assert refuse(chat(foo=1), DEPLOYMENT, scenario).json()["error"]["type"] == "invalid_request_error"
     assert refuse({}, f"/chat/completions{VERSION}", scenario).json()["code"] == "parameter_not_supported"
@@ -60,14 +60,14 @@ def test_switches_of_the_root_stay_there() -> None:
         pytest.param(f"/api/projects/p/chat/completions{VERSION}", chat(model="gpt-4o-mini"), id="right at a project"),
     ],
 )
-def test_what_azure_openai_has_not(profile: str, target: str, body: JSON) -> None:
+def test_paths_without_azure_openai_route_return_404(profile: str, target: str, body: JSON) -> None:
     refused = send(body, target, f"profile={profile}")
     assert isinstance(refused, Refused)
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
 
 
 @pytest.mark.covers("azure/routes", "openai/v1")
-def test_v1_asks_for_a_model() -> None:
+def test_v1_requires_existing_model() -> None:
     refused = refuse(HELLO, V1)
     assert (refused.status, refused.json()["error"]["param"]) == (400, "model")
     refused = refuse(chat(model="nobody"), V1)
@@ -76,7 +76,7 @@ def test_v1_asks_for_a_model() -> None:
 
 @pytest.mark.covers("azure/routes", "endpoints/{deployment}")
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_endpoint_of_its_own_has_one_model(profile: str) -> None:
+def test_endpoint_path_selects_its_model(profile: str) -> None:
     scenario = f"profile={profile}"
     call = accept(chat(model="gpt-4o-mini"), ALONE, scenario)
     assert call.deployment.name == "mistral-large-2411"
@@ -95,9 +95,9 @@ def test_an_endpoint_of_its_own_has_one_model(profile: str) -> None:
         pytest.param("/endpoints/gpt-4o-mini/openai/v1/chat/completions", {}, id="or of another service"),
     ],
 )
-def test_an_endpoint_of_its_own_never_gives_anothers_answer(target: str, headers: dict[str, str]) -> None:
+def test_endpoint_rejects_other_deployments_and_paths(target: str, headers: dict[str, str]) -> None:
     assert refuse(chat(model="gpt-4o-mini"), target, headers=headers).status == 404
 
 
-def test_an_endpoint_of_its_own_may_be_named_twice() -> None:
+def test_endpoint_accepts_matching_deployment_header() -> None:
     assert accept(HELLO, ALONE, headers={"azureml-model-deployment": "Mistral-Large-2411"})

@@ -67,7 +67,7 @@ def test_field(field: str, value: JSON, text: str | None) -> None:
 
 
 @pytest.mark.covers("databricks/completions", "model, id, usage")
-def test_answer_has_the_shape_of_the_reference() -> None:
+def test_response_has_documented_shape() -> None:
     body = complete(max_tokens=4).body
     assert list(body) == ["id", "object", "created", "model", "choices", "usage"]
     assert (body["object"], body["model"], body["created"]) == ("text_completion", "mpt-7b-8k-instruct", 5)
@@ -77,7 +77,7 @@ def test_answer_has_the_shape_of_the_reference() -> None:
 
 
 @pytest.mark.covers("databricks/completions", "index is the prompt's")
-def test_index_is_the_position_of_the_prompt() -> None:
+def test_choice_index_is_prompt_position() -> None:
     body = complete("pt-small", prompt=["one", "two"], n=2, max_tokens=3).body
     assert [c["index"] for c in body["choices"]] == [0, 0, 1, 1]
     assert body["usage"]["completion_tokens"] == 12
@@ -86,7 +86,7 @@ def test_index_is_the_position_of_the_prompt() -> None:
 
 
 @pytest.mark.covers("databricks/completions", "echo and suffix")
-def test_echo_and_suffix_go_around_the_text_for_free() -> None:
+def test_echo_and_suffix_add_no_usage() -> None:
     plain = complete(max_tokens=4).body
     framed = complete(max_tokens=4, echo=True, suffix=" END").body
     assert framed["choices"][0]["text"] == "Once upon a time" + plain["choices"][0]["text"] + " END"
@@ -94,12 +94,12 @@ def test_echo_and_suffix_go_around_the_text_for_free() -> None:
 
 
 @pytest.mark.covers("databricks/completions", "use_raw_prompt")
-def test_raw_prompt_has_no_template() -> None:
+def test_raw_prompt_skips_template() -> None:
     counts = [complete(use_raw_prompt=raw).body["usage"]["prompt_tokens"] for raw in (True, False)]
     assert counts[0] < counts[1]
 
 
-def test_stop_cuts_the_text() -> None:
+def test_stop_truncates_text() -> None:
     whole = complete(max_tokens=30).body["choices"][0]["text"]
     word = whole.split(" ")[2]
     cut = complete(max_tokens=30, stop=word).body["choices"][0]
@@ -108,7 +108,7 @@ def test_stop_cuts_the_text() -> None:
 
 @pytest.mark.covers("databricks/completions", "stream")
 @pytest.mark.parametrize("fields", [{}, {"echo": True, "suffix": " END"}], ids=["plain", "framed"])
-def test_stream_says_what_one_piece_says(fields: JSON) -> None:
+def test_stream_matches_unary_completion(fields: JSON) -> None:
     whole = complete(max_tokens=5, **fields).body
     events = complete(max_tokens=5, stream=True, **fields).events
     assert events[-1] == "[DONE]"
@@ -120,7 +120,7 @@ def test_stream_says_what_one_piece_says(fields: JSON) -> None:
 
 
 @pytest.mark.covers("databricks/completions", "one streamed prompt")
-def test_batches_do_not_stream_unless_allowed() -> None:
+def test_batch_stream_needs_raised_limit() -> None:
     assert "at most 1 streamed prompts" in complete(prompt=["a", "b"], stream=True).message
     events = complete(MPT, {"max_streamed_prompts": 2}, prompt=["a", "b"], stream=True, max_tokens=3).events
     assert {e["choices"][0]["index"] for e in events[:-1]} == {0, 1}
@@ -149,7 +149,7 @@ def test_context_overflow(fields: JSON, text: str | None) -> None:
 
 
 @pytest.mark.covers("databricks/completions", "error_behavior truncate")
-def test_truncate_returns_as_much_as_fits() -> None:
+def test_truncate_fills_context() -> None:
     cut = complete("small", prompt=LONG, error_behavior="truncate").body
     assert cut["choices"][0]["finish_reason"] == "length"
     assert cut["usage"]["total_tokens"] == 40
@@ -158,11 +158,11 @@ def test_truncate_returns_as_much_as_fits() -> None:
 
 
 @pytest.mark.covers("databricks/completions", "truncate and provisioned")
-def test_truncate_is_for_pay_per_token() -> None:
+def test_truncate_is_refused_for_provisioned_throughput() -> None:
     assert "only supported for pay-per-token" in complete("pt-small", error_behavior="truncate").message
     assert complete("pt-small", error_behavior=None).status == 200
 
 
-def test_chat_endpoint_completes_nothing() -> None:
+def test_chat_endpoint_refuses_completions() -> None:
     answer = complete(LLAMA)
     assert 'unknown field "prompt"' in answer.message

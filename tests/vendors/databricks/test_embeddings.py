@@ -55,13 +55,13 @@ def test_field(field: str, value: JSON, text: str | None) -> None:
 
 
 @pytest.mark.covers("databricks/tasks", "embeddings, no input")
-def test_rules_of_the_task_have_their_own_code() -> None:
+def test_task_rules_return_invalid_parameter_value() -> None:
     assert embed(input=None).body["error_code"] == "INVALID_PARAMETER_VALUE"
 
 
 @pytest.mark.covers("databricks/usage", "completion_tokens, not of embeddings")
 @pytest.mark.covers("databricks/embeddings", "index")
-def test_answer_has_the_shape_of_the_reference() -> None:
+def test_response_matches_reference_shape() -> None:
     body = embed(input=["a", "b"]).body
     assert list(body) == ["id", "object", "model", "data", "usage"]
     assert (body["object"], body["model"]) == ("list", "bge-large-en-v1.5")
@@ -75,40 +75,40 @@ def test_answer_has_the_shape_of_the_reference() -> None:
 
 @pytest.mark.covers("databricks/embeddings", "unit length")
 @pytest.mark.parametrize(("name", "unit"), [(BGE, True), ("databricks-gte-large-en", False), (QWEN, True)])
-def test_length_of_a_vector(name: str, unit: bool) -> None:
+def test_vector_length(name: str, unit: bool) -> None:
     vector = embed(name).body["data"][0]["embedding"]
     length = sum(x * x for x in vector) ** 0.5
     assert (abs(length - 1) < 1e-5) is unit
 
 
 @pytest.mark.covers("databricks/embeddings", "encoding_format")
-def test_base64_holds_the_same_floats() -> None:
+def test_base64_encodes_same_floats() -> None:
     packed = base64.b64decode(embed(encoding_format="base64").body["data"][0]["embedding"])
     numbers = embed().body["data"][0]["embedding"]
     assert list(struct.unpack("<1024f", packed)) == pytest.approx(numbers, abs=1e-7)
 
 
 @pytest.mark.covers("databricks/embeddings", "instruction")
-def test_instruction_changes_the_vector_and_is_counted() -> None:
+def test_instruction_changes_vector_and_is_counted() -> None:
     plain, guided = embed().body, embed(instruction="Find:").body
     assert plain["data"] != guided["data"]
     assert plain["usage"]["prompt_tokens"] < guided["usage"]["prompt_tokens"]
 
 
 @pytest.mark.covers("databricks/embeddings", "dimensions")
-def test_dimensions_shorten_where_the_model_can() -> None:
+def test_dimensions_shorten_vector_if_supported() -> None:
     assert len(embed(QWEN, dimensions=256).body["data"][0]["embedding"]) == 256
     assert len(embed(BGE, dimensions=256).body["data"][0]["embedding"]) == 1024
     assert "dimensions must not exceed 1024" in embed(QWEN, dimensions=1025).message
 
 
-def test_equal_texts_have_equal_vectors_wherever_they_stand() -> None:
+def test_equal_texts_have_equal_vectors_in_any_position() -> None:
     data = embed(input=["a", "b", "a"]).body["data"]
     assert data[0]["embedding"] == data[2]["embedding"] != data[1]["embedding"]
 
 
 @pytest.mark.covers("databricks/embeddings", "beyond the window")
-def test_long_input_is_cut_and_what_is_left_is_counted() -> None:
+def test_long_input_is_truncated_and_counted() -> None:
     body = embed(input="word " * 600).body
     assert body["usage"]["prompt_tokens"] == 512
     assert body["data"] == embed(input="word " * 700).body["data"]
@@ -116,5 +116,5 @@ def test_long_input_is_cut_and_what_is_left_is_counted() -> None:
     assert (refused.status, refused.body["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
 
 
-def test_chat_endpoint_embeds_nothing() -> None:
+def test_chat_endpoint_rejects_embeddings() -> None:
     assert 'unknown field "input"' in embed(LLAMA).message

@@ -25,7 +25,7 @@ def read(response: Response) -> JSON:
 
 
 @pytest.mark.parametrize("body", [b"null", b"[]", b'"x"', b"5"], ids=["null", "a list", "a text", "a number"])
-def test_body_that_is_no_object(body: bytes) -> None:
+def test_non_object_body_is_rejected(body: bytes) -> None:
     kind = {b"n": "null", b"[": "array", b'"': "string", b"5": "number"}[body[:1]]
     text = f"Unable to parse json body for request, the body expects input with json type 'object' but got '{kind}'"
     assert invoke(LLAMA, body).message == text
@@ -33,7 +33,7 @@ def test_body_that_is_no_object(body: bytes) -> None:
 
 @pytest.mark.covers("databricks/envelopes", "1 usual")
 @pytest.mark.covers("language/error kinds", "not_found", "rate_limited")
-def test_every_kind_is_worded() -> None:
+def test_every_error_kind_has_message() -> None:
     assert set(ERRORS) == set(ErrorKind)
     for kind in ErrorKind:
         response = word(EmulatedError(kind))
@@ -124,7 +124,7 @@ def test_every_kind_is_worded() -> None:
         ),
     ],
 )
-def test_own_words(error: EmulatedError, code: JSON, message: str) -> None:
+def test_error_messages(error: EmulatedError, code: JSON, message: str) -> None:
     body = read(word(error))
     assert body["error_code"] == code
     assert message in body["message"]
@@ -138,7 +138,7 @@ def test_own_words(error: EmulatedError, code: JSON, message: str) -> None:
         pytest.param(EmulatedError(ErrorKind.UNAUTHENTICATED, "Go away"), "Go away", id="a scenario's words"),
     ],
 )
-def test_credentials_are_refused_with_a_request_id(error: EmulatedError, message: str) -> None:
+def test_credential_error_has_request_id(error: EmulatedError, message: str) -> None:
     body = read(word(error))
     assert body["error_code"] == (error.status or 401)
     assert body["message"].startswith(message)
@@ -161,7 +161,7 @@ def test_credentials_are_refused_with_a_request_id(error: EmulatedError, message
         pytest.param(EmulatedError(ErrorKind.INVALID_PARAMETER), "INVALID_PARAMETER_VALUE", "", id="a bad value"),
     ],
 )
-def test_management_has_words_of_its_own(error: EmulatedError, code: str, message: str) -> None:
+def test_management_error_messages(error: EmulatedError, code: str, message: str) -> None:
     request = Request(method="GET", path="/api/2.0/serving-endpoints/e", params={"name": "e"})
     body = read(render_error(error, request, make_service({}, ())))
     assert body["error_code"] == code
@@ -170,7 +170,7 @@ def test_management_has_words_of_its_own(error: EmulatedError, code: str, messag
 
 @pytest.mark.covers("databricks/guardrails", "the refusal's body")
 @pytest.mark.covers("databricks/traps", "27 JSON in a message")
-def test_guardrail_speaks_json_inside_its_message() -> None:
+def test_guardrail_error_message_is_json() -> None:
     inner = json.loads(read(word(EmulatedError(ErrorKind.CONTENT_FILTER)))["message"])
     assert inner["finishReason"] == "input_guardrail_triggered"
     assert inner["usage"] == {"prompt_tokens": 0, "total_tokens": 0}
@@ -188,7 +188,7 @@ def test_guardrail_speaks_json_inside_its_message() -> None:
         pytest.param(2.1, 9, "9", id="fixed"),
     ],
 )
-def test_retry_after_is_in_whole_seconds(wait: float | None, switch: JSON, header: str | None) -> None:
+def test_retry_after_is_in_full_seconds(wait: float | None, switch: JSON, header: str | None) -> None:
     response = word(EmulatedError(ErrorKind.RATE_LIMITED, retry_after=wait), retry_after=switch)
     assert dict(response.headers).get("Retry-After") == header
 
@@ -203,7 +203,7 @@ def test_retry_after_is_in_whole_seconds(wait: float | None, switch: JSON, heade
         ("requests", "queries_per_second", 200),
     ],
 )
-def test_documented_limit(limit: str, kind: str, amount: int) -> None:
+def test_documented_rate_limit_body(limit: str, kind: str, amount: int) -> None:
     error = EmulatedError(ErrorKind.RATE_LIMITED, limit=limit, retry_after=15)
     body = read(word(error, rate_limit_body="docs"))["error"]
     assert list(body) == ["message", "type", "code", "limit_type", "limit", "current", "retry_after"]
@@ -226,7 +226,7 @@ def test_documented_limit(limit: str, kind: str, amount: int) -> None:
         ("tokens", 60, "workspace rate limit for", "TPM limit of 7 tokens", "tokens_per_minute"),
     ],
 )
-def test_a_limit_is_named_by_its_unit_and_window(
+def test_rate_limit_is_named_by_unit_and_window(
     limit: str, window: float, observed: str, documented: str, kind: str
 ) -> None:
     details: JSON = {"amount": 7, "window": window, "used": 6, "asked": 2}
@@ -238,7 +238,7 @@ def test_a_limit_is_named_by_its_unit_and_window(
 
 
 @pytest.mark.covers("databricks/rate limits", "calls at once")
-def test_calls_at_once_have_no_documented_body() -> None:
+def test_concurrency_limit_has_no_documented_body() -> None:
     details: JSON = {"amount": 7, "window": 0, "used": 7, "asked": 1}
     error = EmulatedError(ErrorKind.RATE_LIMITED, limit="concurrency", details=details)
     text = "REQUEST_LIMIT_EXCEEDED: Workspace 1234567890123456 exceeded the concurrent limit of 7 requests."
@@ -248,7 +248,7 @@ def test_calls_at_once_have_no_documented_body() -> None:
 
 
 @pytest.mark.covers("databricks/envelopes", "5 plain text")
-def test_overrides_win() -> None:
+def test_scenario_overrides_error() -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "Oh no", status=502)
     response = word(error)
     assert (response.status, read(response)) == (502, {"error_code": "INTERNAL_ERROR", "message": "Oh no"})
@@ -261,13 +261,13 @@ def test_overrides_win() -> None:
 
 
 @pytest.mark.covers("databricks/conventions", "request ids and workspace id")
-def test_every_answer_names_request_and_workspace() -> None:
+def test_every_response_has_request_and_workspace_ids() -> None:
     for answer in (invoke(LLAMA, {}), invoke(LLAMA, {"messages": [{"role": "user", "content": "x"}]})):
         assert answer.headers["x-databricks-org-id"] == "1234567890123456"
         assert answer.headers["x-request-id"] == answer.headers["x-databricks-request-id"]
 
 
-def test_model_names_the_endpoint_on_openai_routes() -> None:
+def test_openai_routes_take_endpoint_from_model() -> None:
     body = json.dumps({"model": "mine"}).encode()
     response = word(EmulatedError(ErrorKind.RATE_LIMITED), "/serving-endpoints/chat/completions", body)
     assert "for mine." in read(response)["message"]
@@ -294,7 +294,7 @@ def test_missing_paths(path: str, code: str, message: str) -> None:
     assert message in answer.message
 
 
-def test_wrong_method_is_told_the_right_one() -> None:
+def test_wrong_method_names_allowed_one() -> None:
     answer = send(PATH)
     assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
@@ -315,7 +315,7 @@ def test_wrong_method_is_told_the_right_one() -> None:
     ],
 )
 @pytest.mark.parametrize("path", [PATH, f"/serving-endpoints/{GPT}/invocations"])
-def test_bodies_that_are_no_object(path: str, body: bytes, text: str) -> None:
+def test_invalid_json_body_is_rejected(path: str, body: bytes, text: str) -> None:
     answer = send(path, body)
     assert (answer.status, answer.body["error_code"]) == (400, "BAD_REQUEST")
     assert text in answer.message
@@ -336,7 +336,7 @@ def test_payload_limit(path: str) -> None:
 
 @pytest.mark.covers("databricks/limits", "payload of custom models")
 @pytest.mark.parametrize(("size", "status"), [(400, 200), (401, 413)])
-def test_a_custom_model_takes_four_times_as_much(size: int, status: int) -> None:
+def test_custom_model_payload_limit_is_four_times_larger(size: int, status: int) -> None:
     custom = Deployment(vendor="databricks", name="scorer", mode="custom")
     body = b'{"inputs": ["' + b"x" * (size - 16) + b'"]}'
     answer = send("/serving-endpoints/scorer/invocations", body, deployments=(custom,), payload_limit_bytes=100)
@@ -344,7 +344,7 @@ def test_a_custom_model_takes_four_times_as_much(size: int, status: int) -> None
 
 
 @pytest.mark.covers("databricks/conventions", "headers nobody knows")
-def test_headers_that_nobody_knows_change_nothing() -> None:
+def test_unknown_headers_are_ignored() -> None:
     body: JSON = {"messages": [{"role": "user", "content": "x"}]}
     odd = {"X-Databricks-Workspace-Id": "7", "X-Databricks-Endpoints-API-Client": "a", "User-Agent": "b", "X-Odd": "c"}
     assert send(PATH, body, headers=odd).body == send(PATH, body).body
@@ -364,7 +364,7 @@ def test_headers_that_nobody_knows_change_nothing() -> None:
 @pytest.mark.parametrize("path", ["chat/completions", "completions", "embeddings", "responses"])
 @pytest.mark.parametrize("prefix", ["", "v1/"])
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_openai_routes_need_a_model(path: str, prefix: str, slash: str) -> None:
+def test_openai_routes_require_model(path: str, prefix: str, slash: str) -> None:
     target = f"/serving-endpoints/{prefix}{path}{slash}"
     assert send(target, {}).message == "Missing required parameter: 'model'"
     missing = send(target, {"model": "nope"})
@@ -379,7 +379,7 @@ def late(error: EmulatedError, path: str, body: JSON, **settings: JSON) -> JSON:
 
 
 @pytest.mark.covers("databricks/errors", "late, of a chat")
-def test_late_error_of_a_chat() -> None:
+def test_chat_late_error() -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "boom")
     (line, *_) = late(error, PATH, {"messages": []})
     assert json.loads(line[6:]) == {"error": {"message": "boom", "type": "server_error", "code": 500}}
@@ -389,7 +389,7 @@ def test_late_error_of_a_chat() -> None:
 
 @pytest.mark.covers("databricks/Responses", "failed")
 @pytest.mark.parametrize(("path", "named"), [("/serving-endpoints/responses", True), (PATH, False)])
-def test_late_error_of_a_response(path: str, named: bool) -> None:
+def test_responses_late_error(path: str, named: bool) -> None:
     lines = late(EmulatedError(ErrorKind.INTERNAL, "boom", param="input"), path, {"model": GPT, "input": "x"})
     assert (lines[0] == "event: response.failed") is named
     event = json.loads(lines[int(named)][6:])

@@ -71,7 +71,7 @@ SHAPES: JSON = [
 
 @pytest.mark.parametrize(("name", "shape"), SHAPES)
 @pytest.mark.parametrize("mode", ["by-model", "off"])
-def test_every_body_gets_an_answer(name: str, shape: Struct, mode: str) -> None:
+def test_every_body_is_answered(name: str, shape: Struct, mode: str) -> None:
     @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
     @given(body=near(shape))
     def check(body: JSON) -> None:
@@ -93,7 +93,7 @@ def near_message(kind: str) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("method", ["generateContent", "streamGenerateContent", "countTokens"])
-def test_every_body_of_the_gemini_api_gets_an_answer(method: str) -> None:
+def test_every_gemini_body_is_answered(method: str) -> None:
     kind = "CountTokensRequest" if method == "countTokens" else "GenerateContentRequest"
 
     @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)

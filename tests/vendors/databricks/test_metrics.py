@@ -30,7 +30,7 @@ def counts(row: dict[str, float]) -> list[float]:
 
 
 @pytest.mark.covers("databricks/lifecycle", "metrics")
-async def test_each_endpoint_counts_its_own_inference(start: Start) -> None:
+async def test_each_endpoint_counts_own_inference(start: Start) -> None:
     workspace = await open_workspace(
         start, "", "rules: [{name: broken, when: {prompt: break}, error: {kind: internal}}]"
     )
@@ -47,7 +47,7 @@ async def test_each_endpoint_counts_its_own_inference(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/lifecycle", "metrics of entities")
-async def test_each_served_entity_counts_its_own(start: Start) -> None:
+async def test_each_served_entity_is_counted(start: Start) -> None:
     workspace = await open_workspace(start, "")
     parts = [{"name": name, **external(f"gpt-{name}")} for name in ("a", "b")]
     await workspace.make(*parts, config=PARTED)
@@ -60,7 +60,7 @@ async def test_each_served_entity_counts_its_own(start: Start) -> None:
     assert (await read(workspace))["b"]["request_4xx_count_total"] == 1
 
 
-async def test_predictions_count_too(start: Start) -> None:
+async def test_predictions_are_counted(start: Start) -> None:
     workspace = await open_workspace(start, "")
     await workspace.make({**CUSTOM, "workload_size": "Medium"})
     for body in ({"inputs": [1]}, {"inputs": [2]}, {"nothing": 1}):
@@ -70,7 +70,7 @@ async def test_predictions_count_too(start: Start) -> None:
     assert row["provisioned_concurrent_requests_total"] == 16
 
 
-async def test_what_asks_for_no_endpoint_counts_nowhere(start: Start) -> None:
+async def test_requests_to_unknown_endpoint_are_not_counted(start: Start) -> None:
     workspace = await open_workspace(start, "")
     await workspace.running.ask("databricks", "/serving-endpoints/chat/completions", {}, headers=TOKEN)
     await workspace.chat("nope")

@@ -11,7 +11,7 @@ from tests.vendors.databricks.harness import LLAMA, USER, chat, invoke, send
 CATALOGUE = VENDOR.catalogue(DatabricksSettings())
 
 
-def test_names_are_unique_and_every_task_has_an_endpoint() -> None:
+def test_names_are_unique_and_every_task_has_endpoint() -> None:
     assert len({d.name for d in CATALOGUE}) == len(CATALOGUE)
     assert {d.task for d in CATALOGUE} == {"chat", "completions", "embeddings"}
 
@@ -26,7 +26,7 @@ def test_every_endpoint_answers(deployment: Deployment) -> None:
 
 
 @pytest.mark.covers("databricks/catalogue", "codex")
-def test_codex_answers_responses_only() -> None:
+def test_codex_rejects_chat() -> None:
     assert "does not support the chat task" in chat("databricks-gpt-5-3-codex").message
 
 
@@ -111,7 +111,7 @@ CORE: dict[str, tuple[int, int | None, tuple[int | None, int | None, int | None]
     "llama-2-70b-chat",
 )
 @pytest.mark.parametrize("name", CORE)
-def test_an_endpoint_has_what_is_published_of_it(name: str) -> None:
+def test_endpoint_matches_published_limits(name: str) -> None:
     (found,) = (deployment for deployment in CATALOGUE if deployment.name == f"databricks-{name}")
     tiers = found.traits.get("limits")
     limits = tiers.get("enterprise", {}) if isinstance(tiers, dict) else {}

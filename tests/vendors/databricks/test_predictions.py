@@ -36,7 +36,7 @@ def test_custom_models_predict(body: JSON, rows: int | None) -> None:
 
 
 @pytest.mark.covers("databricks/tasks", "agent, messages")
-def test_custom_models_and_agents_do_not_chat() -> None:
+def test_custom_models_and_agents_refuse_chat() -> None:
     agent = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
     own = Deployment(vendor="databricks", name="scorer", mode="custom")
     messages: JSON = [{"role": "user", "content": "hi"}]
@@ -47,7 +47,7 @@ def test_custom_models_and_agents_do_not_chat() -> None:
         assert text in answer.message
 
 
-async def test_a_scenario_fixes_predictions(start: Start) -> None:
+async def test_scenario_sets_predictions(start: Start) -> None:
     rules = """
 deployments: [{vendor: databricks, name: mine, mode: custom}]
 rules:
@@ -65,7 +65,7 @@ rules:
     assert (await predict("other")).status == 503
 
 
-async def test_custom_models_keep_to_limits(start: Start) -> None:
+async def test_custom_models_obey_rate_limits(start: Start) -> None:
     workspace = await open_workspace(start, "")
     await workspace.make(CUSTOM_ENTITY)
     rule = {"calls": 1, "key": "endpoint", "renewal_period": "minute"}

@@ -242,7 +242,7 @@ FAILED = {"code": "internal_error", "message": "boom", "param": "input", "type":
 
 @pytest.mark.covers("databricks/REST reference: Responses", "Error code, message, param, type")
 @pytest.mark.parametrize("member", [pytest.param(name, id=f"Error.{name}") for name in FAILED])
-def test_error_of_a_failed_response(member: str) -> None:
+def test_failed_response_error_fields(member: str) -> None:
     body = json.dumps({"model": GPT, "input": "x"}).encode()
     request = Request(method="POST", path="/serving-endpoints/responses", body=body)
     error = EmulatedError(ErrorKind.INTERNAL, "boom", param="input")

@@ -121,7 +121,7 @@ COMPLETIONS: dict[str, Cases] = {
     "fields of a completion",
 )
 @pytest.mark.parametrize("field", COMPLETIONS)
-def test_field_of_completions(field: str) -> None:
+def test_completions_field(field: str) -> None:
     for request, seen in COMPLETIONS[field]:
         check(complete(**request), seen)
 
@@ -151,6 +151,6 @@ EMBEDDINGS: dict[str, Cases] = {
     "databricks/REST reference: completions and embeddings", "input", "instruction", "fields of an embedding"
 )
 @pytest.mark.parametrize("field", EMBEDDINGS)
-def test_field_of_embeddings(field: str) -> None:
+def test_embeddings_field(field: str) -> None:
     for request, seen in EMBEDDINGS[field]:
         check(embed(**request), seen)

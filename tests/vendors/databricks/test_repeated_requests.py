@@ -66,7 +66,7 @@ CALLS: JSON = [
 
 
 @pytest.mark.parametrize(("path", "body"), CALLS)
-def test_a_remembered_call_answers_as_one_read_anew(path: str, body: JSON) -> None:
+def test_cached_call_renders_like_newly_parsed_one(path: str, body: JSON) -> None:
     first, request = read(path, body)
     assert first.repeatable
     again, later = read(path, body, key=bytes(range(16)))
@@ -74,7 +74,7 @@ def test_a_remembered_call_answers_as_one_read_anew(path: str, body: JSON) -> No
     assert say(first, later) != say(first, request)
 
 
-def test_a_call_whose_entity_was_drawn_is_read_anew() -> None:
+def test_call_with_drawn_entity_is_not_repeatable() -> None:
     calls = [read("/serving-endpoints/ab/invocations", {"messages": [USER]}, bytes([i] * 16))[0] for i in range(20)]
     assert not any(call.repeatable for call in calls)
     assert {call.codec.served for call in calls if isinstance(call.codec, ChatCodec)} == {"a", "b"}
@@ -85,7 +85,7 @@ def test_a_call_whose_entity_was_drawn_is_read_anew() -> None:
 @pytest.mark.parametrize(
     "fields", [{}, {"max_tokens": 3}, {"logprobs": True}, {"stop": ["e"]}], ids=["plain", "cut", "logprobs", "stop"]
 )
-def test_the_short_way_writes_what_the_long_one_does(name: str, stream: bool, fields: JSON) -> None:
+def test_fast_rendering_equals_general_rendering(name: str, stream: bool, fields: JSON) -> None:
     call, request = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], "stream": stream, **fields})
     assert say(call, request) == say(the_long_way(call), request)
 
@@ -93,7 +93,7 @@ def test_the_short_way_writes_what_the_long_one_does(name: str, stream: bool, fi
 @pytest.mark.parametrize("counting", ["every", "last", "closing", "on-request", "none", "claude"])
 @pytest.mark.parametrize("include_usage", [False, True])
 @pytest.mark.parametrize("name", [LLAMA, "usual"])
-def test_the_short_way_counts_as_the_long_one_does(name: str, counting: str, include_usage: bool) -> None:
+def test_fast_rendering_reports_same_usage(name: str, counting: str, include_usage: bool) -> None:
     call, request = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], "stream": True})
     assert isinstance(call.codec, ChatCodec)
     style = replace(call.codec.style, usage_style=counting)
@@ -102,7 +102,7 @@ def test_the_short_way_counts_as_the_long_one_does(name: str, counting: str, inc
 
 
 @pytest.mark.parametrize("tokens", [(), ("",), ("a", "", "b"), ("a", "")], ids=["none", "no text", "a gap", "a cut"])
-def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> None:
+def test_fast_rendering_skips_tokens_without_text(tokens: tuple[str, ...]) -> None:
     call, request = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
     due = [float(number) for number, _ in enumerate(tokens)]
     span = Segment("text", 0, len(tokens))
@@ -114,7 +114,7 @@ def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
 @pytest.mark.parametrize("thought", [0, 3])
-def test_usage_is_the_same_in_bytes(name: str, thought: int) -> None:
+def test_encode_usage_equals_json_of_build_usage(name: str, thought: int) -> None:
     style = make_service({}, ()).profiles[name].style
     usage = Usage(11, 7, thought)
     shape = build_usage(usage, style)

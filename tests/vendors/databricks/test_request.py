@@ -13,7 +13,7 @@ from tests.vendors.databricks.harness import (
 
 @pytest.mark.covers("databricks/inference routes", "POST {name}/served-models/{served}/invocations")
 @pytest.mark.covers("databricks/lifecycle", "A/B split")
-def test_traffic_is_split_and_can_be_addressed() -> None:
+def test_traffic_is_split_between_served_models() -> None:
     split = with_traits(served_entities={"a": 0, "b": 100})
     assert mine(split).headers["served-model-name"] == "b"
     path = "/serving-endpoints/mine/served-models/{}/invocations"
@@ -32,6 +32,6 @@ def test_traffic_is_split_and_can_be_addressed() -> None:
         ("retired", 404, "ENDPOINT_NOT_FOUND"),
     ],
 )  # fmt: skip
-def test_endpoints_that_are_not_up(state: str, status: int, code: str) -> None:
+def test_unavailable_endpoint_returns_error(state: str, status: int, code: str) -> None:
     answer = mine((Deployment(vendor="databricks", name="mine", state=state),))
     assert (answer.status, answer.body["error_code"]) == (status, code)

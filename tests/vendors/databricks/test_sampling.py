@@ -7,7 +7,7 @@ from tests.vendors.databricks.harness import CLAUDE, GPT, OSS, PROVISIONED, chat
 
 
 @pytest.mark.covers("databricks/chat", "finish_reason")
-def test_max_tokens_cut_is_a_length() -> None:
+def test_max_tokens_finishes_with_length() -> None:
     answer = chat(max_tokens=3)
     assert answer.body["choices"][0]["finish_reason"] == "length"
     assert answer.body["usage"]["completion_tokens"] == 3
@@ -21,24 +21,24 @@ def test_stop_ends_before_its_first_occurrence() -> None:
     assert cut["finish_reason"] == "stop"
 
 
-def test_no_stop_among_stops_is_as_an_empty_one() -> None:
+def test_null_and_empty_stops_are_ignored() -> None:
     whole = chat().body["choices"][0]["message"]["content"]
     assert chat(stop=[None, ""]).body["choices"][0]["message"]["content"] == whole
 
 
 @pytest.mark.parametrize("fields", [{"temperature": 0}, {"top_k": 1}], ids=["temperature 0", "one candidate"])
-def test_greedy_ignores_the_seed(fields: JSON) -> None:
+def test_greedy_ignores_seed(fields: JSON) -> None:
     texts = {chat(**fields, seed=seed).body["choices"][0]["message"]["content"] for seed in (1, 2)}
     assert len(texts) == 1
 
 
-def test_sampling_heeds_its_knobs() -> None:
+def test_sampling_parameters_vary_text() -> None:
     knobs: JSON = [{}, {"seed": 1}, {"temperature": 0.5}, {"top_p": 0.5}, {"top_k": 5}]
     texts = {chat(**fields).body["choices"][0]["message"]["content"] for fields in knobs}
     assert len(texts) == 5
 
 
-def test_n_gives_independent_answers() -> None:
+def test_n_gives_independent_choices() -> None:
     answer = chat(PROVISIONED, n=3)
     choices = answer.body["choices"]
     assert [c["index"] for c in choices] == [0, 1, 2]
@@ -52,7 +52,7 @@ def test_top_logprobs_is_bounded(top: int) -> None:
 
 
 @pytest.mark.covers("databricks/length errors", "prompt of Claude")
-def test_prompt_beyond_the_context_is_refused() -> None:
+def test_prompt_over_context_is_rejected() -> None:
     answer = invoke("databricks-llama-2-70b-chat", {"messages": [{"role": "user", "content": "word " * 5000}]})
     assert answer.status == 400
     assert answer.message.startswith("Bad request: rpc error: code = InvalidArgument desc = prompt token count (")
@@ -79,13 +79,13 @@ def test_prompt_beyond_the_context_is_refused() -> None:
         pytest.param(GPT, 128001, "max_tokens is too large: 128001. This model supports at most 128000", id="GPT"),
     ],
 )
-def test_output_limit_is_worded_by_family(name: str, tokens: int, message: str) -> None:
+def test_output_limit_error_depends_on_family(name: str, tokens: int, message: str) -> None:
     assert message in chat(name, max_tokens=tokens).message
     assert chat(name, max_tokens=5).status == 200
 
 
 @pytest.mark.covers("databricks/catalogue", "Sonnet 4's own limit")
-def test_sonnet_4_stops_at_its_own_limit() -> None:
+def test_sonnet_4_limits_max_tokens_by_default() -> None:
     call = chat("databricks-claude-sonnet-4").call
     assert call is not None
     assert call.request.task == "chat"
@@ -96,12 +96,12 @@ def test_sonnet_4_stops_at_its_own_limit() -> None:
     assert free.request.sampling.max_tokens == 64000
 
 
-def test_whole_numbers_and_floats_mean_the_same() -> None:
+def test_integers_and_floats_are_equivalent() -> None:
     assert chat(temperature=1).body["choices"] == chat(temperature=1.0).body["choices"] == chat().body["choices"]
 
 
 @pytest.mark.covers("databricks/validation", "newest Claude")
-def test_newest_claude_refuses_sampling() -> None:
+def test_newest_claude_rejects_sampling_parameters() -> None:
     for field in ("temperature", "top_p", "top_k"):
         fields: JSON = {field: 1}
         answer = chat("databricks-claude-opus-4-8", **fields)
@@ -109,7 +109,7 @@ def test_newest_claude_refuses_sampling() -> None:
 
 
 @pytest.mark.covers("databricks/validation", "n")
-def test_several_answers_are_a_matter_of_the_profile() -> None:
+def test_n_support_depends_on_profile() -> None:
     assert len(chat(n=2).body["choices"]) == 2
     refused = chat(options={"profile": "seed"}, n=2, stream=False)
     assert refused.message == "Bad request: n is only supported for provisioned throughput endpoints"

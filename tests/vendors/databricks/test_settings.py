@@ -249,37 +249,37 @@ CASES: JSON = [
 @pytest.mark.covers("databricks/Responses", "usage", case="both names of usage")
 @pytest.mark.covers("databricks/Responses", "include_usage", case="usage on request")
 @pytest.mark.parametrize(("name", "value", "probe", "before", "after"), CASES)
-def test_switch_alone(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
+def test_each_setting_alone_changes_behavior(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
     assert (probe({}), probe({name: value})) == (before, after)
 
 
 @pytest.mark.covers("databricks/where reference and service differ", "profiles")
 @pytest.mark.parametrize(("name", "value", "probe", "before", "after"), CASES)
-def test_profile_sets_what_the_reference_says(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
+def test_seed_s0_profile_follows_reference(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
     if PROFILES["seed-S0"].get(name) == value and name != "content_lists":
         assert probe({"profile": "seed-S0"}) == after
         if name not in ("stream_default", "require_description"):
             assert probe({"profile": "seed-S0", name: getattr(DatabricksSettings(), name)}) == before
 
 
-def test_older_edition_alone_takes_an_empty_nucleus() -> None:
+def test_only_seed_s0_profile_accepts_zero_top_p() -> None:
     answers = [talk({"profile": profile}, top_p=0).status for profile in ("real", "seed", "seed-S0")]
     assert answers == [400, 400, 200]
 
 
-def test_switch_wins_over_its_profile() -> None:
+def test_setting_overrides_profile() -> None:
     settings = DatabricksSettings(profile="seed", stream_default=False)
     assert (settings.stream_default, settings.chat_object) == (False, "chat.completions")
 
 
-def test_every_profile_names_real_switches() -> None:
+def test_profiles_contain_only_described_settings() -> None:
     for profile in PROFILES.values():
         assert set(profile) <= set(DatabricksSettings.model_fields)
     assert all(field.description for field in DatabricksSettings.model_fields.values())
 
 
 @pytest.mark.parametrize("values", [{"profile": "x"}, {"bogus": 1}, {"profile": []}, {"max_tools": 0}])
-def test_what_no_switch_takes_is_an_error(values: JSON) -> None:
+def test_invalid_settings_are_refused(values: JSON) -> None:
     with pytest.raises(ValidationError):
         DatabricksSettings(**values)
 
@@ -301,7 +301,7 @@ def test_what_no_switch_takes_is_an_error(values: JSON) -> None:
         pytest.param("off", LLAMA, "reasoning_effort", 200, id="nowhere, not even another family's"),
     ],
 )
-def test_unknown_fields(mode: str, name: str, field: str, status: int) -> None:
+def test_unknown_fields_follow_strictness(mode: str, name: str, field: str, status: int) -> None:
     value: JSON = {"thinking": {"type": "enabled"}, "reasoning_effort": "low"}.get(field, 5)
     assert talk({"strict_unknown_fields": mode}, name, **{field: value}).status == status
 
@@ -325,7 +325,7 @@ def test_unknown_fields(mode: str, name: str, field: str, status: int) -> None:
             "name": "x", "schema": {"properties": {"a": {}, "b": {}}}}}}, "has 2 keys", id="keys of a format"),
     ],
 )  # fmt: skip
-def test_further_limits(options: JSON, fields: JSON, text: str | None) -> None:
+def test_tool_schema_and_message_limits_follow_settings(options: JSON, fields: JSON, text: str | None) -> None:
     answer = talk(options, **fields)
     assert answer.status == (200 if text is None else 400), answer.text
     assert text is None or text in answer.message
@@ -339,6 +339,6 @@ def test_further_limits(options: JSON, fields: JSON, text: str | None) -> None:
         pytest.param("gpt_refuses_max_tokens", {"max_tokens": 9}, "Use 'max_completion_tokens' instead.", id="tokens"),
     ],
 )
-def test_picky_gpt(switch: str, fields: JSON, text: str) -> None:
+def test_gpt_refuses_parameter_when_set(switch: str, fields: JSON, text: str) -> None:
     assert talk({}, GPT, **fields).status == 200
     assert text in talk({switch: True}, GPT, **fields).message

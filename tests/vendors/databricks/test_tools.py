@@ -99,7 +99,7 @@ def test_tool_choice(choice: JSON, text: str | None) -> None:
 
 @pytest.mark.covers("databricks/validation", "tool_choice without tools")
 @pytest.mark.parametrize("choice", ["auto", "required", named("get_weather")], ids=["auto", "required", "named"])
-def test_choice_without_tools_is_refused(choice: JSON) -> None:
+def test_choice_without_tools_is_rejected(choice: JSON) -> None:
     assert "only allowed when tools are specified" in chat(tool_choice=choice).message
 
 
@@ -117,7 +117,7 @@ def test_forced_call_has_valid_arguments(name: str, choice: JSON) -> None:
 
 
 @pytest.mark.covers("databricks/validation", "none calls nothing")
-def test_none_calls_nothing() -> None:
+def test_tool_choice_none_makes_no_call() -> None:
     answer = chat(tools=[TOOL], tool_choice="none").body["choices"][0]
     assert answer["finish_reason"] == "stop"
     assert "tool_calls" not in answer["message"]
@@ -125,7 +125,7 @@ def test_none_calls_nothing() -> None:
 
 @pytest.mark.covers("databricks/chat stream", "a tool call")
 @pytest.mark.covers("databricks/traps", "21 the first delta")
-def test_call_streams_name_first_and_arguments_in_fragments() -> None:
+def test_tool_call_streams_name_then_argument_fragments() -> None:
     answer = chat(CLAUDE, tools=[TOOL], tool_choice="required", stream=True)
     deltas = [c["choices"][0]["delta"] for c in answer.events[:-1]]
     opening = deltas[0]["tool_calls"][0]
@@ -138,7 +138,7 @@ def test_call_streams_name_first_and_arguments_in_fragments() -> None:
 
 
 @pytest.mark.covers("databricks/validation", "one call per answer")
-def test_one_call_unless_parallel_calls_are_on() -> None:
+def test_parallel_calls_are_off_unless_enabled() -> None:
     tools = [TOOL, OTHER]
     body: JSON = {
         "messages": [{"role": "user", "content": "get_weather and get_time in Paris and in Rome"}],
@@ -223,7 +223,7 @@ def test_response_format(value: JSON, text: str | None) -> None:
         pytest.param({"type": "object", "additionalProperties": False}, None, id="no additional properties"),
     ],
 )
-def test_strict_schemas_use_a_subset(schema: JSON, text: str | None) -> None:
+def test_strict_schema_keywords_are_limited(schema: JSON, text: str | None) -> None:
     outer = {"type": "object", "properties": {"x": schema}}
     answer = chat(response_format=wanted(schema=outer, strict=True))
     assert answer.status == (200 if text is None else 400), answer.text
@@ -231,7 +231,7 @@ def test_strict_schemas_use_a_subset(schema: JSON, text: str | None) -> None:
     assert chat(tools=with_function(parameters=outer, strict=True)).status == answer.status
 
 
-def test_structured_answer_fits_its_schema() -> None:
+def test_structured_response_matches_schema() -> None:
     content = chat(response_format=wanted()).body["choices"][0]["message"]["content"]
     assert isinstance(json.loads(content)["city"], str)
     anything = chat(response_format={"type": "json_object"}).body["choices"][0]["message"]["content"]
@@ -264,14 +264,14 @@ def test_structured_answer_fits_its_schema() -> None:
         pytest.param(OSS, {"tools": with_function(strict=True)}, None, id="gpt-oss takes strict tools"),
     ],
 )
-def test_families_differ(name: str, fields: JSON, text: str | None) -> None:
+def test_family_specific_rules(name: str, fields: JSON, text: str | None) -> None:
     answer = chat(name, **fields)
     assert answer.status == (200 if text is None else 400), answer.text
     assert text is None or text in answer.message
 
 
 @pytest.mark.covers("databricks/validation", "GPT strict")
-def test_strict_schemas_of_gpt_are_named() -> None:
+def test_strict_schema_errors_of_gpt_name_schema() -> None:
     open_schema: JSON = {"type": "object", "properties": {"a": {"type": "string"}}}
     reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."
     tool = {"type": "function", "function": {"name": "look", "strict": True, "parameters": open_schema}}

@@ -23,12 +23,12 @@ COMPLETIONS = [
 
 
 @pytest.mark.parametrize(("body", "text"), COMPLETIONS, ids=[json.dumps(body) for body, _ in COMPLETIONS])
-def test_completions_refused(body: JSON, text: str) -> None:
+def test_invalid_completion_is_rejected(body: JSON, text: str) -> None:
     assert error_of("/v1/completions", {"model": MODEL, **body}) == text
 
 
 @pytest.mark.covers("mindie/routes", "POST /v1/completions")
-async def test_completions_of_ids(start: Start) -> None:
+async def test_completions_of_token_ids(start: Start) -> None:
     running = await start(REPLY)
     answer = (await running.ask("mindie", "/v1/completions", {"model": MODEL, "prompt": [9707], "logprobs": 2})).json()
     (choice,) = answer["choices"]
@@ -59,12 +59,12 @@ CHOICES: list[tuple[JSON, str]] = [
 
 @pytest.mark.covers("mindie/answers", "completions")
 @pytest.mark.parametrize(("body", "text"), CHOICES, ids=[json.dumps(body) for body, _ in CHOICES])
-def test_completions_word_their_choices_their_own_way(body: JSON, text: str) -> None:
+def test_completions_choice_errors(body: JSON, text: str) -> None:
     assert error_of("/v1/completions", {"model": MODEL, "prompt": "x", **body}) == text
 
 
 @pytest.mark.parametrize("kind", ["json_object", "json_schema"])
-async def test_completions_fit_a_format(start: Start, kind: str) -> None:
+async def test_completions_match_response_format(start: Start, kind: str) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     form: JSON = {"type": kind, "json_schema": {"name": "n", "schema": schema}}
     body = {"model": MODEL, "prompt": "x", "response_format": form}
@@ -75,7 +75,7 @@ async def test_completions_fit_a_format(start: Start, kind: str) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-async def test_beams_of_completions_stream_at_the_end(start: Start, n: int) -> None:
+async def test_beam_search_streams_one_final_event(start: Start, n: int) -> None:
     body = {"model": MODEL, "prompt": "x", "use_beam_search": True, "n": n, "max_tokens": 4}
     running = await start()
     whole = (await running.ask("mindie", "/v1/completions", body)).json()

@@ -25,7 +25,7 @@ def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes
 @pytest.mark.covers("language/error kinds", "forbidden", "content_filter", "internal")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 @pytest.mark.parametrize("profile", ["strict", "tgi", "motor"])
-def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
+def test_every_error_kind_has_body(kind: ErrorKind, profile: str) -> None:
     status, body, content_type = word(kind, f"vendors: {{mindie: {{profile: {profile}}}}}\n")
     if kind is ErrorKind.OVERLOADED and profile == "strict":
         assert (status, body) == (DROPPED, b"")
@@ -38,7 +38,7 @@ def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
 
 
 @pytest.mark.parametrize("kind", list(ErrorKind))
-def test_every_override_wins(kind: ErrorKind) -> None:
+def test_overrides_replace_status_message_and_body(kind: ErrorKind) -> None:
     status, body, _ = word(kind, status=418, message="short and stout", retry_after=1.2)
     assert status == 418
     assert b"short and stout" in body
@@ -46,14 +46,14 @@ def test_every_override_wins(kind: ErrorKind) -> None:
     assert word(kind, status=418, body="as it is")[:2] == (418, b"as it is")
 
 
-def test_retry_after_is_whole_seconds() -> None:
+def test_retry_after_is_rounded_up_to_seconds() -> None:
     error = EmulatedError(ErrorKind.RATE_LIMITED, retry_after=1.2)
     assert dict(render_error(error, REQUEST, make_service(VENDOR)).headers)["Retry-After"] == "2"
 
 
 @pytest.mark.covers("mindie/error bodies", "400", "404", "422", "424", "500", "503")
 @pytest.mark.parametrize(("status", "name"), CLASSES.items())
-def test_class_follows_the_status(status: int, name: str) -> None:
+def test_error_type_follows_status(status: int, name: str) -> None:
     body = word(ErrorKind.INVALID_PARAMETER, status=status, message="no")[1]
     assert body == json.dumps({"error": "no", "error_type": name}, separators=(",", ":")).encode()
 
@@ -69,7 +69,7 @@ def test_class_follows_the_status(status: int, name: str) -> None:
         pytest.param("tgi", {"error": "no", "error_type": "validation"}, id="as TGI has it"),
     ],
 )
-def test_shapes(shape: str, body: JSON) -> None:
+def test_error_shapes(shape: str, body: JSON) -> None:
     section = f"vendors: {{mindie: {{error_shape: {shape}}}}}\n"
     answer = word(ErrorKind.INVALID_PARAMETER, section, message="no")
     assert json.loads(answer[1]) == body
@@ -77,7 +77,7 @@ def test_shapes(shape: str, body: JSON) -> None:
 
 
 @pytest.mark.covers("mindie/Coordinator", "too many requests")
-def test_rate_limit_is_the_coordinators() -> None:
+def test_rate_limit_error_is_coordinator_response() -> None:
     assert word(ErrorKind.RATE_LIMITED) == (429, b"Too many requests\r\n", "text/plain")
 
 
@@ -90,12 +90,12 @@ def test_rate_limit_is_the_coordinators() -> None:
         pytest.param(ErrorKind.INTERNAL, 500, b"Scheduler proc req failed\r\n", id="internal"),
     ],
 )
-def test_coordinator(kind: ErrorKind, status: int, body: bytes) -> None:
+def test_coordinator_errors(kind: ErrorKind, status: int, body: bytes) -> None:
     assert word(kind, "vendors: {mindie: {profile: motor}}\n")[:2] == (status, body)
 
 
 @pytest.mark.covers("language/error kinds", "overloaded")
-async def test_overload_drops_the_connection(start: Start) -> None:
+async def test_overload_drops_connection(start: Start) -> None:
     running = await start("rules: [{name: busy, error: {kind: overloaded}}]\n")
     with pytest.raises(EOFError):
         await running.ask("mindie", "/", {"inputs": PROMPT})
@@ -113,7 +113,7 @@ async def test_overload_drops_the_connection(start: Start) -> None:
         pytest.param("POST", "/health", id="a health route with a wrong method"),
     ],
 )
-async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) -> None:
+async def test_unrouted_path_returns_empty_404(start: Start, method: str, path: str) -> None:
     answer = await (await start()).ask("mindie", path, method=method)
     assert (answer.status, answer.body) == (404, b"")
 
@@ -132,7 +132,7 @@ async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) 
         pytest.param("/v2/models/m/infer", '{"error": "Memory limit exceeded", "code": 429}', id="Triton"),
     ],
 )
-def test_coordinator_without_memory(path: str, body: str) -> None:
+def test_coordinator_overload_is_memory_limit_error(path: str, body: str) -> None:
     request = Request(method="POST", path=path)
     settings = "vendors: {mindie: {profile: motor}}\n"
     response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, make_service(VENDOR, settings))
@@ -145,7 +145,7 @@ def test_coordinator_without_memory(path: str, body: str) -> None:
     ("method", "path"),
     [("POST", "/nowhere"), ("GET", "/generate"), ("GET", "/v2/models/llama_65b/versions/1")],
 )
-async def test_coordinator_does_not_know_a_path(start: Start, method: str, path: str) -> None:
+async def test_coordinator_refuses_unrouted_path(start: Start, method: str, path: str) -> None:
     answer = await (await start("vendors: {mindie: {profile: motor}}\n")).ask("mindie", path, method=method)
     assert (answer.status, answer.body) == (400, b"Invalid request\r\n")
     assert answer.header("Server") == "MindIE-MS"
@@ -154,7 +154,7 @@ async def test_coordinator_does_not_know_a_path(start: Start, method: str, path:
 
 
 @pytest.mark.covers("mindie/Coordinator", "what a node says")
-async def test_coordinator_passes_on_what_a_node_says(start: Start) -> None:
+async def test_coordinator_forwards_node_errors(start: Start) -> None:
     running = await start("vendors: {mindie: {profile: motor}}\n")
     answer = await running.ask("mindie", "/", {"inputs": PROMPT, "parameters": {"top_p": 1}})
     assert (answer.status, answer.header("Content-Type")) == (422, "application/json; charset=utf-8")
@@ -172,12 +172,12 @@ async def test_coordinator_passes_on_what_a_node_says(start: Start) -> None:
     ],
     ids=["overload", "rate limit", "internal"],
 )
-def test_clients_of_tgi_read_every_error(kind: ErrorKind, status: int, body: JSON) -> None:
+def test_tgi_profile_errors(kind: ErrorKind, status: int, body: JSON) -> None:
     answer = word(kind, "vendors: {mindie: {profile: tgi}}\n")
     assert (answer[0], json.loads(answer[1]), answer[2]) == (status, body, "application/json")
 
 
-def test_overload_of_another_status_has_words() -> None:
+def test_overload_with_status_has_body() -> None:
     error = EmulatedError(ErrorKind.OVERLOADED, status=503)
     response = render_error(error, Request(method="POST", path="/"), make_service(VENDOR))
     assert json.loads(response.body) == {
@@ -202,7 +202,7 @@ async def test_credentials_are_ignored(start: Start) -> None:
         pytest.param(ErrorKind.INTERNAL, b"Failed to get engine response", id="anything else"),
     ],
 )
-def test_failure_inside_a_stream_is_bare_text(kind: ErrorKind, text: bytes) -> None:
+def test_late_error_is_plain_text(kind: ErrorKind, text: bytes) -> None:
     assert render_late_error(EmulatedError(kind), REQUEST, make_service(VENDOR)) == text
     error = EmulatedError(kind, message="own words")
     assert render_late_error(error, REQUEST, make_service(VENDOR)) == b"own words"

@@ -47,5 +47,5 @@ NATIVE = [
 
 @pytest.mark.covers("mindie/other checks", "a token beyond the vocabulary")
 @pytest.mark.parametrize(("body", "text", "status"), NATIVE, ids=[json.dumps(row[0]) for row in NATIVE])
-def test_native_refused(body: JSON, text: str, status: int) -> None:
+def test_invalid_native_request_is_rejected(body: JSON, text: str, status: int) -> None:
     assert error_of("/infer", body, status=status) == text

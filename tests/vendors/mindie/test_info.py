@@ -15,12 +15,12 @@ from tests.vendors.mindie.direct import (
     ("seconds", "status"),
     [("1", 200), ("600", 200), ("0", 404), ("601", 404), ("1000", 404), ("x", 404)],
 )
-async def test_timed_health(start: Start, seconds: str, status: int) -> None:
+async def test_timed_health_accepts_1_to_600_seconds(start: Start, seconds: str, status: int) -> None:
     answer = await (await start()).ask("mindie", f"/health/timed-{seconds}")
     assert answer.status == status
 
 
-async def test_adapters_are_listed(start: Start) -> None:
+async def test_models_list_includes_adapters(start: Start) -> None:
     running = await start("deployments: [{vendor: mindie, name: poet, kind: lora, tokenizer: qwen2}]\n")
     rows = {row["id"]: row["parent"] for row in (await running.ask("mindie", "/v1/models")).json()["data"]}
     assert rows == {MODEL: "null", "poet": MODEL}
@@ -86,7 +86,9 @@ TIMED = ("/health/timed", "/health/timed-5")
         pytest.param("stopped", STOPPED, 200, 1, id="stopped"),
     ],
 )
-async def test_every_route_tells_of_the_state(start: Start, state: str, probe: bytes, timed: int, running: int) -> None:
+async def test_every_route_reflects_model_state(
+    start: Start, state: str, probe: bytes, timed: int, running: int
+) -> None:
     server = await start(f"deployments: [{{vendor: mindie, name: {MODEL}, state: {state}}}]\n")
     assert {(answer.status, answer.body) for answer in [await server.ask("mindie", path) for path in PROBES]} == {
         (503, probe)
@@ -105,7 +107,7 @@ async def test_every_route_tells_of_the_state(start: Start, state: str, probe: b
         assert (await server.ask("mindie", "/v1/engine-server/running-status")).json()["status"] == 1
 
 
-async def test_model_that_is_not_ready(start: Start) -> None:
+async def test_loading_model_refuses_requests(start: Start) -> None:
     running = await start("deployments: [{vendor: mindie, name: own, tokenizer: qwen2, state: loading}]\n")
     assert (await running.ask("mindie", "/health")).status == 503
     answer = await running.ask("mindie", "/", {"inputs": PROMPT})
@@ -116,7 +118,7 @@ async def test_model_that_is_not_ready(start: Start) -> None:
 @pytest.mark.covers("mindie/Coordinator", "probes")
 @pytest.mark.covers("promises/first steps", "readiness while it loads")
 @pytest.mark.parametrize(("path", "loading"), [("/v1/startup", 200), ("/v1/health", 200), ("/v1/readiness", 503)])
-async def test_probes_of_the_coordinator(start: Start, path: str, loading: int) -> None:
+async def test_coordinator_probes(start: Start, path: str, loading: int) -> None:
     motor = "vendors: {mindie: {profile: motor}}\n"
     answer = await (await start(motor)).ask("mindie", path)
     assert (answer.status, answer.body, answer.header("Server")) == (200, b"", "MindIE-MS")
@@ -138,7 +140,7 @@ COUNTED = "/v1/tokenizer"
         pytest.param({"inputs": "a😀bc"}, "Inputs data length in [0, 4], but the length of inputs is 5", id="long"),
     ],
 )
-async def test_what_cannot_be_counted(start: Start, body: JSON | bytes, text: str) -> None:
+async def test_invalid_tokenizer_inputs_are_refused(start: Start, body: JSON | bytes, text: str) -> None:
     running = await start("vendors: {mindie: {max_input_chars: 4}}\n")
     answer = await running.ask("mindie", COUNTED, body)
     assert (answer.status, answer.json()) == (422, {"error": text, "error_type": "Input Validation Error"})
@@ -146,7 +148,7 @@ async def test_what_cannot_be_counted(start: Start, body: JSON | bytes, text: st
 
 @pytest.mark.covers("mindie/routes", "POST /v1/tokenizer")
 @pytest.mark.parametrize(("decode", "shown"), [(None, True), (1, True), ("no", True), (True, True), (False, False)])
-async def test_tokens_are_always_a_list(start: Start, decode: JSON, shown: bool) -> None:
+async def test_only_do_decode_false_omits_tokens(start: Start, decode: JSON, shown: bool) -> None:
     answer = (await (await start()).ask("mindie", COUNTED, {"inputs": PROMPT, "do_decode": decode})).json()
     assert bool(answer["tokens"]) is shown
     assert answer["token_number"] > 0

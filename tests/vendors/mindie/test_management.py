@@ -22,7 +22,7 @@ LORA = "deployments: [{vendor: mindie, name: singer, kind: lora, tokenizer: qwen
 @pytest.mark.covers("mindie/routes", "stopService, config, status, adapters")
 @pytest.mark.covers("mindie/HTTP", "health of a stopped server")
 @pytest.mark.covers("mindie/other checks", "stopped")
-async def test_a_service_is_stopped_for_good(start: Start) -> None:
+async def test_stopped_service_rejects_requests(start: Start) -> None:
     running = await start()
     stop = await running.ask("mindie", "/stopService")
     assert (stop.status, stop.body) == (200, b"")
@@ -46,7 +46,7 @@ async def test_a_service_is_stopped_for_good(start: Start) -> None:
 
 @pytest.mark.covers("mindie/management", "stopService")
 @pytest.mark.parametrize("rule", ["", "faults: [{type: duplicate}], "], ids=["whole", "bent"])
-async def test_a_stop_waits_for_what_runs(start: Start, rule: str) -> None:
+async def test_stop_waits_for_running_requests(start: Start, rule: str) -> None:
     running = await start(SLOW.replace("{name: said, ", "{name: said, " + rule))
     async with begun(running, "/", {"inputs": PROMPT}) as (reader, _):
         stop = asyncio.ensure_future(running.ask("mindie", "/stopService"))
@@ -62,7 +62,7 @@ async def test_a_stop_waits_for_what_runs(start: Start, rule: str) -> None:
 @pytest.mark.covers("mindie/management", "mode=Force")
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("rule", ["", "faults: [{type: duplicate}], "], ids=["whole", "bent"])
-async def test_a_forced_stop_cuts_what_still_runs_after_five_seconds(start: Start, stream: bool, rule: str) -> None:
+async def test_forced_stop_closes_running_requests_after_five_seconds(start: Start, stream: bool, rule: str) -> None:
     running = await start(SLOW.replace("itl: 1s", "itl: 3s").replace("{name: said, ", "{name: said, " + rule))
     async with begun(running, "/", {"inputs": PROMPT, "stream": stream}) as (reader, _):
         assert (await asyncio.wait_for(running.ask("mindie", "/stopService?mode=Force"), 10)).status == 200
@@ -88,7 +88,7 @@ async def _read_until_cut(reader: asyncio.StreamReader) -> bytes:
     return bytes(said)
 
 
-async def test_an_answer_that_ends_before_is_not_cut(start: Start) -> None:
+async def test_forced_stop_lets_requests_finish_within_grace_period(start: Start) -> None:
     running = await start(SLOW)
     async with begun(running, "/", {"inputs": PROMPT, "parameters": {"max_new_tokens": 2}}) as (reader, _):
         await running.ask("mindie", "/stopService?mode=Force")
@@ -103,7 +103,7 @@ async def say(running: Running, path: str, body: JSON | bytes) -> str:
 
 
 @pytest.mark.covers("mindie/management", "adapters")
-async def test_an_adapter_is_loaded_used_and_unloaded(start: Start) -> None:
+async def test_adapter_is_loaded_used_and_unloaded(start: Start) -> None:
     running = await start(LORA)
     chat = {"model": "poet", "messages": HELLO}
     assert (await running.ask("mindie", CHAT, chat)).status == 422
@@ -122,13 +122,13 @@ async def test_an_adapter_is_loaded_used_and_unloaded(start: Start) -> None:
     assert (await running.ask("mindie", CHAT, {**chat, "model": "singer"})).json()["error"] == "Model not found"
 
 
-async def test_an_adapter_is_no_model_of_tritons(start: Start) -> None:
+async def test_adapter_is_not_triton_model(start: Start) -> None:
     running = await start(LORA)
     assert (await running.ask("mindie", "/v1/models/singer")).status == 200
     assert (await running.ask("mindie", "/v2/models/singer")).status == 404
 
 
-async def test_adapters_have_only_so_many_places(start: Start) -> None:
+async def test_max_loras_limits_adapters(start: Start) -> None:
     running = await start("vendors: {mindie: {max_loras: 1}}\n" + LORA)
     assert await say(running, LOAD, POET) == (
         "Call to load LoRA method failed:"
@@ -157,12 +157,14 @@ async def test_adapters_have_only_so_many_places(start: Start) -> None:
         ),
     ],
 )
-async def test_adapters_that_are_refused(start: Start, path: str, body: JSON | bytes, status: int, text: str) -> None:
+async def test_invalid_adapter_requests_are_rejected(
+    start: Start, path: str, body: JSON | bytes, status: int, text: str
+) -> None:
     answer = await (await start()).ask("mindie", path, body)
     assert (answer.status, answer.body.decode()) == (status, text)
 
 
-async def test_prefill_and_decode_apart_know_no_adapters(start: Start) -> None:
+async def test_pd_mode_rejects_adapters(start: Start) -> None:
     running = await start("vendors: {mindie: {pd_mode: true}}\n")
     assert await say(running, LOAD, POET) == "Multi Lora does not support PD separation!"
 
@@ -172,7 +174,7 @@ async def command(running: Running, number: JSON) -> Answer:
 
 
 @pytest.mark.covers("mindie/management", "fault handling")
-async def test_an_engine_is_paused_set_up_and_started(start: Start) -> None:
+async def test_engine_is_paused_initialized_and_started(start: Start) -> None:
     running = await start()
     states = []
     for number in (0, 1, 2, 3, 2):
@@ -188,7 +190,7 @@ async def test_an_engine_is_paused_set_up_and_started(start: Start) -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_an_engine_that_is_paused_ends_what_runs(start: Start, stream: bool) -> None:
+async def test_pausing_engine_ends_running_requests(start: Start, stream: bool) -> None:
     running = await start(SLOW)
     async with begun(running, "/", {"inputs": PROMPT, "stream": stream}) as (reader, _):
         running.built.runtime.advance(2.0)
@@ -213,7 +215,7 @@ _PAUSED: dict[str, tuple[str, JSON, str]] = {
 @pytest.mark.covers("mindie/management", "a paused engine")
 @pytest.mark.parametrize("form", _PAUSED)
 @pytest.mark.parametrize("commands", [(0,), (3,), (0, 1)], ids=str)
-async def test_an_engine_that_is_paused_says_nothing(start: Start, form: str, commands: tuple[int, ...]) -> None:
+async def test_paused_engine_returns_empty_responses(start: Start, form: str, commands: tuple[int, ...]) -> None:
     running = await start(SLOW)
     path, body, piece = _PAUSED[form]
     for number in commands:
@@ -231,7 +233,7 @@ async def test_an_engine_that_is_paused_says_nothing(start: Start, form: str, co
 
 
 @pytest.mark.parametrize("number", [1, 2, 7, -1, 10**400])
-async def test_commands_that_do_not_fit_the_engine(start: Start, number: int) -> None:
+async def test_commands_inconsistent_with_engine_status_are_rejected(start: Start, number: int) -> None:
     answer = await command(await start(), number)
     assert (answer.status, answer.json()) == (
         400,
@@ -240,7 +242,7 @@ async def test_commands_that_do_not_fit_the_engine(start: Start, number: int) ->
 
 
 @pytest.mark.parametrize("body", [{}, {"cmd": None}, {"cmd": "0"}, b'{"cmd":1e400}', b"{", []])
-async def test_commands_that_are_none(start: Start, body: JSON | bytes) -> None:
+async def test_invalid_commands_are_rejected(start: Start, body: JSON | bytes) -> None:
     answer = await (await start()).ask("mindie", FAULTS, body)
     assert answer.status == 422
     assert answer.json()["error"].startswith('{"Error": "cmd_type must be necessary and data type must be integer."')
@@ -253,7 +255,7 @@ HEADERS = {"req-type": "prefill", "req-id": "ab12", "d-target": "10.0.0.3"}
 
 
 @pytest.mark.covers("mindie/management", "roles")
-async def test_a_node_takes_another_role(start: Start) -> None:
+async def test_node_role_is_changed(start: Start) -> None:
     running = await start(DMI)
     assert (await running.ask("mindie", "/", {"inputs": PROMPT}, headers=HEADERS)).status == 200
     body = {"local": PLACE, "peers": [PLACE]}
@@ -286,14 +288,14 @@ async def test_a_node_takes_another_role(start: Start) -> None:
         pytest.param("/v2/role/decode", {"local": PLACE}, id="no list"),
     ],
 )
-async def test_roles_that_are_refused(start: Start, path: str, body: JSON | bytes) -> None:
+async def test_invalid_role_requests_are_rejected(start: Start, path: str, body: JSON | bytes) -> None:
     answer = await (await start(DMI)).ask("mindie", path, body)
     text = "Req body converts to json fail. Reset to previous node status."
     assert (answer.status, answer.json()) == (422, {"error": text, "error_type": "Input validation error"})
 
 
 @pytest.mark.parametrize("path", ["/v1/role/none", "/v2/role/flex"])
-async def test_roles_there_are_none(start: Start, path: str) -> None:
+async def test_unknown_roles_are_not_found(start: Start, path: str) -> None:
     answer = await (await start(DMI)).ask("mindie", path, {"local": PLACE})
     assert (answer.status, answer.body) == (404, b"")
 
@@ -306,12 +308,12 @@ async def test_roles_there_are_none(start: Start, path: str) -> None:
         (DMI, "Only the Decode node supports dresult but you send to prefill"),
     ],
 )
-async def test_results_are_read_from_decode_nodes_alone(start: Start, scenario: str, text: str) -> None:
+async def test_results_are_only_served_by_decode_node(start: Start, scenario: str, text: str) -> None:
     answer = await (await start(scenario)).ask("mindie", "/dresult")
     assert (answer.status, answer.json()["error"]) == (400, text)
 
 
-async def test_a_busy_engine_says_so(start: Start) -> None:
+async def test_busy_engine_reports_busy_health(start: Start) -> None:
     running = await start("vendors: {mindie: {max_batch_size: 1}}\n" + SLOW)
     async with begun(running, "/", {"inputs": PROMPT}):
         live, ready = [await running.ask("mindie", f"/v2/health/{kind}") for kind in ("live", "ready")]
@@ -320,7 +322,7 @@ async def test_a_busy_engine_says_so(start: Start) -> None:
         assert (await running.ask("mindie", STATUS)).json()["status"] == 5
 
 
-async def test_the_second_status_says_more(start: Start) -> None:
+async def test_v2_status_has_additional_fields(start: Start) -> None:
     resource = (await (await start()).ask("mindie", "/v2/status")).json()["resource"]
     assert list(resource)[-4:] == ["totalAvailNpuSlotsNum", "totalAvailNpuBlockNum", "dpInstMap", "maxAvailNpuBlockNum"]
 
@@ -348,7 +350,7 @@ async def test_the_second_status_says_more(start: Start) -> None:
         (f"/v2/models/{MODEL}/config", ""),
     ],
 )
-async def test_planes_apart_serve_their_own_routes_alone(start: Start, path: str, plane: str) -> None:
+async def test_separate_planes_serve_only_their_routes(start: Start, path: str, plane: str) -> None:
     running = await start("vendors: {mindie: {management_port: 0, metrics_port: 0}}\n")
     found = {
         name: (await running.ask(f"mindie.{name}".rstrip("."), path)).status for name in ("", "management", "metrics")
@@ -356,7 +358,7 @@ async def test_planes_apart_serve_their_own_routes_alone(start: Start, path: str
     assert found == {name: 200 if name == plane else 404 for name in found}
 
 
-async def test_planes_are_one_server(start: Start) -> None:
+async def test_planes_share_one_server(start: Start) -> None:
     running = await start("vendors: {mindie: {management_port: 0}}\n" + SLOW)
     async with begun(running, "/", {"inputs": PROMPT}) as (reader, _):
         stop = asyncio.ensure_future(running.ask("mindie.management", "/stopService"))
@@ -370,7 +372,7 @@ async def test_planes_are_one_server(start: Start) -> None:
     assert [entry.vendor for entry in running.built.journal] == ["mindie"] * len(running.built.journal)
 
 
-async def test_the_front_knows_planes_too(start: Start) -> None:
+async def test_front_port_serves_planes(start: Start) -> None:
     running = await start("vendors: {mindie: {management_port: 0}}\n")
     assert (await running.ask("front", "/mindie.management/health")).status == 200
     assert (await running.ask("front", "/mindie/health")).status == 404

@@ -25,7 +25,7 @@ async def test_metrics(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/HTTP", "beyond workers and queue")
-async def test_a_request_beyond_workers_and_queue_loses_its_connection(start: Start) -> None:
+async def test_request_beyond_workers_and_queue_loses_connection(start: Start) -> None:
     running = await start("vendors: {mindie: {max_link_num: 1}}\nlatency: {ttft: 10s}\n")
     calls = [asyncio.create_task(running.ask("mindie", "/", {"inputs": str(n)})) for n in range(3)]
     labels = f'{{model_name="{MODEL}"}}'
@@ -39,7 +39,7 @@ async def test_a_request_beyond_workers_and_queue_loses_its_connection(start: St
     assert [answer.status for answer in await asyncio.gather(*calls)] == [200] * 3
 
 
-async def test_only_inference_counts(start: Start) -> None:
+async def test_only_inference_is_counted(start: Start) -> None:
     running = await start(REPLY)
     for path in ("/health", "/info", "/nowhere"):
         await running.ask("mindie", path)

@@ -28,7 +28,7 @@ from tests.vendors.mindie.direct import (
         pytest.param({"stop": [" two three", " two"]}, "stop_sequence", 2, " one", id="the stop that comes first"),
     ],
 )
-async def test_end(start: Start, parameters: JSON, reason: str, count: int, text: str) -> None:
+async def test_finish_reason_and_text(start: Start, parameters: JSON, reason: str, count: int, text: str) -> None:
     running = await start(REPLY)
     body = ask({"details": True, **parameters})
     answer = (await running.ask("mindie", "/", body)).json()[0]
@@ -41,7 +41,7 @@ async def test_end(start: Start, parameters: JSON, reason: str, count: int, text
 
 @pytest.mark.covers("mindie/finish_reason", "invalid marker")
 @pytest.mark.covers("mindie/decisions", "4 invalid marker")
-async def test_invalid_marker_is_sent_only_on_request(start: Start) -> None:
+async def test_invalid_finish_reason_follows_setting(start: Start) -> None:
     rule = "rules: [{name: fixed, reply: {text: x, finish_reason: content_filter}}]\n"
     for section, marker in (
         ("", "invalid flag"),

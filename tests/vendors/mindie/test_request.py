@@ -63,7 +63,7 @@ SIX = "a b c d e f"  # six tokens
         ),
     ],
 )
-def test_limit(section: str, text: str, parameters: JSON, limit: int) -> None:
+def test_max_new_tokens_limit(section: str, text: str, parameters: JSON, limit: int) -> None:
     assert generate_codec(ask(parameters, inputs=text), section).limit == limit
 
 
@@ -79,7 +79,7 @@ def test_limit(section: str, text: str, parameters: JSON, limit: int) -> None:
         pytest.param(POSITIONS, "a b c d e", "maxPositionEmbeddings 4", 5, id="more than the weights' positions"),
     ],
 )
-def test_prompt_too_long(section: str, text: str, bound: str, count: int) -> None:
+def test_prompt_over_length_limit_is_refused(section: str, text: str, bound: str, count: int) -> None:
     answer = refuse("/", ask({}, inputs=text), section)
     assert answer.status == 424
     assert json.loads(answer.body) == {
@@ -89,17 +89,17 @@ def test_prompt_too_long(section: str, text: str, bound: str, count: int) -> Non
     }
 
 
-def test_longest_prompt_is_taken() -> None:
+def test_longest_allowed_prompt_is_accepted() -> None:
     assert accept("/", ask({}, inputs="a b c d e f g h"), TIGHT).prompt_tokens == (8,)
 
 
-async def test_ignored_beyond_the_limit_of_the_server(start: Start) -> None:
+async def test_generated_tokens_are_capped_at_server_limit(start: Start) -> None:
     running = await start()
     answer = (await running.ask("mindie", "/", ask({"details": True, "max_new_tokens": 100000}, inputs=LONG))).json()[0]
     assert answer["details"]["generated_tokens"] <= 512
 
 
-def test_ten_levels_of_nesting_are_taken() -> None:
+def test_ten_levels_of_nesting_are_accepted() -> None:
     nested: JSON = 1
     for _ in range(9):
         nested = {"a": nested}
@@ -107,13 +107,13 @@ def test_ten_levels_of_nesting_are_taken() -> None:
 
 
 @pytest.mark.covers("mindie/HTTP", "content type")
-def test_content_type_does_not_matter() -> None:
+def test_content_type_is_ignored() -> None:
     outcome = send("/", {"inputs": PROMPT}, headers={"Content-Type": "text/plain"})
     assert hasattr(outcome, "request")
 
 
 @pytest.mark.covers("mindie/HTTP", "a body too large")
-async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
+async def test_body_over_40_megabytes_is_refused(start: Start) -> None:
     running = await start()
     head = b"POST / HTTP/1.1\r\nContent-Length: 41943041\r\n"
     answer = await running.send("mindie", head)
@@ -121,7 +121,7 @@ async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
     assert answer.json() == {"message": "Request body too large. Maximum allowed size is 40MB."}
 
 
-def test_smaller_bound_of_a_body() -> None:
+def test_body_limit_follows_setting() -> None:
     answer = refuse("/", {"inputs": "x" * 1024**2}, "vendors: {mindie: {max_request_length: 1}}\n")
     assert answer.status == 413
     assert json.loads(answer.body) == {"message": "Request body too large. Maximum allowed size is 1MB."}
@@ -162,7 +162,7 @@ TENSOR: JSON = {"name": "i", "shape": [1], "datatype": "UINT32", "data": [1]}
         pytest.param(f"{TRITON}infer", {"inputs": []}, FORMAT, id="no tensor"),
     ],
 )
-def test_coordinator_refuses_what_it_cannot_tell(path: str, body: JSON, text: str) -> None:
+def test_coordinator_refuses_unreadable_body(path: str, body: JSON, text: str) -> None:
     answer = refuse(path, body, "vendors: {mindie: {profile: motor}}\n")
     assert (answer.status, answer.body) == (400, f"{text}\r\n".encode())
     assert dict(answer.headers)["Server"] == "MindIE-MS"
@@ -180,14 +180,14 @@ def test_coordinator_refuses_what_it_cannot_tell(path: str, body: JSON, text: st
         pytest.param("/v1/tokenizer", {}, 422, id="the tokenizer's body"),
     ],
 )
-async def test_coordinator_leaves_the_rest_to_a_node(start: Start, path: str, body: JSON, status: int) -> None:
+async def test_coordinator_leaves_other_checks_to_node(start: Start, path: str, body: JSON, status: int) -> None:
     running = await start("vendors: {mindie: {profile: motor}}\n")
     answer = await running.ask("mindie", path, body)
     assert answer.status == status
     assert answer.header("Content-Type") == "application/json; charset=utf-8"
 
 
-async def test_coordinator_is_ready_before_it_reads(start: Start) -> None:
+async def test_coordinator_checks_readiness_before_body(start: Start) -> None:
     section = "vendors: {mindie: {profile: motor}}\ndeployments: [{name: m, vendor: mindie, state: loading}]\n"
     answer = await (await start(section)).ask("mindie", CHAT, {"stream": 5})
     assert (answer.status, answer.body) == (503, b"MindIE-MS Coordinator is not ready\r\n")
@@ -203,7 +203,7 @@ async def test_coordinator_is_ready_before_it_reads(start: Start) -> None:
         pytest.param({"req-type": "prefill", "req-id": "xyz", "d-target": "10.0.0.1"}, 400, id="an id that is not hex"),
     ],
 )
-async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers: dict[str, str], status: int) -> None:
+async def test_dmi_node_requires_headers(start: Start, headers: dict[str, str], status: int) -> None:
     running = await start("vendors: {mindie: {infer_mode: dmi}}\n")
     answer = await running.ask("mindie", "/", {"inputs": PROMPT}, headers=headers)
     assert answer.status == status
@@ -213,7 +213,7 @@ async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers:
 
 
 @pytest.mark.parametrize("path", ["/", "/infer", CHAT])
-def test_a_mark_of_byte_order_is_skipped(path: str) -> None:
+def test_byte_order_mark_is_skipped(path: str) -> None:
     body = {"model": MODEL, "messages": HELLO} if path == CHAT else {"inputs": PROMPT}
     assert accept(path, b"\xef\xbb\xbf" + json.dumps(body).encode())
     assert refuse(path, b"\xef\xbb{}").status == 422

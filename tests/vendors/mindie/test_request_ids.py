@@ -46,7 +46,7 @@ async def stopped(running: Running, path: str, body: JSON, name: str, headers: s
 
 
 @pytest.mark.covers("mindie/HTTP", "req-id")
-async def test_a_stream_of_tgis_form_ends_by_its_header(start: Start) -> None:
+async def test_tgi_stream_is_stopped_by_header_id(start: Start) -> None:
     body = {"inputs": PROMPT, "stream": True, "parameters": {"details": True, "seed": 1}}
     answer = await stopped(await start(SLOW), "/", body, "job-1", "req-id: job-1\r\n")
     first, second, last = answer.events()
@@ -56,7 +56,7 @@ async def test_a_stream_of_tgis_form_ends_by_its_header(start: Start) -> None:
     assert last["details"] == {"prompt_tokens": 5, "finish_reason": "stop_sequence", "generated_tokens": 3, "seed": 1}
 
 
-async def test_an_answer_in_one_piece_ends_with_what_there_is(start: Start) -> None:
+async def test_stopped_unary_response_contains_generated_text(start: Start) -> None:
     body = {"inputs": PROMPT, "parameters": {"details": True}}
     (row,) = (await stopped(await start(SLOW), "/", body, "a", "req-id: a\r\n")).json()
     assert row["generated_text"] == " one two three"
@@ -64,14 +64,14 @@ async def test_an_answer_in_one_piece_ends_with_what_there_is(start: Start) -> N
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_a_stop_before_the_first_token(start: Start, stream: bool) -> None:
+async def test_stop_before_first_token_returns_one_token(start: Start, stream: bool) -> None:
     body = {"inputs": PROMPT, "stream": stream}
     answer = await stopped(await start(SLOW), "/", body, "a", "req-id: a\r\n", after=0.5)
     (said,) = answer.events() if stream else answer.json()
     assert said["generated_text"] == " one"
 
 
-async def test_a_chat_ends_by_the_id_that_its_chunks_show(start: Start) -> None:
+async def test_chat_is_stopped_by_chunk_id(start: Start) -> None:
     running = await start(SLOW)
     body = {"model": MODEL, "messages": HELLO, "stream": True}
     async with begun(running, CHAT, body) as (reader, _):
@@ -95,7 +95,7 @@ async def test_a_chat_ends_by_the_id_that_its_chunks_show(start: Start) -> None:
         pytest.param("/v1/completions", {"model": MODEL, "prompt": PROMPT}, id="completions"),
     ],
 )
-async def test_the_header_names_the_answer(start: Start, path: str, body: JSON) -> None:
+async def test_header_sets_response_id(start: Start, path: str, body: JSON) -> None:
     running = await start()
     answer = await running.ask("mindie", path, body, headers={"req-id": 'a"b'})
     assert answer.json()["id"] == 'a"b'
@@ -119,7 +119,7 @@ async def test_the_header_names_the_answer(start: Start, path: str, body: JSON) 
         ),
     ],
 )
-async def test_triton_is_stopped_by_the_id_of_its_body(start: Start, path: str, body: JSON) -> None:
+async def test_triton_request_is_stopped_by_body_id(start: Start, path: str, body: JSON) -> None:
     answer = await stopped(await start(SLOW), path, {"id": "mine", **body}, "mine")
     said = answer.events()[-1] if "stream" in path else answer.json()
     assert said["id"] == "mine"
@@ -127,7 +127,7 @@ async def test_triton_is_stopped_by_the_id_of_its_body(start: Start, path: str, 
     assert count == (1 if "stream" in path else 3)
 
 
-async def test_a_header_takes_the_place_of_the_bodys_id(start: Start) -> None:
+async def test_header_id_overrides_body_id_for_stop(start: Start) -> None:
     running = await start(SLOW)
     body = {"id": "mine", "text_input": PROMPT}
     async with begun(running, f"/v2/models/{MODEL}/generate", body, "req-id: theirs\r\n") as (reader, _):
@@ -137,7 +137,7 @@ async def test_a_header_takes_the_place_of_the_bodys_id(start: Start) -> None:
 
 
 @pytest.mark.parametrize("path", ["/infer", "/generate"])
-async def test_other_routes_are_stopped_by_their_header(start: Start, path: str) -> None:
+async def test_other_routes_are_stopped_by_header_id(start: Start, path: str) -> None:
     key = "prompt" if path == "/generate" else "inputs"
     body = {key: PROMPT, "stream": True, "parameters": {"details": True}}
     answer = await stopped(await start(SLOW), path, body, "x", "req-id: x\r\n")
@@ -147,20 +147,20 @@ async def test_other_routes_are_stopped_by_their_header(start: Start, path: str)
         assert answer.body == b'{"text":[" one"]}\0{"text":[" two"]}\0{"text":[" three"]}\0'
 
 
-async def test_text_that_was_held_back_for_a_stop_string_comes_with_the_end(start: Start) -> None:
+async def test_text_held_back_for_stop_string_is_sent_on_stop(start: Start) -> None:
     body = {"inputs": PROMPT, "stream": True, "parameters": {"stop": ["a long stop string"]}}
     answer = await stopped(await start(SLOW), "/", body, "a", "req-id: a\r\n")
     assert [event["token"]["text"] for event in answer.events()] == [" one", " two", " three"]
 
 
-async def test_sessions_do_not_stop_each_other(start: Start) -> None:
+async def test_stop_is_limited_to_session(start: Start) -> None:
     running = await start(SLOW)
     async with begun(running, "/", {"inputs": PROMPT}, "req-id: a\r\n"):
         answer = await running.ask("mindie", STOP, {"id": "a"}, headers={"x-emulator-session": "team"})
         assert answer.status == 404
 
 
-async def test_what_a_stop_cut_off_is_not_counted(start: Start) -> None:
+async def test_tokens_after_stop_are_not_counted(start: Start) -> None:
     running = await start(SLOW)
     await stopped(running, "/", {"inputs": PROMPT, "stream": True}, "a", "req-id: a\r\n")
     assert running.built.runtime.metrics["mindie"].total("completion_tokens") == 3
@@ -182,5 +182,5 @@ async def test_what_a_stop_cut_off_is_not_counted(start: Start) -> None:
         ),
     ],
 )
-def test_stops_that_are_refused(body: JSON | bytes, text: str) -> None:
+def test_invalid_stop_requests_are_rejected(body: JSON | bytes, text: str) -> None:
     assert error_of(STOP, body) == text

@@ -24,7 +24,7 @@ ENDED = Mark.FINISH | Mark.USAGE
         pytest.param(f"/v2/models/{MODEL}/generate", {"text_input": PROMPT}, id="Triton"),
     ],
 )
-def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
+def test_equal_requests_parse_to_equal_calls(path: str, body: JSON) -> None:
     one, other = (send(path, body, headers={"X-Request-Id": request_id}) for request_id in ("1", "2"))
     assert isinstance(one, InferenceCall)
     assert isinstance(other, InferenceCall)
@@ -33,7 +33,7 @@ def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
     assert one.codec == other.codec
 
 
-def test_headers_that_are_read_are_named() -> None:
+def test_relevant_headers() -> None:
     assert set(VENDOR.relevant_headers) == {"req-type", "req-id", "d-target"}
 
 
@@ -66,6 +66,6 @@ SAMPLED = {"n": 2, "temperature": 1, "max_tokens": 2}
         ),
     ],
 )
-def test_events_say_what_they_mean(path: str, body: JSON, expected: list[tuple[int, Mark]]) -> None:
+def test_events_carry_token_counts_and_marks(path: str, body: JSON, expected: list[tuple[int, Mark]]) -> None:
     found = stream(path, {**body, "stream": True}, FixedReply(text=" one two"))
     assert [(tokens, mark) for _, _, tokens, mark in found] == expected

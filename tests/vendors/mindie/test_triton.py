@@ -25,7 +25,7 @@ OUTPUTS = [{"name": "output0"}]
 
 @pytest.mark.covers("mindie/routes", "POST /v2/models/infer", "POST /v2/models/generate, generate_stream")
 @pytest.mark.covers("mindie/answers", "Triton")
-async def test_triton(start: Start) -> None:
+async def test_triton_generate_stream_and_infer(start: Start) -> None:
     running = await start(REPLY)
     path = f"/v2/models/{MODEL}/generate"
     body = {"id": "a-1", "text_input": "Hello", "parameters": {"details": True}}
@@ -74,7 +74,7 @@ def test_unknown_model() -> None:
 STATISTICS = {"text_input": PROMPT, "parameters": {"details": True, "perf_stat": True, "max_new_tokens": 3}}
 
 
-async def test_statistics_have_each_token_and_its_time(start: Start) -> None:
+async def test_perf_stat_lists_each_token_with_time(start: Start) -> None:
     running = await start("latency: {ttft: 28ms, itl: 9ms}\nversion: 1\nname: t\nclock: instant\n")
     path = f"/v2/models/{MODEL}/generate"
     details = (await running.ask("mindie", path, STATISTICS)).json()["details"]
@@ -87,7 +87,7 @@ async def test_statistics_have_each_token_and_its_time(start: Start) -> None:
     assert rows[-1] == details["perf_stat"]
 
 
-def test_statistics_are_true_or_false() -> None:
+def test_perf_stat_must_be_boolean() -> None:
     body = {"text_input": PROMPT, "parameters": {"perf_stat": "yes"}}
     assert error_of(f"/v2/models/{MODEL}/generate", body) == "perf_stat must be boolean type."
 
@@ -107,11 +107,11 @@ TEXT = f"/v2/models/{MODEL}/generate"
         ),
     ],
 )
-def test_text_of_another_kind(body: JSON, text: str) -> None:
+def test_invalid_text_input_is_refused(body: JSON, text: str) -> None:
     assert text in error_of(TEXT, body)
 
 
-async def test_a_refusal_names_the_request(start: Start) -> None:
+async def test_refusal_names_request_id(start: Start) -> None:
     answer = await (await start()).ask("mindie", TEXT, {"id": "a", "text_input": 3}, headers={"req-id": "ab12"})
     assert answer.json()["error"] == "The type of text_input is abnormal. The requestId is ab12"
 
@@ -130,7 +130,7 @@ TYPICAL = "Parameter typical_p must be in (0.0,1.0], got 2."
         pytest.param("/infer", {"inputs": "x"}, (TYPICAL, TIMEOUT, DETAILS), id="the server's own"),
     ],
 )
-def test_the_first_wrong_parameter_is_told(path: str, body: dict[str, JSON], order: tuple[str, ...]) -> None:
+def test_first_invalid_parameter_is_reported(path: str, body: dict[str, JSON], order: tuple[str, ...]) -> None:
     wrong = dict(BAD)
     fields = {TYPICAL: "typical_p", DETAILS: "details", BATCH: "batch_size", TIMEOUT: "timeout"}
     for text in order:

@@ -25,7 +25,7 @@ async def test_vllm(start: Start) -> None:
     assert "".join(json.loads(row)["text"][0] for row in rows) == " one two three"
 
 
-async def test_vllm_of_a_list_repeats_its_first_text(start: Start) -> None:
+async def test_vllm_list_prompt_echoes_first_text(start: Start) -> None:
     prompt = [
         {"type": "image_url", "image_url": "a.png"},
         {"type": "text", "text": "Hi"},
@@ -46,13 +46,13 @@ async def test_vllm_of_a_list_repeats_its_first_text(start: Start) -> None:
         pytest.param({"max_tokens": 2}, " one two", id="the limit"),
     ],
 )
-async def test_vllm_ends(start: Start, body: JSON, text: str) -> None:
+async def test_vllm_stop_conditions(start: Start, body: JSON, text: str) -> None:
     running = await start(REPLY)
     answer = await running.ask("mindie", "/generate", {"prompt": "Hello", **body})
     assert answer.json() == {"text": [f"Hello {text}"]}
 
 
-async def test_vllm_several_answers(start: Start) -> None:
+async def test_vllm_multiple_choices(start: Start) -> None:
     running = await start()
     body = {"prompt": "Hello", "n": 3, "temperature": 0.8, "max_tokens": 4}
     assert len((await running.ask("mindie", "/generate", body)).json()["text"]) == 3
@@ -61,7 +61,7 @@ async def test_vllm_several_answers(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/routes", "POST /generate")
-def test_prompt_wins_over_inputs() -> None:
+def test_prompt_takes_precedence_over_inputs() -> None:
     assert accept("/generate", {"inputs": "a", "prompt": "b"}).request.prompt == "b"
 
 
@@ -87,13 +87,13 @@ VLLM = [
 
 
 @pytest.mark.parametrize(("body", "text"), VLLM, ids=[json.dumps(body) for body, _ in VLLM])
-def test_vllm_refused(body: JSON, text: str) -> None:
+def test_vllm_invalid_request_is_rejected(body: JSON, text: str) -> None:
     assert error_of("/generate", {"prompt": "Hello", **body}) == text
 
 
 @pytest.mark.parametrize(
     "body", [pytest.param({}, id="neither"), pytest.param([], id="a list"), pytest.param(b"{", id="no JSON")]
 )
-def test_neither_form(body: JSON) -> None:
+def test_body_without_prompt_or_inputs_is_rejected(body: JSON) -> None:
     inner = json.loads(error_of("/generate", body))
     assert inner["error_type"] == "validation"

@@ -314,7 +314,7 @@ def test_chat(release: str, fields: Mapping[str, JSON], reason: str | None) -> N
         pytest.param({**BASE, "stream": "INVALID"}, "stream field is not a boolean", id="5 stream a text"),
     ],
 )
-def test_what_never_reaches_a_graph(release: str, body: JSON, reason: str) -> None:
+def test_request_is_rejected_before_graph(release: str, body: JSON, reason: str) -> None:
     refusal = make_server(release).refusal(body)
     assert refusal is not None
     assert (refusal.status, refusal.error) == (412, not_json(reason))

@@ -41,18 +41,18 @@ _STREAM = "logprobs are not supported in streaming mode."
         pytest.param({"logprobs": 2, "echo": 1}, "accepted logprobs value is currently 1 only", id="then logprobs"),
     ],
 )
-def test_completion(server: object, fields: JSON, reason: str | None) -> None:
+def test_completion_fields(server: object, fields: JSON, reason: str | None) -> None:
     expected = None if reason is None else Refusal(400, failure(reason))
     assert server.refusal({**PROMPT, **fields}, COMPLETIONS) == expected  # type: ignore[attr-defined]
 
 
 @pytest.mark.covers("openvino/completions", "prompt")
-def test_prompt_missing() -> None:
+def test_missing_prompt_is_refused() -> None:
     assert SEED.refusal({"model": "llama3"}, COMPLETIONS) == Refusal(400, failure(_MISSING))
 
 
 @pytest.mark.covers("openvino/completions", "logprobs of a stream")
-def test_logprobs_of_a_stream() -> None:
+def test_logprobs_with_stream_return_error_event() -> None:
     answer = SEED.send(COMPLETIONS, {**PROMPT, "stream": True, "logprobs": 1})
     assert isinstance(answer, Response)
     assert (answer.status, answer.chunked) == (200, True)
@@ -72,7 +72,7 @@ def test_call(path: str) -> None:
     assert answer.prompt_tokens == SEED.service.count_prompt(answer.request, answer.deployment)
 
 
-def test_no_more_tokens_of_a_prompt_are_told_than_may_be() -> None:
+def test_echoed_prompt_tokens_are_limited() -> None:
     long = "dense " * 70_000  # two tokens each
     asked = {**PROMPT, "prompt": long, "echo": True}
     refused = SEED.refusal({**asked, "logprobs": 1}, COMPLETIONS)
@@ -82,20 +82,20 @@ def test_no_more_tokens_of_a_prompt_are_told_than_may_be() -> None:
     assert SEED.refusal({**asked, "prompt": long * 2}, COMPLETIONS) is not None
 
 
-def test_a_long_prompt_that_is_told_is_worded_beside_the_event_loop() -> None:
+def test_echo_of_long_prompt_is_cpu_heavy() -> None:
     calls = [SEED.send(COMPLETIONS, {**PROMPT, "prompt": "a " * count, "echo": True}) for count in (10, 20_000)]
     assert [isinstance(call, InferenceCall) and call.is_cpu_heavy for call in calls] == [False, True]
 
 
 @pytest.mark.covers("openvino/completions", "vision graphs")
-def test_vision_graphs_have_no_completions() -> None:
+def test_vision_graphs_refuse_completions_in_2026_3() -> None:
     reason = "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses."
     assert LATEST.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) == Refusal(400, failure(reason))
     assert SEED.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) is None
 
 
 @pytest.mark.covers("openvino/completions", "answer")
-def test_answer() -> None:
+def test_response() -> None:
     assert render(SEED, say("You", " are"), COMPLETIONS) == (
         b'{"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"text":"You are"}],"created":1716825108,'
         b'"model":"llama3","object":"text_completion",'
@@ -114,7 +114,7 @@ def test_logprobs() -> None:
 
 
 @pytest.mark.covers("openvino/completions", "echo")
-def test_echo_with_logprobs_covers_the_prompt() -> None:
+def test_echo_with_logprobs_covers_prompt() -> None:
     prompt = PromptTokens(("", "What", " is"), (1, 2, 3), (Logprob("", -9), Logprob("What", -1), Logprob(" is", -0.5)))
     plan = make_plan(make_choice(("text", "", ["!"]), logprobs=[-0.25]), prompts=(prompt,))
     assert (

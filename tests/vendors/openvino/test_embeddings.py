@@ -72,7 +72,7 @@ def test_input(server: Server, node: str, fields: JSON, reason: str | None) -> N
         pytest.param([[1], []], "inner arrays in input should not be empty", id="nothing inside"),
     ],
 )
-def test_empty_arrays_are_named_later_and_fail_inside_before(value: JSON, reason: str) -> None:
+def test_empty_array_error_depends_on_release(value: JSON, reason: str) -> None:
     for server in (LATEST, make_server("2026.0")):
         check(server, {"input": value}, reason, "EmbeddingsExecutor")
     refusal = SEED.refusal({"model": "embeddings", "input": value}, PATH)
@@ -82,7 +82,7 @@ def test_empty_arrays_are_named_later_and_fail_inside_before(value: JSON, reason
 
 
 @pytest.mark.parametrize("token", [-1, 30522, 2**31 - 1])
-def test_ids_outside_the_vocabulary_fail_inside(token: int) -> None:
+def test_ids_outside_vocabulary_are_rejected(token: int) -> None:
     refusal = SEED.refusal({"model": "embeddings", "input": [token]}, PATH)
     assert refusal is not None
     assert "MP status - INTERNAL: " in refusal.error
@@ -90,7 +90,7 @@ def test_ids_outside_the_vocabulary_fail_inside(token: int) -> None:
 
 @pytest.mark.covers("openvino/embeddings and rerank", "length")
 @pytest.mark.covers("openvino/cases", "95")
-def test_length() -> None:
+def test_input_length_limit() -> None:
     assert SEED.refusal({"model": "embeddings", "input": [[7] * 510]}, PATH) is None
     check(SEED, {"input": [[7] * 511]}, "Input length 513 longer than allowed 512", "EmbeddingsCalculator")
 
@@ -100,7 +100,7 @@ def _call(server: Server, **fields: JSON) -> InferenceCall:
 
 
 @pytest.mark.covers("openvino/embeddings and rerank", "one array of ids")
-def test_one_array_of_ids_is_one_document() -> None:
+def test_array_of_ids_is_one_document() -> None:
     call = _call(SEED, input=[1, 2, 3])
     assert isinstance(call.request, EmbeddingRequest)
     assert call.request.inputs == ((1, 2, 3),)

@@ -48,7 +48,7 @@ def test_every_kind(kind: ErrorKind, server: Server) -> None:
         pytest.param(ErrorKind.RATE_LIMITED, 429, "Too many requests", id="common usage where there is no own"),
     ],
 )
-def test_words(kind: ErrorKind, status: int, text: str) -> None:
+def test_error_messages(kind: ErrorKind, status: int, text: str) -> None:
     answer = word(EmulatedError(kind))
     assert (answer.status, json.loads(answer.body)) == (status, {"error": text})
 
@@ -87,19 +87,19 @@ def test_overrides(error: EmulatedError, status: int, body: bytes) -> None:
         pytest.param("embeddings", "EmbeddingsCalculator", "Input length 513 longer than allowed 512", id="embeddings"),
     ],
 )
-def test_a_context_that_is_too_long_in_name_alone(model: str, node: str, reason: str) -> None:
+def test_injected_context_length_error(model: str, node: str, reason: str) -> None:
     request = make_request(CHAT, {"model": model})
     answer = VENDOR.render_error(EmulatedError(ErrorKind.CONTEXT_LENGTH), request, SEED.service)
     assert json.loads(answer.body) == {"error": failure(reason, node)}
 
 
-def test_an_unknown_field() -> None:
+def test_unknown_field() -> None:
     answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param="tokens"))
     assert json.loads(answer.body) == {"error": failure("tokens is not valid")}
 
 
 @pytest.mark.parametrize(("seconds", "header"), [(2.0, "2"), (0.2, "1"), (2.01, "3"), (0.0, "0")])
-def test_retry_after_is_whole_seconds(seconds: float, header: str) -> None:
+def test_retry_after_is_full_seconds(seconds: float, header: str) -> None:
     answer = word(EmulatedError(ErrorKind.RATE_LIMITED, retry_after=seconds))
     assert ("retry-after", header) in answer.headers
 
@@ -115,7 +115,7 @@ def test_retry_after_is_whole_seconds(seconds: float, header: str) -> None:
         (ErrorKind.NOT_FOUND, False),
     ],
 )
-def test_only_what_a_graph_refuses_is_part_of_a_stream(kind: ErrorKind, in_stream: bool) -> None:
+def test_only_graph_errors_are_sent_in_stream(kind: ErrorKind, in_stream: bool) -> None:
     answer = word(EmulatedError(kind), stream=True)
     assert answer.chunked is in_stream
     assert (answer.status == 200) is in_stream
@@ -123,7 +123,7 @@ def test_only_what_a_graph_refuses_is_part_of_a_stream(kind: ErrorKind, in_strea
 
 
 @pytest.mark.covers("openvino/errors", "a precondition")
-def test_a_failed_precondition_is_a_412() -> None:
+def test_failed_precondition_is_412() -> None:
     error = EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": "no", "word": "FAILED_PRECONDITION"})
     answer = word(error)
     assert answer.status == 412
@@ -133,7 +133,7 @@ def test_a_failed_precondition_is_a_412() -> None:
 
 
 @pytest.mark.covers("openvino/errors", "a field")
-def test_the_literal_body_of_a_failed_calculator() -> None:
+def test_failed_calculator_body() -> None:
     request = make_request(CHAT, {**BASE, "model": "my/graph", "stop": {}})
     error = EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": "stop is not a string or array of strings"})
     assert VENDOR.render_error(error, request, SEED.service).body == (
@@ -152,7 +152,7 @@ def test_the_literal_body_of_a_failed_calculator() -> None:
         pytest.param(EmulatedError(ErrorKind.INTERNAL, message="boom"), "boom", id="a message"),
     ],
 )
-def test_a_late_error_is_a_bare_object(error: EmulatedError, body: str) -> None:
+def test_late_error_is_bare_object(error: EmulatedError, body: str) -> None:
     words = VENDOR.render_late_error(error, make_request(CHAT, {**BASE, "stream": True}), SEED.service)
     assert words == json.dumps({"error": body}, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -171,13 +171,13 @@ def test_a_late_error_is_a_bare_object(error: EmulatedError, body: str) -> None:
         pytest.param(ErrorKind.NOT_FOUND, "/v1/models/x", 404, "Model with requested name is not found", id="a status"),
     ],
 )
-def test_words_of_other_routes(kind: ErrorKind, path: str, status: int, text: str) -> None:
+def test_error_messages_of_other_routes(kind: ErrorKind, path: str, status: int, text: str) -> None:
     answer = VENDOR.render_error(EmulatedError(kind), make_request(path, method="GET"), SEED.service)
     assert (answer.status, json.loads(answer.body)) == (status, {"error": text})
 
 
 @pytest.mark.covers("openvino/management", "errors of a reload")
-def test_an_injected_failure_of_a_reload() -> None:
+def test_injected_reload_failure() -> None:
     request = make_request("/v1/config/reload")
     body = VENDOR.render_error(EmulatedError(ErrorKind.INTERNAL), request, SEED.service).body
     assert body == b'{\n\t"error": "Reloading config file failed. Check server logs for more info."\n}'
@@ -192,13 +192,13 @@ def test_an_injected_failure_of_a_reload() -> None:
         ("echo", "echo accepts values true or false"),
     ],
 )
-def test_named_fields_are_said_to_be_of_the_wrong_type(param: str, text: str) -> None:
+def test_injected_parameter_error_names_wrong_type(param: str, text: str) -> None:
     assert SEED.refusal({**BASE, "prompt": "x", param: {}}, CHAT if param != "echo" else "/v3/completions") is not None
     answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param=param))
     assert json.loads(answer.body) == {"error": failure(text)}
 
 
-def test_an_injected_failure_of_a_stream_is_the_graphs() -> None:
+def test_injected_stream_failure_is_graph_error() -> None:
     answer = word(EmulatedError(ErrorKind.INTERNAL), stream=True)
     assert (answer.status, answer.chunked) == (200, True)
     assert json.loads(answer.body) == {"error": failure("Response generation failed", word="INTERNAL")}

@@ -100,7 +100,7 @@ def test_model_ready(path: str, refusal: Refusal | None) -> None:
 @pytest.mark.covers("openvino/management", "a graph's tensors")
 @pytest.mark.covers("openvino/cases", "28")
 @pytest.mark.parametrize("model", ["llama3", "embeddings", "image"])
-def test_graphs_take_no_tensors(model: str) -> None:
+def test_graphs_reject_tensors(model: str) -> None:
     body = {"inputs": [{"name": "input", "shape": [1], "datatype": "FP32", "data": [1]}]}
     refusal = SEED.refusal(body, f"/v2/models/{model}/infer")
     assert refusal is not None
@@ -132,7 +132,7 @@ def test_status(name: str, state: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/v1/models", "/v1/models/none", "/v1/models/llama3/metadata", "/v1/models/none/versions/1"]
 )
-def test_no_status(path: str) -> None:
+def test_status_of_unknown_model_is_not_found(path: str) -> None:
     assert SEED.refusal(None, path, method="GET") == _UNKNOWN
 
 
@@ -259,6 +259,6 @@ def test_metrics_are_off_by_default() -> None:
 
 
 @pytest.mark.covers("openvino/management", "a classic model's tensors")
-def test_classic_models_show_their_tensors_where_the_scenario_says_them() -> None:
+def test_classic_model_without_declared_tensors_has_empty_metadata() -> None:
     body: JSON = json.loads(get(SEED, "/v2/models/net").body)
     assert (body["inputs"], body["outputs"]) == ([], [])

@@ -92,7 +92,7 @@ async def test_counts(start: Start, bodies: list[JSON], counts: dict[str, float]
 
 
 @pytest.mark.covers("openvino/management", "current graphs and requests")
-async def test_what_is_running_stands_under_its_graph(start: Start) -> None:
+async def test_running_request_is_counted_by_graph(start: Start) -> None:
     running = await start("version: 1\nclock: real\n" + _SCENARIO, vendors=(VENDOR,))
     task = asyncio.ensure_future(running.ask("openvino", _CHAT, ask("second", "wait")))
     while (found := await count(running)) == {}:
@@ -112,7 +112,7 @@ deployments:
 
 
 @pytest.mark.covers("openvino/management", "of classic models")
-async def test_inferences_of_a_classic_model_by_the_way_they_were_asked_for(start: Start) -> None:
+async def test_classic_model_inferences_are_counted_by_method(start: Start) -> None:
     running = await start(_MODEL, vendors=(VENDOR,))
     tensor = {"name": "b", "datatype": "FP32", "shape": [1, 2], "data": [1, 2]}
     for inputs in ([tensor], [tensor], [{**tensor, "shape": [1, 3]}]):

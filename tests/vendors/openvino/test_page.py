@@ -20,7 +20,7 @@ _SCENARIO = _PAGE.split("```yaml\n")[1].split("```")[0]
 Start = Callable[..., Awaitable[Running]]
 
 
-async def test_its_scenario_is_served_as_it_says(start: Start) -> None:
+async def test_page_scenario_serves_every_model(start: Start) -> None:
     running = await start(_SCENARIO, vendors=(VENDOR,))
 
     async def ask(path: str, body: JSON, **others: JSON) -> JSON:
@@ -47,12 +47,12 @@ async def test_its_scenario_is_served_as_it_says(start: Start) -> None:
     )
 
 
-def test_its_traits_are_those_of_the_vendor() -> None:
+def test_page_names_only_vendor_traits() -> None:
     code = [path.read_text(encoding="utf-8") for path in (_ROOT / "emulator" / "vendors" / "openvino").rglob("*.py")]
     names = set(re.findall(r'"([\w-]+)"', "".join(code).lower()))
     rows = [line.split(" | ")[-1] for line in _PAGE.splitlines() if line.startswith("| `")]
     assert {word.split(":")[0] for row in rows for word in row.split("`")[1::2]} <= names
 
 
-def test_it_is_yaml() -> None:
+def test_page_scenario_is_yaml() -> None:
     assert len(yaml.safe_load(_SCENARIO)["deployments"]) == 9

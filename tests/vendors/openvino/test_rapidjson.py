@@ -19,7 +19,7 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES)
-def test_it_reads_what_every_reader_reads(value: JSON) -> None:
+def test_valid_json_is_read_as_by_json_loads(value: JSON) -> None:
     text = json.dumps(value).encode()
     assert parse_json(text) == json.loads(text)
     assert parse_json(b" \r\n\t" + dump_json(value) + b" ") == json.loads(text)
@@ -48,7 +48,7 @@ def test_it_reads_what_every_reader_reads(value: JSON) -> None:
         pytest.param(b"[[],{},[[]]]", [[], {}, [[]]], id="empty containers"),
     ],
 )
-def test_it_takes(text: bytes, value: JSON) -> None:
+def test_lenient_json_is_accepted(text: bytes, value: JSON) -> None:
     found = parse_json(text)
     if value is not ...:
         assert found == value
@@ -66,7 +66,7 @@ def test_it_takes(text: bytes, value: JSON) -> None:
         *(b"1e309", b"-1e309", b"0e309", b"1" + b"0" * 309, b"9" * 5000, b"0.00e311", b"1.5E+00400", b"2e308"),
     ],
 )
-def test_it_refuses(text: bytes) -> None:
+def test_invalid_json_is_rejected(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_json(text)
     unused = b'{"model":"llama3","messages":[],"user":' + text + b"}"
@@ -74,13 +74,13 @@ def test_it_refuses(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", [b'{"a":1e309}', b'{"a":0E+0309}', b"1" + b"0" * 309, b"[1.5e12345]"])
-def test_big_numbers_are_noticed(text: bytes) -> None:
+def test_big_numbers_are_detected(text: bytes) -> None:
     assert has_big_numbers(text)
     assert not has_big_numbers(text[:4])
 
 
 @pytest.mark.covers("openvino/numbers", "number")
-def test_a_number_is_what_its_literal_says() -> None:
+def test_number_type_follows_literal() -> None:
     assert [type(parse_number(text)) for text in ("1", "1.0", "1e0", "12345678901234567890123")] == [
         int,
         float,
@@ -99,7 +99,7 @@ def test_a_number_is_what_its_literal_says() -> None:
         pytest.param(b'{"a":1,"a":' + b"[" * 100 + b"]" * 100 + b"}", True, id="levels in such a member"),
     ],
 )
-def test_levels(text: bytes, deep: bool) -> None:
+def test_nesting_limit(text: bytes, deep: bool) -> None:
     if not deep:
         parse_json(text, 100)
         return
@@ -119,14 +119,14 @@ def test_levels(text: bytes, deep: bool) -> None:
         ),
     ],
 )
-def test_what_comes_first_is_refused_first(text: bytes, reason: str) -> None:
+def test_first_error_is_reported(text: bytes, reason: str) -> None:
     assert LATEST.refusal(text) == Refusal(412, not_json(reason))
     old = make_server("2026.1").refusal(text)
     assert old is not None
     assert "nesting" not in old.error
 
 
-def test_a_body_with_what_only_this_reader_takes_is_answered() -> None:
+def test_body_of_lenient_json_is_answered() -> None:
     body = dump_json(BASE)[:-1]
     for rest in (b',"user":"\xff"}', b"}\0 and more", b',"user":' + b"[" * 3000 + b"]" * 3000 + b"}"):
         assert SEED.call(body + rest).deployment.name == "llama3"

@@ -307,5 +307,5 @@ UNSUPPORTED: Mapping[str, JSON] = {
 
 @pytest.mark.covers("openvino/fields of 2025.0", "unsupported ones")
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"chat request, unsupported.{name}") for name in UNSUPPORTED])
-def test_field_that_is_passed_over(name: str) -> None:
+def test_unsupported_field_is_ignored(name: str) -> None:
     assert SEED.call({**BASE, name: UNSUPPORTED[name]}).request == SEED.call(BASE).request

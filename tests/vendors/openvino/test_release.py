@@ -39,13 +39,13 @@ TAG: JSON = {"type": "text", "text": "<ov_genai_image_0>"}
         ),
     ],
 )
-def test_a_switch_leaves_other_refusals_alone(switch: str, value: JSON, path: str, body: JSON) -> None:
+def test_setting_leaves_other_refusals_unchanged(switch: str, value: JSON, path: str, body: JSON) -> None:
     refusal = LATEST.refusal(body, path)
     assert refusal is not None
     assert make_server("latest", **{switch: value}).refusal(body, path) == refusal
 
 
-def test_tokenize_is_an_endpoint_without_responses() -> None:
+def test_endpoint_list_without_responses_includes_tokenize() -> None:
     refusal = make_server("2026.2", responses_endpoint=False).refusal(BASE, "/v3/other")
     assert refusal is not None
     assert refusal.error.endswith("/v3/chat/completions, /v3/completions, /v3/tokenize")
@@ -53,7 +53,7 @@ def test_tokenize_is_an_endpoint_without_responses() -> None:
 
 @pytest.mark.parametrize("status", [500, 503])
 @pytest.mark.parametrize(("release", "text"), [("2026.1", b"Error while loading a model"), ("2026.2", b"not ready")])
-def test_the_status_of_the_probe_leaves_its_words(release: str, text: bytes, status: int) -> None:
+def test_not_ready_status_leaves_message(release: str, text: bytes, status: int) -> None:
     server = make_server(release, not_ready_status=status)
     request = make_request("/v2/health/ready", method="GET")
     answer = VENDOR.render_error(EmulatedError(ErrorKind.NOT_READY), request, server.service)
@@ -61,7 +61,7 @@ def test_the_status_of_the_probe_leaves_its_words(release: str, text: bytes, sta
     assert text in answer.body
 
 
-def test_the_limit_itself_may_be_asked_for_since_2025_1() -> None:
+def test_max_completion_tokens_may_equal_limit_since_2025_1() -> None:
     body = {**BASE, "max_completion_tokens": 9}
     switches: dict[str, JSON] = {"max_tokens_limit": 9, "max_tokens_limit_is_default": False}
     assert make_server("2025.1", **switches).refusal(body) is None
@@ -69,31 +69,31 @@ def test_the_limit_itself_may_be_asked_for_since_2025_1() -> None:
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "top_k")
-def test_the_default_of_top_k_is_40_since_2026_2() -> None:
+def test_top_k_defaults_to_40_since_2026_2() -> None:
     for profile, top_k in (("2026.2", 40), ("2026.1", -1)):
         for checks in (True, False):
             sampling = make_server(profile, full_checks=checks).sampling(top_k=top_k)
             assert "top_k" not in dict(sampling.knobs)
 
 
-def test_texts_of_a_turn_are_joined_since_2026_2() -> None:
+def test_message_texts_are_joined_since_2026_2() -> None:
     body = turn({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
     assert make_server("2026.2", message_rule="both").call(body).request.prompt == "a\nb"
     assert make_server("2026.1", message_rule="role").call(body).request.prompt == "b"
 
 
-def test_a_vision_graph_has_no_logprobs_key_since_2026_1() -> None:
+def test_vision_graphs_have_no_logprobs_key_since_2026_1() -> None:
     for last in (True, False):
         assert b"logprobs" not in render(make_server("2026.1", finish_reason_last=last), say("Hi"), model="eyes")
         assert b"logprobs" in render(make_server("2026.0", finish_reason_last=last), say("Hi"), model="eyes")
 
 
-def test_a_verbose_answer_needs_no_empty_delta() -> None:
+def test_verbose_response_ignores_empty_delta_setting() -> None:
     assert b"__verbose" in render(make_server("latest", verbose_response=True, empty_delta=False), say("Hi"))
     assert b"__verbose" not in render(make_server("2026.2", verbose_response=True, empty_delta=True), say("Hi"))
 
 
-def test_thoughts_are_read_without_tools() -> None:
+def test_reasoning_is_parsed_with_tools_ignored() -> None:
     server = make_server("latest", tools="ignored")
     ask = server.call({**BASE, "model": "thinker"}).request
     assert isinstance(ask, ChatRequest)
@@ -104,14 +104,14 @@ def test_thoughts_are_read_without_tools() -> None:
 
 
 @pytest.mark.parametrize(("profile", "status"), [("2025.4", 404), ("2026.3", 200)])
-def test_models_are_listed_under_v1_since_2026_3(profile: str, status: int) -> None:
+def test_v1_models_list_since_2026_3(profile: str, status: int) -> None:
     for alias in (True, False):
         answer = make_server(profile, v1_alias=alias).send("/v1/models", method="GET")
         assert isinstance(answer, Response)
         assert answer.status == status
 
 
-def test_since() -> None:
+def test_release_since_compares_versions() -> None:
     release = RELEASES["2025.3"]
     assert [release.since(*version) for version in ((2024, 2), (2025, 3), (2025, 4), (2026, 0))] == [1, 1, 0, 0]
 
@@ -159,7 +159,7 @@ def test_endpoints_by_release(release: str, method: str, path: str, body: JSON, 
 @pytest.mark.covers("openvino/releases", "TensorFlow Serving")
 @pytest.mark.parametrize("release", _NAMES)
 @pytest.mark.parametrize("path", ["/v1/models/llama3", "/v1/models/llama3/versions/1", "/v1/models/dummy/metadata"])
-def test_tensorflow_serving_is_gone_in_2026_3(release: str, path: str) -> None:
+def test_tensorflow_serving_is_removed_in_2026_3(release: str, path: str) -> None:
     refusal = make_server(release).refusal(None, path, method="GET")
     assert (refusal is None) == (release < "2026.3" or path == "/v1/models/llama3")
 

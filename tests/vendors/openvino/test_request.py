@@ -47,21 +47,21 @@ def test_body(server: Server, body: JSON, reason: str) -> None:
 
 
 @pytest.mark.covers("openvino/order of checks", "stream only by its path")
-def test_stream_is_looked_at_only_where_the_path_speaks_of_completions() -> None:
+def test_stream_field_is_checked_only_on_completions_paths() -> None:
     body = {"model": "embeddings", "input": "a", "stream": 2}
     assert SEED.refusal(body, "/v3/embeddings") is None
     assert SEED.refusal(body, CHAT) == Refusal(412, not_json("stream field is not a boolean"))
 
 
 @pytest.mark.parametrize("release", [*RELEASES])
-def test_null_is_no_stream(release: str) -> None:
+def test_null_stream_is_rejected(release: str) -> None:
     quoted = '"stream" field' if release == "2024.2" else "stream field"
     expected = Refusal(412, not_json(f"{quoted} is not a boolean"))
     assert make_server(release).refusal({**BASE, "stream": None}) == expected
     assert (make_server(release).refusal({**BASE, "stream": None}, "/v3/x") == expected) is (release == "2024.2")
 
 
-def test_2024_2_quotes_names() -> None:
+def test_2024_2_quotes_field_names() -> None:
     server = make_server("2024.2")
     assert server.refusal({}) == Refusal(412, not_json('"model" field is missing in JSON body'))
     assert server.refusal({"model": 1}) == Refusal(412, not_json('"model" field is not a string'))
@@ -79,7 +79,7 @@ def test_2024_2_quotes_names() -> None:
         pytest.param(b"[" + b"{}," * 200 + b"{}]", False, id="two hundred objects side by side"),
     ],
 )
-def test_nesting(text: bytes, refused: bool) -> None:
+def test_nesting_limit(text: bytes, refused: bool) -> None:
     body = b'{"model":"llama3","messages":[{"role":"user","content":"hi"}],"deep":%b}' % text
     expected = Refusal(412, not_json("JSON body exceeds maximum nesting depth")) if refused else None
     assert LATEST.refusal(body) == expected
@@ -99,21 +99,21 @@ def test_nesting(text: bytes, refused: bool) -> None:
         pytest.param(b'"max_tokens":{"max_tokens":9}', id="with another inside"),
     ],
 )
-def test_of_equal_keys_the_first_counts(rest: bytes) -> None:
+def test_first_of_duplicate_keys_applies(rest: bytes) -> None:
     head = b'{"model":"llama3","messages":[{"role":"user","content":"x"}],"max_tokens":3,'
     ask = SEED.call(head + rest + b',"model":"none"}').request
     assert ask.task == "chat"
     assert ask.sampling.max_tokens == 3
 
 
-def test_text_that_looks_like_keys_is_no_second_key() -> None:
+def test_key_like_text_is_not_duplicate_key() -> None:
     body = {**BASE, "messages": [{"role": "user", "content": '{"model":"none","model":2}'}]}
     assert SEED.call(body).request.prompt == '{"model":"none","model":2}'
 
 
 @pytest.mark.parametrize("value", [b"1e999", b"-1E+400", b"[0,1e309]", b'"1e999 is no Infinity"'])
 @pytest.mark.parametrize("name", [b"length_penalty", b"user"])
-def test_a_number_too_big_for_a_double_was_never_json(name: bytes, value: bytes) -> None:
+def test_number_beyond_double_is_invalid_json(name: bytes, value: bytes) -> None:
     body = b'{"model":"llama3","messages":[{"role":"user","content":"hi"}],"%b":%b}' % (name, value)
     refusal = SEED.refusal(body)
     if not value.startswith(b'"'):
@@ -143,14 +143,14 @@ def test_graph(server: Server, model: str, refusal: Refusal, stream: bool) -> No
 
 @pytest.mark.covers("openvino/errors", "not generative")
 @pytest.mark.covers("openvino/cases", "7")
-def test_a_graph_that_does_not_generate() -> None:
+def test_non_generative_graph_is_rejected() -> None:
     refusal = SEED.refusal({**BASE, "model": "image"})
     assert refusal is not None
     assert refusal.status == 412
     assert refusal.error.startswith("Failed to add packet to mediapipe graph input stream - ")
 
 
-def test_releases_before_embeddings_have_no_such_graph() -> None:
+def test_2024_2_has_no_embeddings_graph() -> None:
     refusal = make_server("2024.2").refusal({"model": "embeddings", "input": "a"}, "/v3/embeddings")
     assert refusal == Refusal(404, "Model with requested name is not found")
 
@@ -238,7 +238,7 @@ def test_method(method: str, path: str, old: Refusal | None, new: Refusal | None
 @pytest.mark.covers("openvino/methods and unknown paths", "a path that climbs")
 @pytest.mark.parametrize("path", ["/v3/../x", "/v3/x/..", "/v2/models/../ready", "/.."])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_a_path_that_climbs(path: str, method: str) -> None:
+def test_path_with_parent_segments_is_rejected(path: str, method: str) -> None:
     text = "The provided base path is invalid or doesn't exists"
     assert SEED.refusal(BASE, path, method=method) == Refusal(400, text)
 
@@ -287,14 +287,14 @@ def test_content_type(path: str, kind: str, refusal: Refusal | None) -> None:
 
 
 @pytest.mark.covers("openvino/errors", "forms by their model")
-def test_a_form_names_its_graph() -> None:
+def test_multipart_form_selects_graph_by_model_field() -> None:
     form = b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nmy/graph\r\n--x--\r\n'
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
     assert LATEST.refusal(form, "/v3/anything", headers=kind) == Refusal(400, _ROUTED)
     assert LATEST.refusal(form.replace(b"my/graph", b"none"), "/v3/anything", headers=kind) == MISSING
 
 
-def test_an_empty_model_is_named_by_the_path() -> None:
+def test_empty_model_is_not_found() -> None:
     assert make_server("2025.2").refusal({**BASE, "model": ""}) == MISSING
     assert SEED.refusal({**BASE, "model": ""}) == MISSING
 
@@ -327,7 +327,7 @@ def test_key(release: str, header: str | None, status: int | None) -> None:
 
 
 @pytest.mark.covers("openvino/authentication and CORS", "before the body")
-def test_a_key_is_asked_for_before_the_body_is_read() -> None:
+def test_key_is_checked_before_body() -> None:
     assert make_server("latest", keys=_KEYS).refusal(b"{") == Refusal(500, _UNAUTHORIZED)
 
 
@@ -343,7 +343,7 @@ def test_a_key_is_asked_for_before_the_body_is_read() -> None:
         ),
     ],
 )
-def test_no_key_is_asked_for_elsewhere(path: str, refusal: Refusal | None) -> None:
+def test_other_post_routes_need_no_key(path: str, refusal: Refusal | None) -> None:
     assert make_server("latest", keys=_KEYS).refusal(BASE, path) == refusal
 
 
@@ -357,7 +357,7 @@ def test_no_key_is_asked_for_elsewhere(path: str, refusal: Refusal | None) -> No
         pytest.param("/v3/rerank", {"model": "rerank", "query": "x", "documents": ["y"]}, id="rerank"),
     ],
 )
-def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None:
+def test_parsed_call_is_independent_of_client_headers(path: str, body: JSON) -> None:
     calls = []
     for session in ("a", "b"):
         headers = {"X-Session": session, "Authorization": f"Bearer {session}"}
@@ -371,14 +371,14 @@ def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None
 
 @pytest.mark.covers("openvino/authentication and CORS", "500 or a switch")
 @pytest.mark.covers("openvino/decisions", "18 a wrong key")
-def test_the_status_of_a_wrong_key_is_a_switch() -> None:
+def test_unauthorized_status_is_configurable() -> None:
     server = make_server("latest", keys=_KEYS, unauthorized_status=401)
     assert server.refusal(BASE) == Refusal(401, _UNAUTHORIZED)
 
 
 @pytest.mark.covers("openvino/authentication and CORS", "generation alone")
 @pytest.mark.parametrize("path", ["/v3/models", "/v1/config", "/v2", "/v2/health/live", "/v2/models/llama3"])
-def test_only_generation_is_protected(path: str) -> None:
+def test_get_routes_need_no_key(path: str) -> None:
     assert make_server("latest", keys=_KEYS).refusal(None, path, method="GET") is None
 
 
@@ -412,16 +412,16 @@ def test_cors_headers() -> None:
         ("", "text"),
     ],
 )
-def test_kinds_have_other_names(kind: str, same: str) -> None:
+def test_kind_aliases(kind: str, same: str) -> None:
     assert find_kind(Deployment(vendor="openvino", name="x", kind=kind)) == same
 
 
-def test_a_graph_without_a_kind_is_what_its_task_says() -> None:
+def test_graph_kind_defaults_to_task() -> None:
     assert find_kind(Deployment(vendor="openvino", name="x", task="rerank")) == "rerank"
 
 
 @pytest.mark.covers("openvino/routes", "POST v3/anything")
-def test_the_graph_decides_what_a_path_means() -> None:
+def test_graph_determines_task_of_path() -> None:
     assert SEED.refusal({**BASE, "model": "embeddings"}) == Refusal(
         400, failure("input field is required", "EmbeddingsCalculator")
     )

@@ -94,7 +94,7 @@ def rank(**fields: JSON) -> JSON:
     return json.loads(answer.body)["results"]
 
 
-def test_results_fall_and_shared_words_count_most() -> None:
+def test_results_are_sorted_and_shared_words_score_highest() -> None:
     results = rank()
     assert [result["index"] for result in results] == [1, 2, 0]
     scores = [result["relevance_score"] for result in results]

@@ -36,7 +36,7 @@ def _unbounded(**fields: JSON) -> JSON:
         pytest.param({"top_k": 1, "seed": 5}, {"temperature": 0}, True, id="one candidate is no sampling"),
     ],
 )
-def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
+def test_sampling_equality_depends_on_effective_parameters(left: JSON, right: JSON, same: bool) -> None:
     assert (SEED.sampling(**left) == SEED.sampling(**right)) is same
 
 
@@ -85,7 +85,7 @@ def test_stop(fields: JSON, stop: tuple[str, ...], keep: bool) -> None:
         pytest.param({"ignore_eos": False}, 8192 - 22, 8192 - 22, id="ignore_eos false"),
     ],
 )
-def test_most_tokens(fields: JSON, seed_bound: int, latest_bound: int) -> None:
+def test_max_tokens(fields: JSON, seed_bound: int, latest_bound: int) -> None:
     for server, bound in ((SEED, seed_bound), (LATEST, latest_bound)):
         ask = server.call(_unbounded(**fields)).request
         assert ask.task == "chat"
@@ -102,19 +102,19 @@ def test_most_tokens(fields: JSON, seed_bound: int, latest_bound: int) -> None:
         pytest.param("2026.2", None, 1.0, id="2026.2 draws one"),
     ],
 )
-def test_defaults(release: str, seed: int | None, temperature: float) -> None:
+def test_sampling_defaults_by_release(release: str, seed: int | None, temperature: float) -> None:
     sampling = make_server(release).sampling()
     assert sampling.seed == seed
     assert sampling.greedy is (temperature == 0)
     assert ("temperature", temperature) in sampling.knobs or temperature == 0
 
 
-def test_top_k_40_is_the_later_default() -> None:
+def test_top_k_40_is_default_in_2026_3() -> None:
     assert LATEST.sampling(top_k=40) == LATEST.sampling()
     assert LATEST.sampling(top_k=-1) != LATEST.sampling()
 
 
-def test_log_probabilities_and_echo() -> None:
+def test_logprobs_and_echo() -> None:
     assert SEED.sampling().logprobs is None
     assert SEED.sampling(logprobs=True).logprobs == 0
     completion = SEED.sampling(COMPLETIONS, logprobs=1, echo=True)

@@ -18,7 +18,7 @@ async def begin(start: Start, profile: str = "seed") -> Running:
 
 
 @pytest.mark.covers("openvino/cases", "47")
-async def test_beams_become_choices(start: Start) -> None:
+async def test_beams_return_choices(start: Start) -> None:
     running = await begin(start)
     body = (await running.ask("openvino", CHAT, {**BASE, "best_of": 16, "n": 8, "max_tokens": 5})).json()
     assert [choice["index"] for choice in body["choices"]] == list(range(8))
@@ -38,7 +38,7 @@ async def test_stop_strings_end_every_beam(start: Start) -> None:
 
 
 @pytest.mark.covers("openvino/cases", "58")
-async def test_a_stream_keeps_its_stop_string(start: Start) -> None:
+async def test_stream_includes_stop_string(start: Start) -> None:
     running = await begin(start)
     answer = await running.ask("openvino", CHAT, {**BASE, "max_tokens": 500, "stream": True, "stop": "."})
     last = answer.events()[-2]["choices"][0]
@@ -46,7 +46,7 @@ async def test_a_stream_keeps_its_stop_string(start: Start) -> None:
     assert last["delta"]["content"].endswith(".")
 
 
-async def test_ignoring_the_end_goes_on_to_the_limit(start: Start) -> None:
+async def test_ignore_eos_generates_until_limit(start: Start) -> None:
     running = await begin(start)
     answer = await running.ask("openvino", CHAT, {**BASE, "stream": True, "ignore_eos": True, "max_tokens": 5})
     choices = [event["choices"][0] for event in answer.events()[:-1]]
@@ -56,7 +56,7 @@ async def test_ignoring_the_end_goes_on_to_the_limit(start: Start) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"temperature": 0}, {"best_of": 3}], ids=["sampled", "greedy", "beams"])
-async def test_equal_requests_get_equal_text_streamed_or_not(start: Start, fields: JSON) -> None:
+async def test_equal_requests_return_equal_text_unary_and_streamed(start: Start, fields: JSON) -> None:
     running = await begin(start)
     ask = {**BASE, "max_tokens": 30, **fields}
     first, second = [(await running.ask("openvino", CHAT, ask)).json()["choices"] for _ in range(2)]
@@ -69,7 +69,7 @@ async def test_equal_requests_get_equal_text_streamed_or_not(start: Start, field
 
 @pytest.mark.covers("openvino/completions", "max_tokens 0")
 @pytest.mark.covers("openvino/cases", "71, its answer")
-async def test_nothing_but_the_echo(start: Start) -> None:
+async def test_echo_with_max_tokens_0_returns_prompt(start: Start) -> None:
     running = await begin(start)
     ask = {**PROMPT, "echo": True, "max_tokens": 0, "logprobs": 1}
     body = (await running.ask("openvino", COMPLETIONS, ask)).json()
@@ -81,7 +81,7 @@ async def test_nothing_but_the_echo(start: Start) -> None:
     assert len(weights) == body["usage"]["prompt_tokens"]
 
 
-async def test_echo_does_not_count(start: Start) -> None:
+async def test_echo_is_not_counted(start: Start) -> None:
     running = await begin(start)
     body = (await running.ask("openvino", COMPLETIONS, {**PROMPT, "echo": True, "max_tokens": 5, "best_of": 16})).json()
     assert body["choices"][0]["text"].startswith("What is OpenVINO?")
@@ -89,7 +89,7 @@ async def test_echo_does_not_count(start: Start) -> None:
 
 
 @pytest.mark.covers("openvino/errors", "headers")
-async def test_neither_date_nor_server(start: Start) -> None:
+async def test_responses_have_no_date_or_server_header(start: Start) -> None:
     running = await begin(start)
     for body in (BASE, {**BASE, "stream": True}, {"model": 1}):
         answer = await running.ask("openvino", CHAT, body)
@@ -97,7 +97,7 @@ async def test_neither_date_nor_server(start: Start) -> None:
         assert answer.header("server") is None
 
 
-async def test_what_comes_last_is_one_chunk_of_the_connection(start: Start) -> None:
+async def test_final_events_share_one_chunk(start: Start) -> None:
     running = await begin(start)
     body = {"model": "llama3", "messages": [{"role": "user", "content": "hello"}], "stream": True}
     usage = {"stream_options": {"include_usage": True}}
@@ -115,7 +115,7 @@ async def test_rerank(start: Start) -> None:
 
 
 @pytest.mark.covers("openvino/embeddings and rerank", "unit vectors")
-async def test_embeddings_are_unit_vectors_of_the_graph(start: Start) -> None:
+async def test_embeddings_are_unit_vectors(start: Start) -> None:
     running = await begin(start)
     ask = {"model": "embeddings", "input": ["one", "two", "one"]}
     body = (await running.ask("openvino", "/v3/embeddings", ask)).json()
@@ -126,7 +126,7 @@ async def test_embeddings_are_unit_vectors_of_the_graph(start: Start) -> None:
     assert [entry["index"] for entry in body["data"]] == [0, 1, 2]
 
 
-async def test_a_key_names_its_principal(start: Start) -> None:
+async def test_key_is_checked(start: Start) -> None:
     keys = "keys: [{token: right, principal: search}]\nvendors: {openvino: {profile: latest}}\n"
     running = await start(keys, vendors=(VENDOR,))
     for header, status in (("Bearer right", 200), ("Bearer wrong", 500)):
@@ -134,7 +134,7 @@ async def test_a_key_names_its_principal(start: Start) -> None:
         assert answer.status == status
 
 
-async def test_a_schema_is_followed(start: Start) -> None:
+async def test_response_follows_schema(start: Start) -> None:
     running = await begin(start, "latest")
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     form = {"type": "json_schema", "json_schema": {"name": "s", "schema": schema}}
@@ -145,7 +145,7 @@ async def test_a_schema_is_followed(start: Start) -> None:
 
 
 @pytest.mark.covers("openvino/a stream that fails", "midway")
-async def test_a_failure_midway_is_a_bare_object_at_the_end(start: Start) -> None:
+async def test_stream_failure_ends_with_error_object(start: Start) -> None:
     faults = "rules:\n  - {name: late, faults: [{type: late_error, after_tokens: 2}]}\n"
     running = await start(faults, vendors=(VENDOR,))
     answer = await running.ask("openvino", CHAT, {**BASE, "max_tokens": 20, "stream": True})

@@ -85,18 +85,18 @@ def test_aliases() -> None:
     assert all(RELEASES[name].name == name for name in [*_RELEASES, "2026.0"])
 
 
-def test_every_switch_is_a_setting_and_says_what_it_does() -> None:
+def test_every_release_switch_is_documented_setting() -> None:
     switches = {field.name for field in fields(Release)} - {"version"}
     assert switches <= set(OpenVinoSettings.model_fields)
     assert all(field.description for field in OpenVinoSettings.model_fields.values())
 
 
-def test_a_switch_overrides_its_profile() -> None:
+def test_switch_overrides_profile() -> None:
     release = OpenVinoSettings(profile="latest", stop_limit=4, tf_serving=True).release
     assert (release.stop_limit, release.tf_serving, release.cors) == (4, True, True)
 
 
-def test_a_release_may_be_written_without_quotation_marks() -> None:
+def test_release_can_be_unquoted_number() -> None:
     assert OpenVinoSettings.model_validate({"profile": 2026.3}).release.name == "2026.3"
     assert OpenVinoSettings.model_validate({"profile": 2025.0}).release.name == "2025.0"
 
@@ -112,6 +112,6 @@ def test_a_release_may_be_written_without_quotation_marks() -> None:
         {"stream_error_status": 1000},
     ],
 )
-def test_what_is_no_setting(section: dict[str, object]) -> None:
+def test_invalid_setting_is_rejected(section: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         OpenVinoSettings.model_validate(section)

@@ -76,5 +76,5 @@ def test_length() -> None:
         ("2026.0", "llama3", True),
     ],
 )
-def test_since(release: str, model: str, served: bool) -> None:
+def test_tokenize_availability_by_release(release: str, model: str, served: bool) -> None:
     assert (make_server(release).refusal({"model": model, "text": "a"}, PATH) is None) is served

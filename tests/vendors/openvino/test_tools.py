@@ -144,7 +144,9 @@ def test_tool_choice(choice: JSON, reason: str | None) -> None:
         pytest.param("auto", [], (), ("none", None), id="no tools"),
     ],
 )
-def test_offer(choice: JSON, tools: JSON, kept: tuple[str, ...], meaning: tuple[str, str | None]) -> None:
+def test_offered_tools_follow_tool_choice(
+    choice: JSON, tools: JSON, kept: tuple[str, ...], meaning: tuple[str, str | None]
+) -> None:
     ask = ask_of(LATEST, tools=tools, tool_choice=choice)
     assert tuple(tool.name for tool in ask.tools) == kept
     assert (ask.tool_choice, ask.tool_name) == meaning
@@ -160,12 +162,12 @@ def test_offer(choice: JSON, tools: JSON, kept: tuple[str, ...], meaning: tuple[
         ("2026.3", True, True),
     ],
 )
-def test_releases_that_call_tools(release: str, stream: bool, offered: bool) -> None:
+def test_tools_are_offered_since_release(release: str, stream: bool, offered: bool) -> None:
     assert bool(ask_of(make_server(release), tools=[FORECAST], stream=stream).tools) is offered
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "skip_special_tokens")
-def test_with_special_tokens_shown_nothing_is_read_out_of_the_text() -> None:
+def test_visible_special_tokens_disable_tools_and_reasoning() -> None:
     body = {"tools": [FORECAST], "skip_special_tokens": False, "model": "thinker"}
     ask = ask_of(LATEST, **body)
     assert (ask.tools, ask.reasoning) == ((), None)
@@ -210,7 +212,7 @@ def test_response_format(value: JSON, only: str | None, kind: str) -> None:
     assert ask_of(make_server("2025.2"), response_format=value).format == "text"
 
 
-def test_response_format_is_an_object() -> None:
+def test_response_format_must_be_object() -> None:
     check(LATEST, {_FORMAT: "json"}, "response_format is not an object")
     assert ask_of(LATEST, response_format=_SCHEMA).schema == {"type": "integer"}
 
@@ -224,12 +226,12 @@ def test_response_format_is_an_object() -> None:
         pytest.param("2025.0", None, False, id="a release that reads no thoughts"),
     ],
 )
-def test_thinking(release: str, options: JSON, thinks: bool) -> None:
+def test_reasoning(release: str, options: JSON, thinks: bool) -> None:
     fields = {} if options is None else {"chat_template_kwargs": options}
     assert (ask_of(make_server(release), model="thinker", **fields).reasoning is not None) is thinks
     assert ask_of(make_server(release), **fields).reasoning is None
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "chat_template_kwargs")
-def test_template_options_are_an_object() -> None:
+def test_chat_template_kwargs_must_be_object() -> None:
     check(LATEST, {"chat_template_kwargs": 1}, "chat_template_kwargs must be an object")

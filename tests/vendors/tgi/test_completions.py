@@ -39,19 +39,19 @@ async def test_completions_stream(start: Start) -> None:
         pytest.param({"prompt": list("abcde")}, "batch size exceeded", id="five prompts"),
     ],
 )
-def test_completions_refused(body: JSON, error_type: str) -> None:
+def test_invalid_completion_is_rejected(body: JSON, error_type: str) -> None:
     answer = refuse("/v1/completions", body)
     assert (answer.status, json.loads(answer.body)["error_type"]) == (422, error_type)
 
 
-def test_what_events_mean() -> None:
+def test_events_carry_token_counts_and_marks() -> None:
     body = {"prompt": ["a", "b"], "max_tokens": 2, "stream": True}
     events = stream("/v1/completions", body, FixedReply(pieces=("a", "b", "c")))
     last = Mark.FINISH | Mark.USAGE
     assert [event[2:] for event in events] == [(1, 0), (2, 0), (3, last), (4, last), (0, Mark.DONE)]
 
 
-async def test_several_prompts_share_a_stream_as_their_tokens_come(start: Start) -> None:
+async def test_several_prompts_stream_interleaved(start: Start) -> None:
     running = await start("latency: {ttft: 0s}\n" + REPLY)
     body = {"prompt": ["a", "b"], "max_tokens": 2, "stream": True}
     rows = (await running.ask("tgi", "/v1/completions", body)).events()

@@ -96,7 +96,7 @@ def body(parameters: str) -> bytes:
         ),
     ],
 )
-def test_mismatch(raw: bytes, text: str) -> None:
+def test_mismatched_body_returns_422_with_position(raw: bytes, text: str) -> None:
     answer = refuse("/", raw)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
     assert dict(answer.headers)["content-type"] == "text/plain; charset=utf-8"
@@ -107,7 +107,7 @@ def test_mismatch(raw: bytes, text: str) -> None:
     [b"", b"{", b'{"inputs": NaN}', b'{"inputs":"\xff"}'],
     ids=["empty", "half", "NaN", "no UTF-8"],
 )
-def test_no_json(raw: bytes) -> None:
+def test_invalid_json_returns_400(raw: bytes) -> None:
     answer = refuse("/generate", raw)
     assert answer.status == 400
     assert answer.body.decode().startswith("Failed to parse the request body as JSON: ")
@@ -133,7 +133,7 @@ def test_no_json(raw: bytes) -> None:
         (b'{"inputs":-1e999}', "inputs: number out of range at line 1 column 16"),
     ],
 )
-def test_where_the_body_is_no_json(raw: bytes, text: str) -> None:
+def test_invalid_json_error_gives_position(raw: bytes, text: str) -> None:
     answer = refuse("/generate", raw)
     assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
 
@@ -179,7 +179,7 @@ _MESSAGES = b'{"messages":[{"role":"user","content":"hi"}'
         ),
     ],
 )
-def test_what_does_not_fit_comes_before_what_is_no_json(path: str, raw: bytes, text: str) -> None:
+def test_mismatch_is_reported_before_later_invalid_json(path: str, raw: bytes, text: str) -> None:
     answer = refuse(path, raw)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
 
@@ -206,13 +206,13 @@ def test_what_does_not_fit_comes_before_what_is_no_json(path: str, raw: bytes, t
         ),
     ],
 )
-def test_what_is_not_yet_read_does_not_fail_to_fit(path: str, raw: bytes, text: str) -> None:
+def test_invalid_json_is_reported_before_unread_mismatch(path: str, raw: bytes, text: str) -> None:
     answer = refuse(path, raw)
     assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
 
 
 @pytest.mark.parametrize("rest", [b" x", b"}", b"{}", b"\xff"])
-def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
+def test_data_after_body_is_ignored(rest: bytes) -> None:
     assert accept("/generate", b'{"inputs":"a"}' + rest)
     answer = refuse("/generate", b"{}" + rest)
     assert (answer.status, answer.body.decode()) == (422, FIT + "missing field `inputs` at line 1 column 2")
@@ -227,7 +227,7 @@ def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
         (b'"a"\xff', 'string "a", expected struct GenerateRequest at line 1 column 3'),
     ],
 )
-def test_a_scalar_ends_where_it_can_go_on_no_more(raw: bytes, text: str) -> None:
+def test_scalar_body_ends_at_first_foreign_byte(raw: bytes, text: str) -> None:
     answer = refuse("/generate", raw)
     assert (answer.status, answer.body.decode()) == (422, f"{FIT}invalid type: {text}")
 
@@ -241,7 +241,7 @@ def test_other_content_type(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/problem+json"])
-def test_json_by_another_name(content_type: str) -> None:
+def test_json_content_type_variants_are_accepted(content_type: str) -> None:
     assert isinstance(send("/", {"inputs": "x"}, headers={"Content-Type": content_type}), InferenceCall)
 
 
@@ -254,11 +254,11 @@ def test_json_by_another_name(content_type: str) -> None:
         pytest.param({"seed": 2**64 - 1}, id="the largest seed"),
     ],
 )
-def test_fits(extra: JSON) -> None:
+def test_optional_and_extra_fields_are_accepted(extra: JSON) -> None:
     assert isinstance(send("/", {"inputs": "x", "parameters": extra}), InferenceCall)
 
 
-def test_struct_as_the_sequence_of_its_fields() -> None:
+def test_struct_may_be_sequence_of_fields() -> None:
     plain = accept("/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
     parameters: list[JSON] = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
     flat = accept("/", ["x", parameters, True])
@@ -303,17 +303,17 @@ def test_struct_as_the_sequence_of_its_fields() -> None:
         ),
     ],
 )
-def test_a_field_that_comes_twice_is_refused(path: str, body: bytes, text: str) -> None:
+def test_duplicate_field_is_refused(path: str, body: bytes, text: str) -> None:
     answer = refuse(path, body)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
 
 
-def test_a_name_that_nobody_knows_may_come_twice() -> None:
+def test_duplicate_unknown_field_is_accepted() -> None:
     assert isinstance(send("/generate", b'{"inputs":"a","x":1,"x":2}'), InferenceCall)
 
 
 @pytest.mark.parametrize("depth", [10, 300, 900])
-def test_what_nobody_reads_may_be_nested(depth: int) -> None:
+def test_unread_field_may_be_deeply_nested(depth: int) -> None:
     assert isinstance(send("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), InferenceCall)
 
 
@@ -339,7 +339,7 @@ def test_what_nobody_reads_may_be_nested(depth: int) -> None:
         ),
     ],
 )
-def test_fields_and_variants_of_several_names(members: str, text: str) -> None:
+def test_field_aliases_and_variants(members: str, text: str) -> None:
     answer = refuse("/v1/chat/completions", f'{{"messages":[],{members}}}'.encode())
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
 
@@ -356,7 +356,7 @@ def test_fields_and_variants_of_several_names(members: str, text: str) -> None:
         pytest.param(b'{"a\xff":1}', id="a key that is no text"),
     ],
 )
-def test_it_is_told_at_once(raw: bytes) -> None:
+def test_hostile_body_is_refused_within_two_seconds(raw: bytes) -> None:
     before = time.process_time()
     assert refuse("/generate", raw).status == 400
     assert time.process_time() - before < 2
@@ -370,12 +370,12 @@ _WHOLE = (
 )
 
 
-def test_no_part_of_a_body_that_fits_fails_to_fit() -> None:
+def test_every_prefix_of_valid_body_is_invalid_json() -> None:
     assert accept(CHAT, _WHOLE)
     assert {refuse(CHAT, _WHOLE[:end]).status for end in range(len(_WHOLE))} == {400}
 
 
-def test_a_body_is_told_by_what_was_read_first() -> None:
+def test_error_depends_on_first_part_read() -> None:
     wrong = _WHOLE.replace(b'["x"]', b'["x",5]')
     whole = refuse(CHAT, wrong)
     read = wrong.index(b"5]") + 1

@@ -23,7 +23,7 @@ def word(kind: ErrorKind, request: Request = REQUEST, **fields: JSON) -> Respons
 
 @pytest.mark.covers("language/error kinds", "invalid_parameter", "payload_too_large", "not_ready")
 @pytest.mark.parametrize("kind", list(ErrorKind))
-def test_every_kind_has_words(kind: ErrorKind) -> None:
+def test_every_error_kind_is_rendered(kind: ErrorKind) -> None:
     answer = word(kind)
     assert 400 <= answer.status < 600
     bare = kind in (ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.METHOD_NOT_ALLOWED)
@@ -31,7 +31,7 @@ def test_every_kind_has_words(kind: ErrorKind) -> None:
 
 
 @pytest.mark.parametrize("kind", list(ErrorKind))
-def test_every_override_wins(kind: ErrorKind) -> None:
+def test_overrides_apply_to_every_error_kind(kind: ErrorKind) -> None:
     answer = word(kind, status=418, message="short and stout", retry_after=1.2)
     assert answer.status == 418
     assert b"short and stout" in answer.body
@@ -51,20 +51,20 @@ def test_every_override_wins(kind: ErrorKind) -> None:
         pytest.param(ErrorKind.INTERNAL, 500, "Incomplete generation", "incomplete_generation", id="internal"),
     ],
 )
-def test_words(kind: ErrorKind, status: int, text: str, error_type: str) -> None:
+def test_error_messages(kind: ErrorKind, status: int, text: str, error_type: str) -> None:
     answer = word(kind)
     assert answer.status == status
     assert json.loads(answer.body) == {"error": text, "error_type": error_type}
 
 
-def test_injected_error_of_a_stream_is_an_event() -> None:
+def test_injected_stream_error_is_event() -> None:
     answer = word(ErrorKind.OVERLOADED, STREAM)
     assert (answer.status, answer.chunked) == (200, True)
     assert answer.body == b'data: {"error":"Model is overloaded","error_type":"overloaded"}\n\n'
     assert word(ErrorKind.OVERLOADED, STREAM, status=503).status == 503
 
 
-def test_failure_inside_a_stream_is_an_event() -> None:
+def test_stream_failure_is_event() -> None:
     error = EmulatedError(ErrorKind.TIMEOUT)
     event = render_late_error(error, STREAM, make_service(VENDOR))
     assert json.loads(event.removeprefix(b"data: "))["error_type"] == "generation"
@@ -87,7 +87,7 @@ async def test_keys(start: Start) -> None:
     assert answer.body == b""
 
 
-async def test_without_keys_everyone_is_let_in(start: Start) -> None:
+async def test_without_keys_every_request_is_accepted(start: Start) -> None:
     assert (await (await start()).ask("tgi", "/generate", {"inputs": PROMPT})).status == 200
 
 
@@ -112,14 +112,14 @@ async def test_preflight(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/TGI", "limits of the launcher")
-async def test_payload_of_more_than_two_megabytes(start: Start) -> None:
+async def test_payload_above_2_mb_is_rejected(start: Start) -> None:
     head = b"POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2000001\r\n"
     answer = await (await start()).send("tgi", head)
     assert (answer.status, answer.body) == (413, b"Failed to buffer the request body: length limit exceeded")
 
 
 @pytest.mark.parametrize("profile", ["3", "0.9.4"])
-async def test_a_model_that_loads_for_a_time_is_told_of_by_every_route(start: Start, profile: str) -> None:
+async def test_loading_model_returns_503_on_every_route(start: Start, profile: str) -> None:
     running = await start(
         f"vendors: {{tgi: {{profile: '{profile}'}}}}\n"
         "deployments: [{vendor: tgi, name: own, tokenizer: mistral, state: {loading: 20s}}]\n"

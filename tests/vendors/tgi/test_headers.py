@@ -25,7 +25,7 @@ async def test_headers(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/TGI", "headers of 0.9.4")
-async def test_headers_of_the_old_release(start: Start) -> None:
+async def test_headers_of_0_9_4(start: Start) -> None:
     answer = await (await start(OLD + REPLY)).ask("tgi", "/generate", ask({}))
     names = [name for name, _ in answer.headers]
     assert names[: len(HEADS)] == HEADS

@@ -20,7 +20,7 @@ def chat(url: str) -> JSON:
 
 
 @pytest.mark.parametrize("url", [URL, f"data:image/png;base64,{PNG}"])
-def test_a_model_that_sees_takes_pictures(url: str) -> None:
+def test_vision_model_accepts_images(url: str) -> None:
     call = accept(CHAT, chat(url), VISION)
     assert isinstance(call.request, ChatRequest)
     assert [(message.text, message.media) for message in call.request.messages] == [("What is it?", 1)]
@@ -31,7 +31,7 @@ def test_a_model_that_sees_takes_pictures(url: str) -> None:
     assert generated.prompt_tokens > alone.prompt_tokens
 
 
-def test_a_model_that_does_not_see_reads_the_markdown() -> None:
+def test_text_model_reads_image_markdown() -> None:
     call = accept(CHAT, chat(URL))
     assert isinstance(call.request, ChatRequest)
     assert [(message.text, message.media) for message in call.request.messages] == [(f"What is it?![]({URL})", 0)]
@@ -61,7 +61,7 @@ def test_a_model_that_does_not_see_reads_the_markdown() -> None:
         ),
     ],
 )
-def test_pictures_that_are_refused(url: str, text: str) -> None:
+def test_invalid_image_is_rejected(url: str, text: str) -> None:
     for path, body in ((CHAT, chat(url)), ("/generate", {"inputs": f"![]({url})"})):
         answer = refuse(path, body, VISION)
         assert (answer.status, json.loads(answer.body)) == (

@@ -8,7 +8,7 @@ from tests.vendors.tgi.direct import OLD
 
 @pytest.mark.covers("mindie/TGI beside it", "GET /")
 @pytest.mark.covers("mindie/TGI", "routes of 3")
-async def test_small_routes(start: Start) -> None:
+async def test_auxiliary_routes(start: Start) -> None:
     running = await start()
     for path in ("/", "/health", "/ping"):
         answer = await running.ask("tgi", path)

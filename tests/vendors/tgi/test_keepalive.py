@@ -23,7 +23,9 @@ COMMENT = b":\n\n"
         pytest.param([1.0, 32.0], [1.0, "16.0", "31.0", 32.0], id="the clock begins anew with each event"),
     ],
 )
-def test_silence_is_broken_every_fifteen_seconds(dues: list[float], expected: list[float | str]) -> None:
+def test_keep_alive_comment_after_every_fifteen_seconds_of_silence(
+    dues: list[float], expected: list[float | str]
+) -> None:
     events = keep_alive([(due, b"x", 1, Mark.PLAIN) for due in dues], Plan(b"", 0.0, due=dues[-1]))
     assert [str(due) if data == COMMENT else due for due, data, _, _ in events] == expected
 
@@ -42,7 +44,7 @@ GENERATE = {"inputs": PROMPT, "parameters": {"max_new_tokens": 2}}
         ("0.9.4", "/", {**GENERATE, "stream": True}),
     ],
 )
-async def test_slow_streams_have_comments(start: Start, profile: str, path: str, body: JSON) -> None:
+async def test_slow_streams_have_keep_alive_comments(start: Start, profile: str, path: str, body: JSON) -> None:
     scenario = f"version: 1\nname: t\nclock: instant\nvendors: {{tgi: {{profile: '{profile}'}}}}\n"
     answer = await (await start(scenario + "latency: {ttft: 40s, itl: 16s}\n")).ask("tgi", path, body)
     chunks = [chunk == COMMENT for chunk in answer.chunks]

@@ -18,7 +18,7 @@ async def scrape(running: Running) -> list[str]:
 
 
 @pytest.mark.covers("mindie/TGI", "too many at once")
-async def test_more_requests_than_may_run_are_refused(start: Start) -> None:
+async def test_requests_over_concurrency_limit_are_rejected(start: Start) -> None:
     running = await start(TWO)
     calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(3)]
     (refused,) = await wait_for(running, calls, 1)
@@ -31,7 +31,7 @@ async def test_more_requests_than_may_run_are_refused(start: Start) -> None:
     assert {"tgi_batch_current_size 0", 'tgi_request_failure{err="overloaded"} 1', "tgi_request_count 3"} <= set(lines)
 
 
-async def test_a_stream_that_finds_no_room_is_told_so_in_an_event(start: Start) -> None:
+async def test_overloaded_stream_gets_error_event(start: Start) -> None:
     running = await start(TWO)
     calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(2)]
     while "tgi_batch_current_size 2" not in await scrape(running):
@@ -42,7 +42,7 @@ async def test_a_stream_that_finds_no_room_is_told_so_in_an_event(start: Start) 
     await asyncio.gather(*calls)
 
 
-async def test_who_waits_for_a_slot_stands_in_the_queue(start: Start) -> None:
+async def test_waiting_requests_are_counted_in_queue_size(start: Start) -> None:
     running = await start("latency: {ttft: 10s, load: {capacity: 1}}\n")
     calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(3)]
     while not {"tgi_queue_size 2", "tgi_batch_current_size 1"} <= set(await scrape(running)):
@@ -55,7 +55,7 @@ async def test_who_waits_for_a_slot_stands_in_the_queue(start: Start) -> None:
 
 @pytest.mark.covers("mindie/TGI", "metrics")
 @pytest.mark.parametrize("release", [pytest.param("", id="3"), pytest.param(OLD, id="0.9.4")])
-async def test_only_inference_counts(start: Start, release: str) -> None:
+async def test_only_inference_is_counted(start: Start, release: str) -> None:
     running = await start(release + REPLY)
     for path in ("/health", "/info", "/metrics", "/nowhere"):
         await running.ask("tgi", path)
@@ -75,12 +75,12 @@ async def test_only_inference_counts(start: Start, release: str) -> None:
     } <= set(await scrape(running))
 
 
-async def test_a_series_has_its_type_said_once(start: Start) -> None:
+async def test_metric_type_is_declared_once(start: Start) -> None:
     types = [line for line in await scrape(await start()) if line.startswith("# TYPE")]
     assert len(types) == len(set(types))
 
 
-async def test_requests_that_run_together_are_batches_that_were_joined(start: Start) -> None:
+async def test_concurrent_requests_count_as_concatenated_batches(start: Start) -> None:
     running = await start(TWO)
     calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(2)]
     while "tgi_batch_current_size 2" not in await scrape(running):
@@ -91,7 +91,7 @@ async def test_requests_that_run_together_are_batches_that_were_joined(start: St
     assert 'tgi_batch_concat_duration_count{method="decode"} 1' in await scrape(running)
 
 
-async def test_the_length_that_is_asked_for_is_told(start: Start) -> None:
+async def test_requested_lengths_are_reported(start: Start) -> None:
     running = await start("vendors: {tgi: {max_total_tokens: 200, max_input_tokens: 100}}\n" + REPLY)
     await running.ask("tgi", "/generate", {"inputs": "x", "parameters": {"max_new_tokens": 7}})
     lines = set(await scrape(running))
@@ -99,7 +99,7 @@ async def test_the_length_that_is_asked_for_is_told(start: Start) -> None:
     assert 'tgi_request_input_length_bucket{le="100"} 1' in lines
 
 
-async def test_failures_of_generation_are_told_apart(start: Start) -> None:
+async def test_failures_are_counted_by_kind(start: Start) -> None:
     running = await start("rules: [{name: f, when: {prompt: x}, error: {kind: internal}}]\n")
     await running.ask("tgi", "/generate", {"inputs": "x"})
     assert {

@@ -10,7 +10,7 @@ NEW = {"/chat_tokenize", "/invocations", "/tokenize", "/v1/chat/completions", "/
 
 
 @pytest.mark.parametrize(("release", "paths"), [("3", SHARED | NEW), ("0.9.4", SHARED)])
-async def test_document_lists_the_routes_of_the_release(start: Start, release: str, paths: set[str]) -> None:
+async def test_openapi_document_lists_routes_of_release(start: Start, release: str, paths: set[str]) -> None:
     running = await start(f"vendors: {{tgi: {{profile: '{release}'}}}}\n")
     answer = await running.ask("tgi", "/api-doc/openapi.json", method="GET")
     document = answer.json()
@@ -31,7 +31,7 @@ def list_references(value: JSON) -> list[str]:
     return found + [name for inner in value.values() for name in list_references(inner)]
 
 
-async def test_a_field_has_its_type(start: Start) -> None:
+async def test_openapi_fields_have_types(start: Start) -> None:
     running = await start("")
     document = (await running.ask("tgi", "/api-doc/openapi.json", method="GET")).json()
     fields = document["components"]["schemas"]["GenerateParameters"]["properties"]
@@ -40,7 +40,7 @@ async def test_a_field_has_its_type(start: Start) -> None:
     assert fields["stop"] == {"type": "array", "items": {"type": "string"}}
 
 
-async def test_page_stands_at_the_path_with_a_slash(start: Start) -> None:
+async def test_docs_redirects_to_path_with_slash(start: Start) -> None:
     running = await start("")
     bare = await running.ask("tgi", "/docs", method="GET")
     assert (bare.status, bare.header("location")) == (303, "/docs/")

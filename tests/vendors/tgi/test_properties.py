@@ -43,7 +43,7 @@ def test_chat(text: str, stop: list[str], limit: int) -> None:
     assert rows[-1]["choices"][0]["finish_reason"] == choice["finish_reason"]
 
 
-async def test_counts_a_scenario_fixes(start: Start) -> None:
+async def test_scenario_usage_overrides_counts(start: Start) -> None:
     rule = "rules: [{name: fixed, reply: {text: x, usage: {prompt_tokens: 70, completion_tokens: 90}}}]\n"
     answer = await (await start(rule)).ask("tgi", "/generate_stream", ask({"details": True}))
     details = json.loads(answer.body.rpartition(b"data:")[2])["details"]

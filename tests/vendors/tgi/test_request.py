@@ -22,7 +22,7 @@ TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
         pytest.param(OLD, {}, 7, id="none asked of 0.9.4"),
     ],
 )
-def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
+def test_deployment_default_max_tokens(section: str, asked: JSON, limit: int) -> None:
     deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
     found = accept("/", ask(asked), section + deployment).request
     assert isinstance(found, CompletionRequest)
@@ -51,7 +51,7 @@ def test_empty_inputs() -> None:
         ),
     ],
 )
-def test_room(text: str, parameters: JSON, words: str) -> None:
+def test_token_limit_errors(text: str, parameters: JSON, words: str) -> None:
     answer = refuse("/", {"inputs": text, "parameters": parameters}, TIGHT)
     assert json.loads(answer.body)["error"] == PREFIX + words
 
@@ -66,5 +66,5 @@ def test_room(text: str, parameters: JSON, words: str) -> None:
         pytest.param("", {"max_new_tokens": 100000}, 4090, id="only the first thousand must fit"),
     ],
 )
-def test_limit(section: str, parameters: JSON, limit: int) -> None:
+def test_max_new_tokens_limit(section: str, parameters: JSON, limit: int) -> None:
     assert generate_options("/", ask(parameters), section).limit == limit

@@ -9,7 +9,7 @@ from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import OLD, PROMPT, accept, refuse, send
 
 
-def test_any_of_three_forms() -> None:
+def test_invocations_accept_three_forms() -> None:
     answer = refuse("/invocations", {"neither": 1})
     assert "data did not match any variant of untagged enum SagemakerRequest" in answer.body.decode()
     for form in ({"inputs": "x"}, {"messages": [{"role": "user", "content": "x"}]}, {"prompt": "x"}):
@@ -36,14 +36,14 @@ CALLED = [
         pytest.param("/v1/completions", {"prompt": PROMPT}, id="completions"),
     ],
 )
-def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
+def test_equal_requests_decode_equally(path: str, body: JSON) -> None:
     one, other = accept(path, body), accept(path, body)
     assert one.repeatable
     assert (one.request, one.stream, one.prompt_tokens) == (other.request, other.stream, other.prompt_tokens)
     assert one.codec == other.codec
 
 
-def test_headers_that_are_read_are_named() -> None:
+def test_content_type_is_only_relevant_header() -> None:
     assert VENDOR.relevant_headers == ("Content-Type",)
 
 
@@ -53,7 +53,7 @@ def test_headers_that_are_read_are_named() -> None:
     "path",
     ["/v1/chat/completions", "/v1/completions", "/v1/models", "/tokenize", "/chat_tokenize", "/vertex"],
 )
-async def test_a_later_route_is_not_there_in_0_9_4(start: Start, method: str, path: str) -> None:
+async def test_later_routes_are_missing_in_0_9_4(start: Start, method: str, path: str) -> None:
     running = await start(OLD)
     answer = await running.ask("tgi", path, {"inputs": "x"} if method == "POST" else None, method=method)
     assert (answer.status, answer.body) == (404, b"")
@@ -61,17 +61,17 @@ async def test_a_later_route_is_not_there_in_0_9_4(start: Start, method: str, pa
 
 
 @pytest.mark.parametrize("path", ["/", "/generate", "/invocations"])
-async def test_a_route_of_0_9_4_answers(start: Start, path: str) -> None:
+async def test_generate_routes_respond_in_0_9_4(start: Start, path: str) -> None:
     running = await start(OLD)
     assert (await running.ask("tgi", path, {"inputs": "x"})).status == 200
 
 
-def test_invocations_of_0_9_4_is_the_root() -> None:
+def test_invocations_in_0_9_4_accept_only_inputs() -> None:
     assert isinstance(send("/invocations", {"inputs": "x"}, OLD), InferenceCall)
     assert b"missing field `inputs`" in refuse("/invocations", {"prompt": "x"}, OLD).body
 
 
-async def test_0_9_4_knows_no_keys(start: Start) -> None:
+async def test_api_keys_are_ignored_in_0_9_4(start: Start) -> None:
     running = await start(f"{OLD}keys: [{{token: secret, principal: me}}]\n")
     answer = await running.ask("tgi", "/generate", {"inputs": "x"}, headers={"Authorization": "Bearer other"})
     assert answer.status == 200

@@ -57,7 +57,7 @@ CASES = [
         pytest.param({"temperature": 1e300}, id="a temperature beyond single precision"),
     ],
 )
-def test_accepted(parameters: JSON) -> None:
+def test_boundary_parameters_are_accepted(parameters: JSON) -> None:
     accept("/", ask(parameters))
 
 
@@ -65,7 +65,7 @@ def test_accepted(parameters: JSON) -> None:
 @pytest.mark.covers("mindie/TGI", "texts of validation")
 @pytest.mark.parametrize(("parameters", "text"), CASES)
 @pytest.mark.parametrize("path", ["/", "/generate"])
-def test_refused(path: str, parameters: JSON, text: str) -> None:
+def test_invalid_parameters_are_rejected(path: str, parameters: JSON, text: str) -> None:
     answer = refuse(path, ask(parameters))
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": PREFIX + text, "error_type": "validation"}
@@ -73,7 +73,7 @@ def test_refused(path: str, parameters: JSON, text: str) -> None:
 
 @pytest.mark.covers("mindie/TGI beside it", "refused while streaming")
 @pytest.mark.parametrize(("parameters", "text"), CASES[3:])
-def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
+def test_invalid_parameters_are_rejected_in_stream(parameters: JSON, text: str) -> None:
     answer = refuse("/", ask(parameters, stream=True))
     expected = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
     assert (answer.status, answer.body.decode()) == (200, f"data: {expected}\n\n")
@@ -101,7 +101,7 @@ def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
         ),
     ],
 )
-def test_two_errors_in_a_stream(parameters: JSON, text: str, section: str, space: str, last: str) -> None:
+def test_two_errors_in_stream(parameters: JSON, text: str, section: str, space: str, last: str) -> None:
     answer = refuse("/generate_stream", ask(parameters), section)
     first = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
     assert answer.body.decode() == f"data:{space}{first}\n\ndata:{space}{last}\n\n"
@@ -117,5 +117,5 @@ def test_two_errors_in_a_stream(parameters: JSON, text: str, section: str, space
         pytest.param("", ask({"temperature": 0.5}), False, id="another samples"),
     ],
 )
-def test_sampling(section: str, body: JSON, greedy: bool) -> None:
+def test_greedy_or_sampled(section: str, body: JSON, greedy: bool) -> None:
     assert generate_options("/", body, section).seeded is not greedy

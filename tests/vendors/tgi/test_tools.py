@@ -24,7 +24,7 @@ from tests.vendors.tgi.direct import CHAT, HELLO, WEATHER, refuse
     ],
 )
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_tool_errors_come_before_the_stream(body: JSON, text: str, stream: bool) -> None:
+def test_tool_errors_precede_stream(body: JSON, text: str, stream: bool) -> None:
     answer = refuse(CHAT, {"messages": HELLO, "stream": stream, **body})
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": text, "error_type": "tool_error"}

@@ -26,13 +26,13 @@ rules:
         pytest.param([TEXT, CHAT], ["Rain."] * 2, id="of several the last finds the rule"),
     ],
 )
-async def test_texts_of_all_instances(start: Start, instances: JSON, predictions: JSON) -> None:
+async def test_predictions_of_all_instances(start: Start, instances: JSON, predictions: JSON) -> None:
     running = await start(SCENARIO)
     answer = await running.ask("tgi", "/vertex", {"instances": instances})
     assert (answer.status, answer.json()) == (200, {"predictions": predictions})
 
 
-async def test_whatever_fails_is_an_incomplete_generation(start: Start) -> None:
+async def test_failure_is_incomplete_generation(start: Start) -> None:
     running = await start(SCENARIO)
     answer = await running.ask("tgi", "/vertex", {"instances": [{"inputs": "too fast"}]})
     words = {"error": "Incomplete generation", "error_type": "Incomplete generation"}
@@ -48,13 +48,13 @@ async def test_whatever_fails_is_an_incomplete_generation(start: Start) -> None:
         pytest.param({"instances": [{}]}, 422, "instances[0]: data did not match any variant", id="neither form"),
     ],
 )
-def test_refused(body: JSON, status: int, text: str) -> None:
+def test_invalid_request_is_rejected(body: JSON, status: int, text: str) -> None:
     answer = refuse("/vertex", body)
     assert answer.status == status
     assert text in answer.body.decode()
 
 
-def test_only_length_and_seed_of_the_parameters_have_a_say() -> None:
+def test_only_max_tokens_and_seed_are_used() -> None:
     parameters = {"max_new_tokens": 7, "seed": 3, "temperature": -1.0, "stop": ["x"]}
     call = accept("/vertex", {"instances": [{**TEXT, "parameters": parameters}]})
     assert isinstance(call.request, CompletionRequest)

@@ -21,7 +21,7 @@ def ask(form: str = "wav", **fields: JSON) -> JSON:
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "sound")
-def test_a_message_that_is_heard() -> None:
+def test_message_has_audio() -> None:
     message = parse_json(accept(ask(), V1).codec.render(HELLO, REQUEST).body)["choices"][0]["message"]
     sound = message["audio"]
     assert (message["content"], sound["transcript"], sound["id"][:6]) == (None, "Hellö.", "audio_")
@@ -32,13 +32,13 @@ def test_a_message_that_is_heard() -> None:
 
 @pytest.mark.covers("azure/fields of a chat", "modalities")
 @pytest.mark.parametrize("profile", ["seed", "maas", "foundry"])
-def test_model_inference_speaks_too(profile: str) -> None:
+def test_model_inference_returns_audio(profile: str) -> None:
     body = ask() if profile == "foundry" else chat(model=MODEL, modalities=["text", "audio"])
     message = parse_json(accept(body, CHAT, f"profile={profile}").codec.render(HELLO, REQUEST).body)["choices"][0]
     assert message["message"]["audio"]["transcript"] == "Hellö."
 
 
-def test_a_stream_that_is_heard() -> None:
+def test_stream_has_audio() -> None:
     stream = accept(ask("pcm16", stream=True), V1).codec.stream(HELLO, REQUEST)
     chunks = [parse_json(data[6:]) for _, data, _, _ in stream.events if b"[DONE]" not in data]
     parts = [delta["audio"] for c in chunks for o in c["choices"] if "audio" in (delta := o["delta"])]
@@ -55,7 +55,7 @@ def test_a_stream_that_is_heard() -> None:
     assert not any(o["delta"].get("content") for c in chunks for o in c["choices"])
 
 
-def test_a_sound_of_frames() -> None:
+def test_mp3_repeats_frames() -> None:
     assert encode_silence(3, "mp3") == encode_silence(1, "mp3") * 3
     assert encode_silence(1, "mp3")[:2] == b"\xff\xfb"
 
@@ -68,7 +68,7 @@ def test_a_sound_of_frames() -> None:
         pytest.param("aac", b"\xff\xf1", id="AAC"),
     ],
 )
-def test_other_forms(form: str, begins: bytes) -> None:
+def test_other_audio_formats(form: str, begins: bytes) -> None:
     message = parse_json(accept(ask(form), V1).codec.render(HELLO, REQUEST).body)["choices"][0]["message"]
     assert b64decode(message["audio"]["data"]).startswith(begins)
 
@@ -82,13 +82,13 @@ def test_other_forms(form: str, begins: bytes) -> None:
         pytest.param(ask(model="gpt-4o"), "modalities", id="a model that does not speak"),
     ],
 )
-def test_what_is_not_spoken(body: JSON, param: str) -> None:
+def test_unsupported_audio_is_rejected(body: JSON, param: str) -> None:
     refused = refuse(body, V1)
     assert (refused.status, refused.json()["error"]["param"]) == (400, param)
 
 
 @pytest.mark.covers("azure/messages and parts", "input_audio")
-def test_a_sound_that_is_listened_to() -> None:
+def test_input_audio_is_accepted() -> None:
     heard: JSON = [{"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}}]
     call = accept({"model": MODEL, "messages": [{"role": "user", "content": heard}]}, V1)
     assert call.request.messages[0].media == 1  # type: ignore[union-attr]

@@ -42,7 +42,7 @@ async def ask(running: Running, body: JSON, path: str = CHAT) -> JSON:
         pytest.param(grammar("regex", ".*"), r"print\(1\)", id="what the prompt quotes fits"),
     ],
 )
-async def test_the_text_fits_the_format(start: Start, form: JSON, pattern: str) -> None:
+async def test_input_matches_format(start: Start, form: JSON, pattern: str) -> None:
     body = await ask(await start(), chat(tool(format=form)))
     (choice,) = body["choices"]
     (call,) = choice["message"]["tool_calls"]
@@ -51,7 +51,7 @@ async def test_the_text_fits_the_format(start: Start, form: JSON, pattern: str) 
     assert set(call) == {"custom", "id", "type"}
 
 
-async def test_a_stream_says_the_same(start: Start) -> None:
+async def test_streamed_input_equals_unary(start: Start) -> None:
     running = await start()
     whole = (await ask(running, chat(tool())))["choices"][0]["message"]["tool_calls"][0]
     answer = await running.ask("azure", CHAT, chat(tool(), stream=True), headers=KEY)
@@ -76,13 +76,13 @@ async def test_a_stream_says_the_same(start: Start) -> None:
         ),
     ],
 )
-async def test_one_is_chosen_beside_functions(start: Start, choice: JSON) -> None:
+async def test_custom_tool_can_be_chosen_among_functions(start: Start, choice: JSON) -> None:
     other: JSON = {"type": "function", "function": {"name": "print_code", "parameters": {"type": "object"}}}
     body = await ask(await start(), chat(other, tool(), tool_choice=choice))
     assert [call["type"] for call in body["choices"][0]["message"]["tool_calls"]] == ["custom"]
 
 
-async def test_a_call_goes_back_with_its_result(start: Start) -> None:
+async def test_custom_tool_result_is_used(start: Start) -> None:
     running = await start()
     made = (await ask(running, chat(tool())))["choices"][0]["message"]
     result = {"role": "tool", "tool_call_id": made["tool_calls"][0]["id"], "content": "forty-two"}
@@ -90,7 +90,7 @@ async def test_a_call_goes_back_with_its_result(start: Start) -> None:
     assert "forty-two" in (await ask(running, chat(tool(), messages=messages)))["choices"][0]["message"]["content"]
 
 
-async def test_a_scenario_says_the_text(start: Start) -> None:
+async def test_scenario_sets_custom_tool_input(start: Start) -> None:
     rule = "rules:\n  - {name: run, reply: {tool_calls: [{name: run_code, arguments: 'x = 1'}]}}\n"
     running = await start(rule)
     (call,) = (await ask(running, chat(tool())))["choices"][0]["message"]["tool_calls"]
@@ -115,14 +115,14 @@ async def test_a_scenario_says_the_text(start: Start) -> None:
         pytest.param([tool(format=grammar("ebnf", "x"))], "tools[0].custom.format.grammar.syntax", "", id="syntax"),
     ],
 )
-async def test_what_is_refused(start: Start, tools: list[JSON], param: str, text: str) -> None:
+async def test_invalid_custom_tool_is_rejected(start: Start, tools: list[JSON], param: str, text: str) -> None:
     answer = await (await start()).ask("azure", CHAT, chat(*tools), headers=KEY)
     error = answer.json()["error"]
     assert (answer.status, error["param"]) == (400, param)
     assert text in error["message"]
 
 
-async def test_responses_stream_them_and_go_on(start: Start) -> None:
+async def test_responses_stream_custom_tool_call_and_continue(start: Start) -> None:
     running = await start()
     offered = {
         "type": "custom",
@@ -147,7 +147,7 @@ async def test_responses_stream_them_and_go_on(start: Start) -> None:
     assert "forty-two" in more["output"][0]["content"][0]["text"]
 
 
-async def test_a_broken_grammar_of_responses(start: Start) -> None:
+async def test_responses_reject_invalid_grammar(start: Start) -> None:
     form = {"type": "grammar", "syntax": "regex", "definition": "("}
     body = {"model": "gpt-4o", "input": ASK, "tools": [{"type": "custom", "name": "f", "format": form}]}
     answer = await (await start()).ask("azure", RESPONSES, body, headers=KEY)

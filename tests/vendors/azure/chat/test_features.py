@@ -35,7 +35,7 @@ SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"
         ),
     ],
 )
-def test_what_a_model_lacks_is_unprocessable(fields: JSON, loc: str, value: JSON) -> None:
+def test_unsupported_parameter_returns_422(fields: JSON, loc: str, value: JSON) -> None:
 
     refused = refuse(chat(model="llama2-70b-chat", **fields) | fields)
     assert refused.status == 422
@@ -68,6 +68,6 @@ def test_what_a_model_lacks_is_unprocessable(fields: JSON, loc: str, value: JSON
         ),
     ],
 )
-def test_strict_switches(scenario: str, body: JSON, loc: str) -> None:
+def test_strict_settings_refuse_parameters(scenario: str, body: JSON, loc: str) -> None:
     assert accept(body)
     assert refuse(body, scenario=scenario).json()["detail"]["loc"][1] == loc

@@ -98,12 +98,12 @@ BAD_DATA = [
 
 @pytest.mark.covers("azure/messages and parts", "base64")
 @pytest.mark.parametrize(("part", "place"), BAD_DATA)
-def test_base64_that_is_none(part: JSON, place: str) -> None:
+def test_invalid_base64_is_rejected(part: JSON, place: str) -> None:
     detail = refuse({**messages(part), "model": "Phi-4-multimodal-instruct"}).json()["detail"]
     assert detail["loc"] == ["body", "messages", "0", "content", "0", *place.split(".")]
 
 
-def test_base64_that_is_none_in_openais_words() -> None:
+def test_invalid_base64_is_rejected_in_openai_format() -> None:
     body = {**messages(BAD_DATA[0].values[0]), "model": "gpt-4o"}
     refused = refuse(body, "/openai/v1/chat/completions")
     error = {"message": "Invalid base64 image_url.", "type": "invalid_request_error", "param": None}
@@ -119,7 +119,7 @@ def test_base64_that_is_none_in_openais_words() -> None:
         pytest.param({"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}, id="base64"),
     ],
 )
-def test_pictures_that_can_be_read(part: JSON) -> None:
+def test_valid_pictures_are_accepted(part: JSON) -> None:
     assert accept({**messages(part), "model": "Phi-4-multimodal-instruct"})
 
 
@@ -131,7 +131,7 @@ def test_pictures_that_can_be_read(part: JSON) -> None:
         pytest.param("user", [], id="no list"),
     ],
 )
-def test_roles_that_a_deployment_does_not_know_are_refused(roles: str, refused: list[str]) -> None:
+def test_unsupported_roles_are_rejected(roles: str, refused: list[str]) -> None:
     scenario = f"deployments:\n- {{vendor: azure, name: own, traits: {{roles: {roles}}}}}\n"
     for role in ("user", "system", "assistant"):
         asked = send({"model": "own", "messages": [{"role": role, "content": "Hi"}]}, scenario=scenario)

@@ -231,7 +231,7 @@ INVALID = [
 @pytest.mark.covers("azure/tools and formats", "an unknown type of format", case="response_format of an unknown type")
 @pytest.mark.covers("azure/tools and formats", "a bare string", case="response_format a string")
 @pytest.mark.parametrize(("body", "loc", "message"), INVALID)
-def test_a_broken_schema_is_unprocessable(body: JSON, loc: list[str], message: str) -> None:
+def test_invalid_body_is_unprocessable(body: JSON, loc: list[str], message: str) -> None:
     refused = refuse(body)
     error = refused.json()
     assert (refused.status, error["status"], error["code"]) == (422, 422, "parameter_not_supported")
@@ -256,7 +256,7 @@ def test_a_broken_schema_is_unprocessable(body: JSON, loc: list[str], message: s
 @pytest.mark.covers("azure/violations", "enum", case="a role nobody has")
 @pytest.mark.covers("azure/violations", "a message that is no object", case="a message that is no object")
 @pytest.mark.parametrize(("body", "loc", "message"), INVALID)
-def test_serverless_endpoints_list_the_violations(body: JSON, loc: list[str], message: str) -> None:
+def test_serverless_endpoints_list_violations(body: JSON, loc: list[str], message: str) -> None:
     refused = refuse(body, scenario="profile=maas, strict_types=true")
     error = refused.json()["error"]
     assert (refused.status, error["code"], error["status"]) == (422, "Invalid input", 422)
@@ -280,7 +280,7 @@ def test_serverless_endpoints_list_the_violations(body: JSON, loc: list[str], me
         pytest.param(chat(stop=[]), ["stop"], ["str", "list[str]"], ["string_type", "too_short"], id="empty stop"),
     ],
 )
-def test_what_is_neither_of_two_types_breaks_both(body: JSON, loc: JSON, branches: JSON, types: JSON) -> None:
+def test_union_mismatch_lists_both_branches(body: JSON, loc: JSON, branches: JSON, types: JSON) -> None:
     details = refuse(body, scenario="profile=maas").json()["error"]["details"]
     assert [detail["loc"] for detail in details] == [["body", *loc, branch] for branch in branches]
     assert [detail["type"] for detail in details] == types

@@ -43,13 +43,13 @@ TOGETHER: dict[str, dict[str, JSON]] = {
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "no parameter forgotten")
-def test_every_field_is_tried() -> None:
+def test_every_parameter_has_test_value() -> None:
     assert ORDINARY.keys() | TOGETHER.keys() == NATIVE
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "ordinary parameters")
 @pytest.mark.parametrize("name", sorted(NATIVE))
-def test_ordinary_parameters_work(name: str) -> None:
+def test_ordinary_parameters_are_accepted(name: str) -> None:
     fields = TOGETHER.get(name) or {name: ORDINARY[name]}
     assert accept(chat(**{"model": "gpt-4o", **fields}), TARGET)
 
@@ -213,13 +213,13 @@ def test_ordinary_parameters_work(name: str) -> None:
         ),
     ],
 )
-def test_what_does_not_go_together(fields: JSON, message: str, param: str | None, code: str | None) -> None:
+def test_conflicting_parameters_are_refused(fields: JSON, message: str, param: str | None, code: str | None) -> None:
     refused = refuse(chat(model="gpt-4o", **fields) | fields, TARGET)
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
-def test_a_call_without_its_answer() -> None:
+def test_tool_call_without_result_is_refused() -> None:
     call: JSON = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     called: JSON = [{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [call]}]
     refused = refuse({"model": "gpt-4o", "messages": [*called, {"role": "user", "content": "b"}]}, TARGET)
@@ -238,14 +238,14 @@ def test_a_call_without_its_answer() -> None:
         pytest.param({"role": "user", "content": [{"type": "file", "file": {"file_id": "x"}}]}, id="a file"),
     ],
 )
-def test_messages_that_only_it_knows(message: JSON) -> None:
+def test_openai_only_messages_are_accepted(message: JSON) -> None:
     body: JSON = {"messages": [message, {"role": "user", "content": "Hi"}], "model": "gpt-4o"}
     assert accept(body, TARGET)
     if message["role"] == "function" or isinstance(message.get("content"), list):
         assert refuse(body, "/chat/completions?api-version=2024-04-01").status == 422
 
 
-def test_allowed_tools_are_the_ones_on_offer() -> None:
+def test_allowed_tools_limit_offered_tools() -> None:
     allowed: JSON = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [OTHER]}}
     ask = accept(chat(model="gpt-4o", tools=[TOOL, OTHER], tool_choice=allowed), TARGET).request
     assert isinstance(ask, ChatRequest)
@@ -262,13 +262,13 @@ def test_allowed_tools_are_the_ones_on_offer() -> None:
         pytest.param({"name": "f"}, ("required", "f"), id="by name"),
     ],
 )
-def test_functions_are_tools_by_their_first_name(choice: JSON, expected: tuple[str, str | None]) -> None:
+def test_functions_are_parsed_as_tools(choice: JSON, expected: tuple[str, str | None]) -> None:
     ask = accept(chat(model="gpt-4o", functions=[{"name": "f"}], function_call=choice), TARGET).request
     assert isinstance(ask, ChatRequest)
     assert ((ask.tool_choice, ask.tool_name), ask.parallel) == (expected, False)
 
 
-def test_a_call_of_a_function_is_worded_as_one() -> None:
+def test_function_call_response_has_legacy_form() -> None:
     call = accept(chat(model="gpt-4o", functions=[{"name": "f"}]), TARGET)
     choice = parse_json(call.codec.render(CALL, REQUEST).body)["choices"][0]
     assert choice["finish_reason"] == "function_call"

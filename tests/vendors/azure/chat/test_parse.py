@@ -41,7 +41,7 @@ def test_response_format(value: JSON, expected: object) -> None:
     assert (ask.format, ask.schema) == expected
 
 
-def test_a_reasoning_model_thinks() -> None:
+def test_reasoning_model_has_default_effort() -> None:
     assert ask_of(chat(model="DeepSeek-R1")).reasoning == "medium"
     assert ask_of(chat()).reasoning is None
 
@@ -53,7 +53,7 @@ def test_parallel_calls_and_effort_take_effect() -> None:
 
 
 @pytest.mark.parametrize(("profile", "mistral"), [("seed", True), ("maas", True), ("aoai", False)])
-def test_an_openai_resource_has_no_mistral_ids(profile: str, mistral: bool) -> None:
+def test_openai_resource_has_no_mistral_ids(profile: str, mistral: bool) -> None:
     codec = accept(chat(model=FIRST), CHAT, f"profile={profile}").codec
     assert isinstance(codec, ChatCodec)
     assert codec.profile.mistral is mistral

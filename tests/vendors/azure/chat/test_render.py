@@ -11,7 +11,7 @@ from tests.vendors.azure.service import CHAT, accept, chat, make_request
 
 
 @pytest.mark.covers("azure/answers", "keys of seed")
-def test_seed_answer() -> None:
+def test_seed_response() -> None:
     response = render(HELLO)
     assert response.headers == (("Content-Type", "application/json"),)
     assert response.body.decode() == (
@@ -23,7 +23,7 @@ def test_seed_answer() -> None:
 
 
 @pytest.mark.covers("azure/answers", "keys of maas")
-def test_serverless_answer() -> None:
+def test_serverless_response() -> None:
     response = render(HELLO, "maas", model="mistral-large-2411")
     identity = parse_json(response.body)["id"]
     assert len(identity) == 32
@@ -45,7 +45,7 @@ def test_serverless_answer() -> None:
 
 
 @pytest.mark.covers("azure/answers", "keys of aoai")
-def test_openai_answer() -> None:
+def test_openai_response() -> None:
     answer = parse_json(render(HELLO, "aoai", model="gpt-4o-mini").body)
     assert list(answer) == [
         "choices",
@@ -69,7 +69,7 @@ def test_openai_answer() -> None:
 
 
 @pytest.mark.covers("azure/answers", "foundry")
-def test_foundry_answers_as_its_model_does() -> None:
+def test_foundry_response_follows_model() -> None:
     assert "prompt_filter_results" in parse_json(render(HELLO, "foundry", model="gpt-4o-mini").body)
     assert "prompt_filter_results" not in parse_json(render(HELLO, "foundry", model="DeepSeek-R1").body)
 
@@ -104,12 +104,12 @@ def test_tool_calls(profile: str, expected: JSON) -> None:
 
 
 @pytest.mark.covers("azure/answers", "ids of nine characters")
-def test_mistral_has_ids_of_nine_characters() -> None:
+def test_mistral_tool_call_id_has_nine_characters() -> None:
     choice = parse_json(render(CALL, "maas", tools=[TOOL], model="mistral-large-2411").body)["choices"][0]
     assert len(choice["message"]["tool_calls"][0]["id"]) == 9
 
 
-def test_a_fixed_id_stands() -> None:
+def test_fixed_tool_call_id_is_used() -> None:
     choice = CALL.choices[0]
     fixed = plan_of(replace(choice, segments=(replace(choice.segments[0], id="mine"),)))
     for profile in ("seed", "maas", "aoai"):
@@ -118,7 +118,7 @@ def test_a_fixed_id_stands() -> None:
 
 
 @pytest.mark.covers("azure/tools and formats", "stop at a named one")
-def test_openai_ends_a_named_call_with_stop() -> None:
+def test_openai_named_tool_call_finishes_with_stop() -> None:
     fields = {"tools": [TOOL], "tool_choice": NAMED, "model": "gpt-4o-mini"}
     assert parse_json(render(CALL, "aoai", **fields).body)["choices"][0]["finish_reason"] == "stop"
     assert chunks(CALL, "aoai", **fields)[-1]["choices"][0]["finish_reason"] == "stop"
@@ -134,7 +134,7 @@ def test_several_choices_are_numbered() -> None:
 
 
 @pytest.mark.covers("azure/answers", "filtered")
-def test_a_filtered_answer_has_no_text() -> None:
+def test_filtered_response_has_no_text() -> None:
     plan = plan_of(say(("text", ["bad"]), finish="content_filter"))
     for profile in ("seed", "maas", "foundry", "aoai"):
         choice = parse_json(render(plan, profile, model="gpt-4o-mini").body)["choices"][0]
@@ -144,7 +144,7 @@ def test_a_filtered_answer_has_no_text() -> None:
 
 
 @pytest.mark.covers("azure/errors", "content filter of an answer")
-def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:
+def test_foundry_filtered_output_as_error() -> None:
     plan = plan_of(say(("text", ["bad"]), finish="content_filter"))
     response = render(plan, "foundry", "profile=foundry, filtered_output=error", model="gpt-4o-mini")
     answer = parse_json(response.body)
@@ -153,7 +153,7 @@ def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:
 
 
 @pytest.mark.covers("azure/answers", "reasoning_content")
-def test_thoughts_have_a_field_of_their_own() -> None:
+def test_reasoning_has_separate_field() -> None:
     plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
     for profile in ("seed", "maas"):
         message = parse_json(render(plan, profile, model="DeepSeek-R1").body)["choices"][0]["message"]
@@ -164,7 +164,7 @@ def test_thoughts_have_a_field_of_their_own() -> None:
 
 
 @pytest.mark.covers("azure/answers", "think tags")
-def test_older_models_think_inline() -> None:
+def test_older_models_reason_inline() -> None:
     plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
     scenario = "deployments:\n  - {vendor: azure, name: r1, traits: {reasoning: inline}}\n"
     whole = parse_json(render(plan, scenario=scenario, model="r1").body)["choices"][0]["message"]
@@ -201,14 +201,14 @@ def test_log_probabilities(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
-def test_an_empty_answer(profile: str) -> None:
+def test_empty_response(profile: str) -> None:
     plan = plan_of(say(("text", []), finish="length"))
     choice = parse_json(render(plan, profile, max_tokens=1, model="gpt-4o-mini").body)["choices"][0]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("", "length")
     assert [due for due, _ in stream(plan, profile, max_tokens=1, model="gpt-4o-mini")][-1] == 0.0
 
 
-def test_request_ids_come_back() -> None:
+def test_client_request_id_is_echoed() -> None:
     codec = accept(chat()).codec
     for answer in (codec.render, codec.stream):
         for given in ("d9", "da"):
@@ -217,7 +217,7 @@ def test_request_ids_come_back() -> None:
 
 
 @pytest.mark.covers("azure/headers of an answer", "apim-request-id", "x-ms-region")
-def test_gateways_name_their_requests() -> None:
+def test_openai_response_has_gateway_headers() -> None:
     names = [name for name, _ in render(HELLO, "aoai", model="gpt-4o-mini").headers]
     counts = [f"x-ratelimit-{count}-{unit}" for count in ("limit", "remaining") for unit in ("requests", "tokens")]
     assert names[:7] == ["Content-Type", *counts, "apim-request-id", "x-ms-region"]

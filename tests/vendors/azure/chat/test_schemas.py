@@ -82,7 +82,7 @@ def in_responses(*, tool: JSON = None, form: JSON = None) -> JSON:
         ),
     ],
 )
-def test_a_schema_that_cannot_be_followed(path: str, body: JSON, message: str, param: str, code: str | None) -> None:
+def test_unsupported_schema_is_refused(path: str, body: JSON, message: str, param: str, code: str | None) -> None:
     refused = refuse(body, path)
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     assert (refused.status, refused.json()) == (400, {"error": error})
@@ -103,6 +103,6 @@ def test_a_schema_that_cannot_be_followed(path: str, body: JSON, message: str, p
         ),
     ],
 )
-def test_a_schema_that_can(path: str, body: JSON) -> None:
+def test_supported_schema_is_accepted(path: str, body: JSON) -> None:
     answer = send(body, path)
     assert not isinstance(answer, Refused | Response)

@@ -27,7 +27,7 @@ async def get(running: Running, path: str, **headers: str) -> Answer:
 
 
 @pytest.mark.covers("azure/routes", "stored chats")
-async def test_an_answer_is_kept_with_what_it_was_asked(start: Start) -> None:
+async def test_completion_is_stored_with_request_fields(start: Start) -> None:
     running = await start()
     made = await store(running, metadata={"a": "1"}, temperature=0.5, seed=7, user="me")
     kept = (await get(running, f"/{made['id']}")).json()
@@ -36,7 +36,7 @@ async def test_an_answer_is_kept_with_what_it_was_asked(start: Start) -> None:
     assert {name: kept[name] for name in asked} == asked
 
 
-async def test_a_stream_is_kept_whole(start: Start) -> None:
+async def test_stream_is_stored_as_completion(start: Start) -> None:
     running = await start("rules:\n  - {name: greet, reply: {text: Good day.}}\n")
     made = await store(running, stream=True)
     kept = (await get(running, f"/{made['id']}")).json()
@@ -44,7 +44,7 @@ async def test_a_stream_is_kept_whole(start: Start) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"store": False}, {"store": None}])
-async def test_only_what_is_to_be_kept_is(start: Start, fields: JSON) -> None:
+async def test_unstored_completion_is_not_found(start: Start, fields: JSON) -> None:
     running = await start()
     made = await store(running, **fields)
     assert (await get(running, f"/{made['id']}")).status == 404
@@ -62,7 +62,7 @@ async def test_only_what_is_to_be_kept_is(start: Start, fields: JSON) -> None:
         pytest.param("?limit=2", ["one", "two"], True, id="a page"),
     ],
 )
-async def test_they_are_listed(start: Start, query: str, names: list[str], more: bool) -> None:
+async def test_stored_completions_are_listed(start: Start, query: str, names: list[str], more: bool) -> None:
     running = await start()
     await store(running, metadata={"kind": "odd", "name": "one"})
     await store(running, metadata={"kind": "even", "name": "two"})
@@ -74,14 +74,14 @@ async def test_they_are_listed(start: Start, query: str, names: list[str], more:
     assert [page["first_id"], page["last_id"]] == ends
 
 
-async def test_the_next_page(start: Start) -> None:
+async def test_next_page(start: Start) -> None:
     running = await start()
     ids = [(await store(running))["id"] for _ in range(3)]
     page = (await get(running, f"?after={ids[0]}&limit=1")).json()
     assert [each["id"] for each in page["data"]] == [ids[1]]
 
 
-async def test_messages_have_ids_and_parts_of_their_own(start: Start) -> None:
+async def test_stored_messages_have_ids_and_parts(start: Start) -> None:
     running = await start()
     parts: JSON = [{"type": "text", "text": "Hi"}]
     made = await store(running, parts)
@@ -90,7 +90,7 @@ async def test_messages_have_ids_and_parts_of_their_own(start: Start) -> None:
     assert page["data"] == [message]
 
 
-async def test_metadata_is_replaced_and_the_rest_stays(start: Start) -> None:
+async def test_metadata_is_replaced(start: Start) -> None:
     running = await start()
     made = await store(running, metadata={"a": "1"})
     path = f"{V1}/{made['id']}"
@@ -101,7 +101,7 @@ async def test_metadata_is_replaced_and_the_rest_stays(start: Start) -> None:
     assert (refused["param"], refused["code"]) == ("metadata", "missing_required_parameter")
 
 
-async def test_what_is_deleted_is_gone(start: Start) -> None:
+async def test_deleted_completion_is_not_found(start: Start) -> None:
     running = await start()
     name = (await store(running))["id"]
     gone = await running.ask("azure", f"{V1}/{name}", method="DELETE", headers=KEY)
@@ -112,14 +112,14 @@ async def test_what_is_deleted_is_gone(start: Start) -> None:
     assert (again.status, again.json()) == (404, {"error": error})
 
 
-async def test_of_another_principal_nothing_is_seen(start: Start) -> None:
+async def test_completions_of_other_principal_are_hidden(start: Start) -> None:
     running = await start("keys:\n  - {token: k, principal: one}\n  - {token: b, principal: two}\n")
     name = (await store(running))["id"]
     assert (await get(running, f"/{name}", **{"api-key": "b"})).status == 404
     assert (await get(running, "", **{"api-key": "b"})).json()["data"] == []
 
 
-async def test_a_response_is_no_completion(start: Start) -> None:
+async def test_responses_and_completions_are_separate(start: Start) -> None:
     running = await start()
     made = await store(running)
     asked = {"model": "gpt-4o", "input": "Hi"}
@@ -141,6 +141,6 @@ async def test_a_response_is_no_completion(start: Start) -> None:
         pytest.param("/models/chat/completions/x?api-version=2024-05-01-preview", 404, id="one of model inference"),
     ],
 )
-async def test_where_they_are(start: Start, path: str, status: int) -> None:
+async def test_list_status_by_path(start: Start, path: str, status: int) -> None:
     answer = await (await start()).ask("azure", path, method="GET", headers=KEY)
     assert answer.status == status

@@ -41,7 +41,7 @@ def test_serverless_stream() -> None:
 
 
 @pytest.mark.covers("azure/streams", "a call of maas")
-def test_serverless_stream_of_a_tool_call() -> None:
+def test_serverless_tool_call_stream() -> None:
     first, last = chunks(CALL, "maas", tools=[TOOL], model="mistral-large-2411")
     assert first["choices"][0]["delta"] == {"content": "", "role": "assistant"}
     (call,) = last["choices"][0]["delta"]["tool_calls"]
@@ -78,7 +78,7 @@ def test_openai_stream() -> None:
 
 
 @pytest.mark.covers("azure/streams", "filtered midway")
-def test_openai_stream_that_the_filter_ends() -> None:
+def test_openai_stream_ended_by_content_filter() -> None:
     *_, last = chunks(plan_of(say(("text", ["bad"]), finish="content_filter")), "aoai", model="gpt-4o-mini")
     (choice,) = last["choices"]
     seen = choice["content_filter_results"]
@@ -87,7 +87,7 @@ def test_openai_stream_that_the_filter_ends() -> None:
 
 
 @pytest.mark.covers("azure/streams", "include_usage")
-def test_openai_counts_tokens_only_when_asked() -> None:
+def test_openai_include_usage_adds_usage_chunk() -> None:
     body = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
     *_, last = chunks(HELLO, "aoai", **body)
     assert last["choices"] == []
@@ -95,7 +95,7 @@ def test_openai_counts_tokens_only_when_asked() -> None:
 
 
 @pytest.mark.covers("azure/streams", "a call of aoai")
-def test_openai_stream_of_tool_calls() -> None:
+def test_openai_tool_call_stream() -> None:
     plan = plan_of(say(("call:f", ["{", "}"]), ("call:g", ["{}"]), finish="tool_calls"))
     role, *calls, end = deltas(plan, "aoai", tools=[TOOL], model="gpt-4o-mini")
     assert role["content"] is None
@@ -107,7 +107,7 @@ def test_openai_stream_of_tool_calls() -> None:
 
 @pytest.mark.covers("azure/streams", "n")
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
-def test_choices_run_side_by_side(profile: str) -> None:
+def test_choices_stream_interleaved(profile: str) -> None:
     plan = plan_of(say(("text", ["a", "b", "c"])), say(("text", ["d"])))
     events = stream(plan, profile, n=2, model="gpt-4o-mini")
     assert [due for due, _ in events] == sorted(due for due, _ in events)
@@ -121,7 +121,7 @@ def test_choices_run_side_by_side(profile: str) -> None:
 
 
 @pytest.mark.covers("azure/streams", "escapes")
-def test_what_a_token_holds_is_escaped() -> None:
+def test_token_text_is_escaped() -> None:
     tokens = ['"', "\\", "\n", "\x00", "%d", "%b", "{}", "\u2028"]
     plan = plan_of(say(("text", tokens)))
     for profile in ("seed", "aoai"):
@@ -133,7 +133,7 @@ def test_what_a_token_holds_is_escaped() -> None:
 
 @pytest.mark.covers("azure/streams", "content type")
 @pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
-def test_streams_are_event_streams(profile: str) -> None:
+def test_stream_content_type_is_event_stream(profile: str) -> None:
     call = call_of(profile, model="gpt-4o-mini")
     head = call.codec.stream(HELLO, REQUEST).headers
     assert head[0] == ("Content-Type", "text/event-stream; charset=utf-8")
@@ -146,20 +146,20 @@ def test_streams_are_event_streams(profile: str) -> None:
         pytest.param("aoai", [Mark.FINISH, Mark.USAGE, Mark.DONE], id="OpenAI"),
     ],
 )
-def test_events_say_what_they_mean(profile: str, last: list[Mark]) -> None:
+def test_last_events_are_marked(profile: str, last: list[Mark]) -> None:
     fields: JSON = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
     marks = [mark for _, _, _, mark in events_of(HELLO, profile, **fields)]
     assert marks[-len(last) :] == last
     assert set(marks[: -len(last)]) == {Mark.PLAIN}
 
 
-def test_events_count_the_tokens_of_all_choices() -> None:
+def test_events_count_tokens_of_all_choices() -> None:
     plan = plan_of(say(("text", ["a", "", "b"])), say(("text", ["c"])))
     said = [(data, tokens) for _, data, tokens, _ in events_of(plan, "maas", n=2) if b'"content":""' not in data]
     assert [tokens for _, tokens in said] == [1, 2, 4, 0]
 
 
-def test_each_choice_says_why_it_ends_and_one_counts() -> None:
+def test_every_choice_finishes_and_one_carries_usage() -> None:
     plan = plan_of(say(("text", ["a", "b"])), say(("text", ["c"])))
     marks = [mark for _, _, _, mark in events_of(plan, "maas", n=2) if mark]
     assert marks == [Mark.FINISH, Mark.FINISH | Mark.USAGE, Mark.DONE]

@@ -38,6 +38,6 @@ def test_tool_choice(fields: JSON, expected: object) -> None:
 
 
 @pytest.mark.covers("azure/tools and formats", "named, absent")
-def test_a_named_tool_must_be_on_offer() -> None:
+def test_named_tool_must_be_offered() -> None:
     other = {"type": "function", "function": {"name": "other"}}
     assert refuse(chat(tools=[TOOL], tool_choice=other)).json()["detail"]["loc"] == ["body", "tool_choice"]

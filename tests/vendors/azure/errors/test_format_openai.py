@@ -11,7 +11,7 @@ K = ErrorKind
 
 @pytest.mark.covers("azure/errors", "a wrong key, a wrong token")
 @pytest.mark.parametrize("profile", ["foundry", "aoai"])
-def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
+def test_gateways_distinguish_wrong_key_from_wrong_token(profile: str) -> None:
     error = EmulatedError(K.UNAUTHENTICATED)
     by_key = parse_json(word(error, f"profile={profile}", headers={"api-key": "0"}).body)
     by_token = parse_json(word(error, f"profile={profile}", headers={"api-key": ""}).body)
@@ -157,19 +157,19 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
         ),
     ],
 )
-def test_openai_words_for_parameters(fields: JSON, message: str, param: str, code: str) -> None:
+def test_openai_parameter_errors(fields: JSON, message: str, param: str, code: str) -> None:
     refused = refuse(chat(**fields), CHAT, "profile=aoai")
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
-def test_the_mesh_passes_on_what_an_openai_model_says() -> None:
+def test_foundry_error_equals_openai_model_error() -> None:
     said = [refuse(chat(tool_choice="auto", model="gpt-4o"), CHAT, f"profile={p}").json() for p in ("foundry", "aoai")]
     assert (said[0], said[0]["error"]["param"]) == (said[1], "tool_choice")
 
 
 @pytest.mark.covers("azure/errors", "encoding_format of aoai")
-def test_openai_words_for_embeddings() -> None:
+def test_openai_embeddings_error() -> None:
     body = {"input": "a", "encoding_format": "foo", "model": "text-embedding-3-small"}
     refused = refuse(body, f"/embeddings{VERSION}", "profile=aoai")
     message = "Invalid value for 'encoding_format' = foo. Supported values: ['float', 'base64']."
@@ -177,7 +177,7 @@ def test_openai_words_for_embeddings() -> None:
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
-def test_openai_words_for_a_full_context() -> None:
+def test_openai_context_length_error() -> None:
     long = [{"role": "user", "content": "word " * 120_000}]
     refused = refuse(chat(messages=long, max_tokens=10_000, model="gpt-4o-mini"), CHAT, "profile=aoai")
     error = refused.json()["error"]
@@ -187,7 +187,7 @@ def test_openai_words_for_a_full_context() -> None:
     )
 
 
-def test_openai_words_for_a_long_text() -> None:
+def test_openai_embedding_input_too_long_error() -> None:
     body = {"input": "word " * 9000, "model": "text-embedding-3-small"}
     error = refuse(body, "/openai/v1/embeddings").json()["error"]
     text = (
@@ -197,18 +197,18 @@ def test_openai_words_for_a_long_text() -> None:
     assert error["message"] == f"{text}for the completion). Please reduce your prompt; or completion length."
 
 
-def test_models_of_others_give_what_they_can() -> None:
+def test_other_models_accept_large_max_tokens() -> None:
     body = chat(model="DeepSeek-V3.1", max_tokens=131_000)
     assert accept({**body, "max_tokens": 10}, "/openai/v1/chat/completions")
     assert accept({**chat(model="mistral-small-2503"), "max_tokens": 5000}, "/openai/v1/chat/completions")
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"null", b"5"])
-def test_a_body_that_is_no_object(body: bytes) -> None:
+def test_non_object_body_is_rejected(body: bytes) -> None:
     error = refuse(body, "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21").json()["error"]
     assert (error["message"][:40], error["param"]) == ("We could not parse the JSON body of your", None)
 
 
-def test_a_bound_is_told_to_the_last_digit() -> None:
+def test_bound_error_shows_all_digits() -> None:
     error = refuse(chat(model="gpt-4o", seed=2**70), "/openai/v1/chat/completions").json()["error"]
     assert "<= 9223372036854775807, but got 1180591620717411303424" in error["message"]

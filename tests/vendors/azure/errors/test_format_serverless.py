@@ -61,7 +61,7 @@ SEED = [
 
 @pytest.mark.covers("azure/headers of an answer", "x-ms-error-code of seed")
 @pytest.mark.parametrize("kind", ErrorKind)
-def test_the_documented_shape_is_flat_and_named(kind: ErrorKind) -> None:
+def test_documented_error_shape_is_flat_and_named(kind: ErrorKind) -> None:
     response = word(EmulatedError(kind))
     error = parse_json(response.body)
     if kind in (K.UNAUTHENTICATED, K.NOT_FOUND, K.RATE_LIMITED):
@@ -102,7 +102,7 @@ def test_docs_bodies_have_no_error_key(error: EmulatedError, body: JSON, code: s
     assert headers_of(response)["x-ms-error-code"] == code
 
 
-def test_the_documented_profile_may_have_the_errors_of_the_wire() -> None:
+def test_documented_profile_can_use_wire_errors() -> None:
     body = parse_json(word(EmulatedError(K.UNAUTHENTICATED), "error_shape=wire").body)
     assert body["message"].startswith("Auth token validation failed.")
 
@@ -216,7 +216,7 @@ FILTERED = (
         ),
     ],
 )
-def test_bodies_of_the_wire(profile: str, error: EmulatedError, body: bytes) -> None:
+def test_wire_error_bodies(profile: str, error: EmulatedError, body: bytes) -> None:
     assert word(error, f"profile={profile}").body == body
 
 
@@ -225,12 +225,12 @@ def test_bodies_of_the_wire(profile: str, error: EmulatedError, body: bytes) -> 
 @pytest.mark.parametrize(
     "value", ["a " * 2_000_000, [{}] * 200_000, {"é": ["x" * 900_000]}], ids=["text", "list", "object"]
 )
-def test_of_a_long_value_only_the_beginning_is_repeated(profile: str, value: JSON) -> None:
+def test_long_value_is_truncated_in_error(profile: str, value: JSON) -> None:
     body = chat(temperature=value)
     assert len(refuse(body, CHAT, f"profile={profile}").response.body) < 500_000
 
 
 @pytest.mark.parametrize("profile", ["seed", "maas", "managed"])
-def test_of_a_long_kind_of_part_only_the_beginning_is_repeated(profile: str) -> None:
+def test_long_part_type_is_truncated_in_error(profile: str) -> None:
     body = chat(messages=[{"role": "user", "content": [{"type": "a " * 2_000_000}]}])
     assert len(refuse(body, CHAT, f"profile={profile}").response.body) < 500_000

@@ -50,7 +50,7 @@ OTHERS: Mapping[str, Mapping[ErrorKind, int]] = {
 @pytest.mark.covers("language/error kinds", "invalid_request", "method_not_allowed")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("kind", ErrorKind)
-def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
+def test_every_error_kind_is_rendered(kind: ErrorKind, profile: str) -> None:
     response = word(EmulatedError(kind), f"profile={profile}")
     assert response.status == OTHERS.get(profile, {}).get(kind, STATUS[kind])
     if (profile, kind) != ("maas", K.NOT_FOUND):
@@ -65,35 +65,35 @@ class TestOverrides:
         assert response.status == 507
         assert b"out of paper" in response.body
 
-    def test_a_body_of_json(self, profile: str) -> None:
+    def test_json_body(self, profile: str) -> None:
         response = word(EmulatedError(K.INTERNAL, body={"a": 1}), f"profile={profile}")
         assert (response.body, headers_of(response)["Content-Type"]) == (b'{"a":1}', "application/json")
 
-    def test_a_body_of_text(self, profile: str) -> None:
+    def test_text_body(self, profile: str) -> None:
         response = word(EmulatedError(K.INTERNAL, body="oh"), f"profile={profile}")
         assert (response.body, headers_of(response)["Content-Type"]) == (b"oh", "text/plain; charset=utf-8")
 
     @pytest.mark.covers("azure/headers of an answer", "retry-after")
     @pytest.mark.covers("azure/traps", "Retry-After on 429 alone")
-    def test_the_wait_is_whole_seconds(self, profile: str) -> None:
+    def test_retry_after_is_rounded_up_to_seconds(self, profile: str) -> None:
         error = EmulatedError(K.OVERLOADED, retry_after=1.2)
         assert headers_of(word(error, f"profile={profile}"))["Retry-After"] == "2"
 
 
 @pytest.mark.covers("azure/errors", "405")
-def test_a_wrong_method_names_the_right_one() -> None:
+def test_wrong_method_returns_allow_header() -> None:
     for profile in PROFILES:
         refused = send(HELLO, CHAT, f"profile={profile}", method="PUT")
         assert isinstance(refused, Refused)
         assert (refused.status, refused.headers["Allow"]) == (405, "POST")
 
 
-def test_an_unknown_path_is_not_found() -> None:
+def test_unknown_path_is_not_found() -> None:
     assert refuse(HELLO, f"/nowhere{VERSION}").status == 404
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_error_repeats_no_number_that_json_lacks(profile: str) -> None:
+def test_error_with_infinite_number_is_valid_json(profile: str) -> None:
     body = b'{"messages":[{"role":"user","content":"x"}],"max_tokens":1e400}'
     refused = refuse(body, CHAT, f"profile={profile}")
     assert refused.status in (400, 422)
@@ -101,7 +101,7 @@ def test_an_error_repeats_no_number_that_json_lacks(profile: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{bad", b"[]"], ids=["no JSON", "no object"])
-def test_an_injected_error_needs_no_body(body: bytes) -> None:
+def test_injected_error_needs_no_valid_body(body: bytes) -> None:
     error = EmulatedError(K.INVALID_PARAMETER, param="seed")
     assert parse_json(word(error, body=body).body)["detail"]["loc"] == ["body", "seed"]
 
@@ -127,13 +127,13 @@ def test_an_injected_error_needs_no_body(body: bytes) -> None:
         ),
     ],
 )
-def test_late_failures(profile: str, event: str) -> None:
+def test_late_errors(profile: str, event: str) -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "oh no")
     service = serve(f"profile={profile}")
     assert render_late_error(error, make_request(CHAT, chat()), service).decode() == event
 
 
-def test_a_late_failure_without_json_has_a_message() -> None:
+def test_late_error_without_json_has_message() -> None:
     error = EmulatedError(ErrorKind.NOT_FOUND)
     event = render_late_error(error, make_request(CHAT, chat()), serve("profile=maas"))
     assert event == b'data: {"error":{"message":"NOT FOUND"}}\n\n'

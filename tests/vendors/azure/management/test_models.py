@@ -35,14 +35,14 @@ def test_models_by_date() -> None:
     assert get("/openai/models")[0] == 404
 
 
-def test_a_model_that_is_not_there() -> None:
+def test_missing_model_is_not_found() -> None:
     message = "The model 'nobody' does not exist"
     error = {"message": message, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
     assert get("/openai/v1/models/nobody") == (404, {"error": error})
 
 
 @pytest.mark.parametrize("target", ["/models", "/foo/models", "/models/gpt-4o", "/openai/deployments/gpt-4o/models"])
-def test_there_are_no_such_lists_elsewhere(target: str) -> None:
+def test_other_paths_have_no_model_list(target: str) -> None:
     assert get(f"{target}{DATED}")[0] in (404, 405)
 
 
@@ -55,12 +55,12 @@ def test_there_are_no_such_lists_elsewhere(target: str) -> None:
         pytest.param("?deploymentType=Other", set(), id="another kind"),
     ],
 )
-def test_deployments_of_a_project(query: str, names: set[str]) -> None:
+def test_project_deployments(query: str, names: set[str]) -> None:
     status, body = get(f"{PROJECT}/deployments{query}")
     assert (status, {found["modelPublisher"] for found in body["value"]}) == (200, names)
 
 
-def test_one_deployment_of_a_project() -> None:
+def test_project_deployment() -> None:
     assert get(f"{PROJECT}/deployments/gpt-4o?api-version=v1") == (
         200,
         {
@@ -77,7 +77,7 @@ def test_one_deployment_of_a_project() -> None:
 
 
 @pytest.mark.covers("azure/routes", "connections")
-def test_connections_of_a_project() -> None:
+def test_project_connections() -> None:
     _, listed = get(f"{PROJECT}/connections?connectionType=AzureOpenAI")
     (connection,) = listed["value"]
     assert get(f"{PROJECT}/connections/{connection['name']}") == (200, connection)
@@ -90,7 +90,7 @@ def test_connections_of_a_project() -> None:
 
 @pytest.mark.covers("azure/routes", "Entra's discovery")
 @pytest.mark.parametrize("target", ["/t/v2.0/.well-known/openid-configuration", "/t/.well-known/openid-configuration"])
-def test_a_tenant_says_where_tokens_are(target: str) -> None:
+def test_openid_configuration_names_token_endpoint(target: str) -> None:
     status, body = get(target, headers={"api-key": ""})
     assert (status, body["token_endpoint"], body["issuer"]) == (
         200,
@@ -99,7 +99,7 @@ def test_a_tenant_says_where_tokens_are(target: str) -> None:
     )
 
 
-def test_this_host_is_the_whole_cloud() -> None:
+def test_instance_discovery_points_to_this_host() -> None:
     status, body = get("/common/discovery/instance", headers={"api-key": ""})
     assert (status, body["tenant_discovery_endpoint"]) == (
         200,

@@ -18,18 +18,18 @@ def ask(**fields: JSON) -> JSON:
 
 @pytest.mark.covers("azure/routes", "anthropic/v1/messages")
 @pytest.mark.parametrize("profile", ["seed", "maas", "foundry", "aoai"])
-def test_an_answer(profile: str) -> None:
+def test_message(profile: str) -> None:
     call = accept(ask(), MESSAGES, f"profile={profile}")
     body = parse_json(call.codec.render(HELLO, REQUEST).body)
     assert (body["type"], body["role"], body["model"]) == ("message", "assistant", "claude-sonnet-4-5")
     assert body["usage"]["output_tokens"] == 4
 
 
-def test_a_key_under_anthropics_name() -> None:
+def test_anthropic_key_header_is_accepted() -> None:
     assert not isinstance(send(ask(), MESSAGES, headers={"api-key": "", "x-api-key": "k"}), Refused)
 
 
-def test_tokens_are_counted() -> None:
+def test_count_tokens_returns_input_tokens() -> None:
     answer = send({"model": "claude-sonnet-4-5", "messages": ask()["messages"]}, f"{MESSAGES}/count_tokens")
     assert isinstance(answer, Response)
     assert parse_json(answer.body)["input_tokens"] > 0
@@ -54,19 +54,19 @@ def test_tokens_are_counted() -> None:
         ),
     ],
 )
-def test_what_is_refused(body: JSON, headers: dict[str, str], status: int, kind: str, text: str) -> None:
+def test_invalid_requests_are_refused(body: JSON, headers: dict[str, str], status: int, kind: str, text: str) -> None:
     refused = refuse(body, MESSAGES, headers=headers)
     error = refused.json()
     assert (refused.status, error["type"], error["error"]["type"]) == (status, "error", kind)
     assert text in error["error"]["message"]
 
 
-def test_what_has_its_own_api_is_nowhere_else() -> None:
+def test_claude_is_served_only_by_messages_api() -> None:
     assert refuse(ask(), "/openai/v1/chat/completions").json()["error"]["code"] == "OperationNotSupported"
     assert refuse(ask(), "/anthropic/v1/models/x/messages").status == 404
 
 
-def test_a_stream_that_fails() -> None:
+def test_late_error_is_error_event() -> None:
     error = EmulatedError(ErrorKind.OVERLOADED)
     data = render_late_error(error, make_request(MESSAGES, ask()), serve())
     assert data.startswith(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"')

@@ -19,7 +19,7 @@ ASK: JSON = {"query": "capital of France", "documents": ["Bananas are yellow.", 
         ("/endpoints/Cohere-rerank-v3.5/v2/rerank", "2"),
     ],
 )
-async def test_the_best_comes_first(start: Start, target: str, version: str) -> None:
+async def test_best_document_comes_first(start: Start, target: str, version: str) -> None:
     running = await start()
     body = {**ASK, "return_documents": True, "top_n": 1}
     answer = (await running.ask("azure", target, body, headers={"api-key": "k"})).json()
@@ -35,10 +35,10 @@ def test_documents_may_be_objects() -> None:
 
 
 @pytest.mark.parametrize("body", [{"query": "a"}, {**ASK, "documents": []}, {**ASK, "top_n": 0}, {**ASK, "query": ""}])
-def test_what_is_refused(body: JSON) -> None:
+def test_invalid_request_is_rejected(body: JSON) -> None:
     assert refuse(body, "/v2/rerank").status == 422
 
 
-def test_only_rerankers_rank() -> None:
+def test_only_rerank_models_are_found() -> None:
     assert refuse(ASK, "/endpoints/gpt-4o/v2/rerank").status == 404
     assert refuse(ASK, "/openai/v1/rerank").status == 404

@@ -61,13 +61,13 @@ def body_of(call: InferenceCall) -> JSON:
     return parse_json(call.codec.render(HELLO, REQUEST).body)
 
 
-def test_every_field_is_tried() -> None:
+def test_every_field_has_case() -> None:
     assert ORDINARY.keys() == ResponseRequest.model_fields.keys()
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "Responses' fields")
 @pytest.mark.parametrize("name", sorted(ORDINARY))
-def test_every_field_is_taken(name: str) -> None:
+def test_every_field_is_accepted(name: str) -> None:
     assert accept(ask(**{name: ORDINARY[name]}), V1)
 
 
@@ -89,7 +89,7 @@ def test_every_field_is_taken(name: str) -> None:
         pytest.param("/openai/v1/chat/completions", "gpt-5-codex", 400, id="this one's model in chat"),
     ],
 )
-def test_where_it_is(target: str, model: str, status: int) -> None:
+def test_routes_and_models(target: str, model: str, status: int) -> None:
     answer = send(ask(model=model), target)
     assert (answer.status if isinstance(answer, Refused) else 200) == status
 
@@ -254,13 +254,13 @@ def test_where_it_is(target: str, model: str, status: int) -> None:
         ),
     ],
 )
-def test_what_is_refused(fields: JSON, message: str, param: str, code: str | None) -> None:
+def test_invalid_request_is_rejected(fields: JSON, message: str, param: str, code: str | None) -> None:
     refused = refuse(ask(**fields), V1)
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
-def test_input_as_a_conversation() -> None:
+def test_input_items_become_messages() -> None:
     items: JSON = [
         {"role": "user", "content": "Weather?"},
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
@@ -296,7 +296,7 @@ def test_tool_choice(choice: JSON, names: list[str], expected: tuple[str, str | 
     assert (found.tool_choice, found.tool_name) == expected
 
 
-def test_what_a_response_repeats() -> None:
+def test_response_echoes_request_fields() -> None:
     body = body_of(accept(ask(model="gpt-5", reasoning={"effort": "low"}, metadata={"a": "b"}, user="u"), V1))
     assert (body["object"], body["status"], body["model"]) == ("response", "completed", "gpt-5")
     assert body["reasoning"] == {"effort": "low", "summary": None}
@@ -305,12 +305,12 @@ def test_what_a_response_repeats() -> None:
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "background")
-def test_background_work_is_queued_first() -> None:
+def test_background_response_starts_queued() -> None:
     body = body_of(accept(ask(background=True), V1))
     assert (body["status"], body["output"], body["usage"]) == ("queued", [], None)
 
 
-async def test_tokens_are_counted_without_an_answer(start: Start) -> None:
+async def test_input_tokens_endpoint_counts_tokens(start: Start) -> None:
     running = await start()
     key = {"api-key": "k"}
     made = (await running.ask("azure", V1, ask(instructions="Be short."), headers=key)).json()
@@ -321,7 +321,7 @@ async def test_tokens_are_counted_without_an_answer(start: Start) -> None:
     assert after["input_tokens"] > made["usage"]["input_tokens"]
 
 
-async def test_what_the_content_filter_saw(start: Start) -> None:
+async def test_content_filters_in_response(start: Start) -> None:
     running = await start()
     key = {"api-key": "k"}
     made = (await running.ask("azure", V1, ask(), headers=key)).json()
@@ -335,7 +335,7 @@ async def test_what_the_content_filter_saw(start: Start) -> None:
     )
 
 
-async def test_what_the_content_filter_saw_of_an_answer_it_ended(start: Start) -> None:
+async def test_content_filters_when_output_is_filtered(start: Start) -> None:
     running = await start("rules:\n  - {name: cut, reply: {text: bad, finish_reason: content_filter}}\n")
     key = {"api-key": "k"}
     made = (await running.ask("azure", V1, ask(), headers=key)).json()
@@ -352,7 +352,7 @@ async def test_what_the_content_filter_saw_of_an_answer_it_ended(start: Start) -
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "content filter of Responses")
-async def test_a_prompt_that_is_filtered(start: Start) -> None:
+async def test_filtered_prompt_is_rejected(start: Start) -> None:
     running = await start("rules:\n  - {name: no, error: {kind: content_filter}}\n")
     answer = await running.ask("azure", V1, ask(), headers={"api-key": "k"})
     error = answer.json()["error"]

@@ -39,7 +39,7 @@ async def begin(running: Running, **fields: JSON) -> tuple[list[JSON], str]:
         ),
     ],
 )
-async def test_a_stream_is_heard_again_to_the_byte(start: Start, fields: JSON) -> None:
+async def test_replayed_stream_equals_original(start: Start, fields: JSON) -> None:
     running = await start()
     first = await running.ask("azure", V1, ask(**fields), headers=KEY)
     path = f"{V1}/{read_events(first.body)[0]['response']['id']}"
@@ -48,7 +48,7 @@ async def test_a_stream_is_heard_again_to_the_byte(start: Start, fields: JSON) -
     assert ("Content-Type", "text/event-stream; charset=utf-8") in again.headers
 
 
-async def test_it_is_queued_before_it_is_at_work(start: Start) -> None:
+async def test_background_response_is_queued_before_in_progress(start: Start) -> None:
     events, _ = await begin(await start())
     heads = [(event["type"], event["response"]["status"]) for event in events[:3]]
     assert heads == [
@@ -60,7 +60,7 @@ async def test_it_is_queued_before_it_is_at_work(start: Start) -> None:
 
 
 @pytest.mark.parametrize("after", [0, 3, 1000])
-async def test_only_what_comes_after(start: Start, after: int) -> None:
+async def test_starting_after_skips_earlier_events(start: Start, after: int) -> None:
     running = await start()
     events, path = await begin(running)
     rest = await running.ask("azure", f"{path}?stream=true&starting_after={after}", method="GET", headers=KEY)
@@ -89,7 +89,7 @@ async def test_only_what_comes_after(start: Start, after: int) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_heard(start: Start, fields: JSON, query: str, param: str, text: str) -> None:
+async def test_stream_replay_errors(start: Start, fields: JSON, query: str, param: str, text: str) -> None:
     running = await start()
     made = await running.ask("azure", V1, ask(**fields), headers=KEY)
     whole = fields.get("stream") is False
@@ -99,7 +99,7 @@ async def test_what_cannot_be_heard(start: Start, fields: JSON, query: str, para
     assert (answer.status, answer.json()) == (400, {"error": error})
 
 
-async def test_a_stream_is_forgotten_after_five_minutes(start: Start) -> None:
+async def test_stream_replay_expires_after_five_minutes(start: Start) -> None:
     running = await start()
     _, path = await begin(running)
     running.built.runtime.advance(301.0)
@@ -108,7 +108,7 @@ async def test_a_stream_is_forgotten_after_five_minutes(start: Start) -> None:
     assert (await running.ask("azure", path, method="GET", headers=KEY)).json()["status"] == "completed"
 
 
-async def test_what_was_cancelled_ends_there(start: Start) -> None:
+async def test_replay_of_cancelled_response_ends_at_cancellation(start: Start) -> None:
     running = await start("version: 1\nname: test\nclock: instant\nlatency: {ttft: 2s, itl: 1s}\n")
     events, path = await begin(running)
     state, name = running.built.emulator.state, path.rpartition("/")[2]
@@ -120,7 +120,7 @@ async def test_what_was_cancelled_ends_there(start: Start) -> None:
     assert (rest, rest[-1]["type"]) == (events[: len(rest)], "response.output_text.delta")
 
 
-async def test_what_is_cancelled_can_be_cancelled_again(start: Start) -> None:
+async def test_cancel_is_idempotent(start: Start) -> None:
     running = await start("latency: {ttft: 2s, itl: 0s}\n")
     made = (await running.ask("azure", V1, ask(stream=False), headers=KEY)).json()
     path = f"{V1}/{made['id']}"

@@ -12,7 +12,7 @@ def ask(**fields: JSON) -> JSON:
     return {"model": "gpt-4o", "input": "Hi", **fields}
 
 
-async def test_of_another_session_or_principal_nothing_is_seen(start: Start) -> None:
+async def test_responses_of_other_session_or_principal_are_hidden(start: Start) -> None:
     running = await start("keys:\n  - {token: a, principal: one}\n  - {token: b, principal: two}\n")
     mine, other = {"api-key": "a"}, {"api-key": "b"}
     made = (await running.ask("azure", V1, ask(), headers=mine)).json()
@@ -24,13 +24,13 @@ async def test_of_another_session_or_principal_nothing_is_seen(start: Start) -> 
 
 
 @pytest.mark.covers("azure/Azure OpenAI", "Responses' state")
-async def test_equal_requests_are_kept_apart(start: Start) -> None:
+async def test_equal_requests_are_stored_separately(start: Start) -> None:
     running = await start()
     names = {(await running.ask("azure", V1, ask(), headers={"api-key": "k"})).json()["id"] for _ in range(3)}
     assert len(names) == 3
 
 
-async def test_the_oldest_are_forgotten_past_a_bound(start: Start) -> None:
+async def test_oldest_responses_are_evicted(start: Start) -> None:
     running = await start()
     key = {"api-key": "k"}
     state = running.built.emulator.state
@@ -52,7 +52,7 @@ async def test_the_oldest_are_forgotten_past_a_bound(start: Start) -> None:
         pytest.param("?order=asc&after=msg_b", ["c"], False, id="the next page"),
     ],
 )
-async def test_input_items_come_in_pages(start: Start, query: str, names: list[str], more: bool) -> None:
+async def test_input_items_are_paginated(start: Start, query: str, names: list[str], more: bool) -> None:
     running = await start()
     key = {"api-key": "k"}
     items: JSON = [{"role": "user", "content": name, "id": f"msg_{name}"} for name in "abc"]
@@ -65,21 +65,21 @@ async def test_input_items_come_in_pages(start: Start, query: str, names: list[s
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 @pytest.mark.parametrize("path", [f"{V1}/resp_0", "/api/projects/p/openai/v1/responses/resp_0"])
-async def test_what_was_never_there(start: Start, method: str, path: str) -> None:
+async def test_unknown_response_is_not_found(start: Start, method: str, path: str) -> None:
     answer = await (await start()).ask("azure", path, method=method, headers={"api-key": "k"})
     message = "Response with id 'resp_0' not found."
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     assert (answer.status, answer.json()) == (404, {"error": error})
 
 
-async def test_a_page_of_a_wrong_size(start: Start) -> None:
+async def test_invalid_page_limit_is_rejected(start: Start) -> None:
     running = await start()
     made = (await running.ask("azure", V1, ask(), headers={"api-key": "k"})).json()
     path = f"{V1}/{made['id']}/input_items?limit=0"
     assert (await running.ask("azure", path, method="GET", headers={"api-key": "k"})).status == 400
 
 
-async def test_a_response_is_at_work_until_its_last_token(start: Start) -> None:
+async def test_background_response_is_in_progress_until_last_token(start: Start) -> None:
     running = await start("latency: {ttft: 2s, itl: 0s}\n")
     key = {"api-key": "k"}
     made = (await running.ask("azure", V1, ask(background=True), headers=key)).json()

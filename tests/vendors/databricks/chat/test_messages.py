@@ -62,7 +62,7 @@ from tests.vendors.databricks.harness import (
         pytest.param(None, "field 'messages' expects", id="null in place of a message"),
     ],
 )
-def test_refused_message(message: JSON, text: str) -> None:
+def test_invalid_message_is_rejected(message: JSON, text: str) -> None:
     answer = invoke(LLAMA, {"messages": [message]})
     assert answer.status == 400
     assert text in answer.message
@@ -104,7 +104,7 @@ def test_conversation(messages: JSON, text: str | None) -> None:
 
 
 @pytest.mark.covers("databricks/usage", "prompt_tokens with the template")
-def test_prompt_tokens_count_the_template() -> None:
+def test_prompt_tokens_include_template() -> None:
     short = chat().body["usage"]["prompt_tokens"]
     assert short > 5
     long = invoke(LLAMA, {"messages": [SYSTEM, USER]}).body["usage"]["prompt_tokens"]
@@ -117,7 +117,7 @@ GEMINI_3 = "databricks-gemini-3-1-pro"
 
 
 @pytest.mark.covers("databricks/validation", "thought signatures")
-def test_gemini_signs_its_calls_and_wants_the_signature_back() -> None:
+def test_gemini_tool_call_requires_thought_signature() -> None:
     call = chat(GEMINI_3, tools=[TOOL], tool_choice="required").body["choices"][0]["message"]["tool_calls"][0]
     assert call["thoughtSignature"]
     asked: JSON = {"role": "assistant", "tool_calls": [call]}
@@ -157,13 +157,13 @@ def test_content_parts(name: str, content: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
-def test_parts_that_a_model_said_can_be_sent_back() -> None:
+def test_model_content_parts_can_be_sent_back() -> None:
     said = chat(OSS).body["choices"][0]["message"]
     assert invoke(OSS, {"messages": [USER, said, USER]}).status == 200
 
 
 @pytest.mark.covers("databricks/validation", "cache_control")
-def test_cache_control_of_a_call_is_for_claude() -> None:
+def test_tool_call_cache_control_is_claude_only() -> None:
     call: JSON = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "cache_control": "x"}
     messages = [
         USER,
@@ -175,7 +175,7 @@ def test_cache_control_of_a_call_is_for_claude() -> None:
 
 
 @pytest.mark.covers("databricks/validation", "Claude takes several")
-def test_claude_takes_several_results_in_a_row() -> None:
+def test_claude_accepts_consecutive_tool_results() -> None:
     calls: JSON = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in "12"]
     results: JSON = [{"role": "tool", "tool_call_id": i, "content": "x"} for i in "12"]
     body = {"messages": [USER, {"role": "assistant", "tool_calls": calls}, *results]}

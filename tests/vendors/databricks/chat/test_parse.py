@@ -98,7 +98,7 @@ def test_refused(field: str, value: JSON, message: str) -> None:
     assert message in answer.message
 
 
-def test_first_mistake_in_document_order_is_named() -> None:
+def test_first_error_in_document_order_is_named() -> None:
     body = {"bogus": 1, "temperature": "hot", "messages": [{"role": "user", "content": "x", "also": 1}]}
     assert 'unknown field "bogus"' in invoke(LLAMA, body).message
     body = {"temperature": "hot", "bogus": 1, "messages": []}
@@ -106,7 +106,7 @@ def test_first_mistake_in_document_order_is_named() -> None:
 
 
 @pytest.mark.parametrize(("effort", "tokens"), [("low", 24), ("medium", 64), ("high", 160)])
-def test_effort_buys_reasoning(effort: str, tokens: int) -> None:
+def test_effort_sets_reasoning_tokens(effort: str, tokens: int) -> None:
     assert chat(OSS, reasoning_effort=effort).body["usage"]["reasoning_tokens"] == tokens
 
 
@@ -115,7 +115,7 @@ def test_effort_buys_reasoning(effort: str, tokens: int) -> None:
     ("name", "effort", "status"),
     [(OSS, "minimal", 400), (OSS, "max", 400), (GPT, "minimal", 200), (GPT, "none", 200), (GEMINI, "xhigh", 200)],
 )
-def test_efforts_of_each_family(name: str, effort: str, status: int) -> None:
+def test_allowed_efforts_by_family(name: str, effort: str, status: int) -> None:
     assert chat(name, reasoning_effort=effort).status == status
 
 

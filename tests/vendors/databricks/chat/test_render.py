@@ -18,7 +18,7 @@ from tests.vendors.databricks.harness import (
 
 
 @pytest.mark.covers("databricks/chat", "logprobs")
-def test_logprobs_weigh_every_token() -> None:
+def test_logprobs_cover_every_token() -> None:
     answer = chat(logprobs=True, top_logprobs=4, max_tokens=5)
     entries = answer.body["choices"][0]["logprobs"]["content"]
     assert len(entries) == 5
@@ -31,7 +31,7 @@ def test_logprobs_weigh_every_token() -> None:
 @pytest.mark.covers("databricks/conventions", "served-model-name")
 @pytest.mark.covers("databricks/usage", "total_tokens")
 @pytest.mark.covers("databricks/chat", "model", "id")
-def test_answer_has_the_shape_of_the_reference() -> None:
+def test_response_matches_reference_shape() -> None:
     answer = chat(max_tokens=2)
     body = answer.body
     assert list(body) == ["id", "object", "created", "model", "choices", "usage"]
@@ -50,7 +50,7 @@ PICTURE: JSON = {"type": "image_url", "image_url": {"url": "data:image/png;base6
 
 @pytest.mark.covers("databricks/usage", "reasoning_tokens", "completion_tokens_details")
 @pytest.mark.covers("databricks/chat", "reasoning as a list")
-def test_gpt_oss_thinks_aloud() -> None:
+def test_gpt_oss_response_includes_reasoning() -> None:
     body = chat(OSS).body
     thought, text = body["choices"][0]["message"]["content"]
     assert (thought["type"], text["type"]) == ("reasoning", "text")
@@ -59,7 +59,7 @@ def test_gpt_oss_thinks_aloud() -> None:
 
 
 @pytest.mark.covers("databricks/chat", "signatures")
-def test_claude_thinks_on_request_and_signs() -> None:
+def test_claude_reasons_on_request_with_signature() -> None:
     plain = chat(CLAUDE).body
     assert isinstance(plain["choices"][0]["message"]["content"], str)
     assert "reasoning_tokens" not in plain["usage"]
@@ -70,19 +70,19 @@ def test_claude_thinks_on_request_and_signs() -> None:
 
 
 @pytest.mark.covers("databricks/chat", "max_completion_tokens of GPT", "nulls of GPT")
-def test_gpt_message_has_its_nulls() -> None:
+def test_gpt_message_has_null_fields() -> None:
     message = chat(GPT, max_completion_tokens=90).body["choices"][0]["message"]
     assert (message["refusal"], message["annotations"]) == (None, None)
 
 
 @pytest.mark.covers("databricks/chat", "extra_fields")
-def test_external_gemini_rates_its_safety() -> None:
+def test_external_gemini_has_safety_rating() -> None:
     external = with_traits("external", family="gemini")
     assert "safetyRating" in mine(external).body["choices"][0]["extra_fields"]
     assert "extra_fields" not in chat(GEMINI).body["choices"][0]
 
 
-def test_external_models_that_do_not_think_answer_at_once() -> None:
+def test_external_models_without_reasoning_answer_directly() -> None:
     for model, thinks in (("gpt-4o", False), ("gpt-35-turbo", False), ("gpt-5-mini", True)):
         external = Deployment(vendor="databricks", name="mine", mode="external", model=model)
         body = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
@@ -91,7 +91,7 @@ def test_external_models_that_do_not_think_answer_at_once() -> None:
         assert bool(answer["choices"][0]["message"]["content"]) is not thinks
 
 
-def test_further_traits() -> None:
+def test_deployment_traits() -> None:
     listed = mine(with_traits(content_style="list")).body["choices"][0]["message"]["content"]
     assert [part["type"] for part in listed] == ["text"]
     thought = mine(with_traits(reasoning=True)).body["choices"][0]["message"]["content"]

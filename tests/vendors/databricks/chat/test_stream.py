@@ -37,7 +37,7 @@ def test_logprobs_stream_with_their_tokens() -> None:
 
 @pytest.mark.covers("databricks/chat stream", "one id", "role first", "the last delta")
 @pytest.mark.covers("databricks/traps", "19 content in each delta")
-def test_stream_has_the_shape_of_the_reference() -> None:
+def test_stream_has_reference_shape() -> None:
     chunks = chat(max_tokens=3, stream=True).events
     assert chunks[-1] == "[DONE]"
     assert {c["object"] for c in chunks[:-1]} == {"chat.completion.chunk"}
@@ -53,7 +53,7 @@ def test_stream_has_the_shape_of_the_reference() -> None:
 @pytest.mark.covers("databricks/chat stream", "reasoning")
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS, GEMINI, "databricks-gemini-3-1-pro"])
 @pytest.mark.parametrize("fields", [{}, {"max_tokens": 90}], ids=["whole", "cut"])
-def test_stream_says_what_one_piece_says(name: str, fields: JSON) -> None:
+def test_stream_equals_unary_response(name: str, fields: JSON) -> None:
     whole = chat(name, **fields).body["choices"][0]
     chunks = [c for c in chat(name, stream=True, **fields).events if c != "[DONE]" and c["choices"]]
     texts = [c["choices"][0]["delta"].get("content") for c in chunks]
@@ -69,7 +69,7 @@ def test_stream_says_what_one_piece_says(name: str, fields: JSON) -> None:
 
 @pytest.mark.covers("databricks/usage", "cache_read_input_tokens, cache_creation_input_tokens")
 @pytest.mark.covers("databricks/chat stream", "usage of Claude")
-def test_claude_reports_usage_at_the_end() -> None:
+def test_claude_reports_usage_at_end() -> None:
     usages = [e["usage"] for e in chat(CLAUDE, stream=True, max_tokens=3).events[:-1]]
     assert all(u["completion_tokens"] is None and u["total_tokens"] is None for u in usages[:-1])
     assert usages[-1]["completion_tokens"] == 3
@@ -78,7 +78,7 @@ def test_claude_reports_usage_at_the_end() -> None:
 
 @pytest.mark.covers("databricks/usage", "prompt_tokens_details")
 @pytest.mark.covers("databricks/chat stream", "usage of GPT")
-def test_gpt_reports_usage_in_a_chunk_of_its_own() -> None:
+def test_gpt_reports_usage_in_separate_chunk() -> None:
     *before, last, _ = chat(GPT, stream=True).events
     assert all("usage" not in e for e in before)
     assert (last["choices"], last["usage"]["prompt_tokens_details"]) == ([], {"cached_tokens": 0})
@@ -133,7 +133,7 @@ def test_stream_traits(traits: JSON, probe: JSON, value: JSON) -> None:
     ],
 )
 @pytest.mark.parametrize("reasoning", ["", "always"])
-def test_role_stands_in_every_chunk(fields: JSON, reasoning: str) -> None:
+def test_role_is_in_every_chunk(fields: JSON, reasoning: str) -> None:
     named = mine(with_traits(role_in_every_chunk=True, reasoning=reasoning), stream=True, **fields).events[:-1]
     plain = mine(with_traits(reasoning=reasoning), stream=True, **fields).events[:-1]
     assert len(named) == len(plain) > 2
@@ -145,7 +145,7 @@ def test_role_stands_in_every_chunk(fields: JSON, reasoning: str) -> None:
 
 @pytest.mark.covers("databricks/chat", "summary_encrypted_text")
 @pytest.mark.parametrize("streamed", [False, True])
-def test_thoughts_may_be_encrypted(streamed: bool) -> None:
+def test_reasoning_can_be_encrypted(streamed: bool) -> None:
     thinking = {"type": "enabled", "budget_tokens": 1024}
     secret = with_traits(family="claude", reasoning_summary="encrypted")
     answer = mine(secret, thinking=thinking, max_tokens=100, stream=streamed)

@@ -67,7 +67,7 @@ def test_credentials(headers: JSON, keys: JSON, status: int) -> None:
         pytest.param("grant_type=refresh_token&refresh_token=dapi-1", {}, id="refresh"),
     ],
 )
-def test_issued_token_opens_what_its_secret_opens(form: str, headers: JSON) -> None:
+def test_issued_token_has_access_of_its_secret(form: str, headers: JSON) -> None:
     answer = token(form, headers, KEYS)
     assert (answer.status, answer.body["token_type"], answer.body["expires_in"]) == (200, "Bearer", 3600)
     issued = answer.body["access_token"]
@@ -93,7 +93,7 @@ def test_issued_token_opens_what_its_secret_opens(form: str, headers: JSON) -> N
         pytest.param("\udcff", {}, 400, "unsupported_grant_type", id="no text"),
     ],
 )
-def test_refused_token(form: str, headers: JSON, status: int, error: str) -> None:
+def test_invalid_token_requests_are_refused(form: str, headers: JSON, status: int, error: str) -> None:
     answer = send(
         "/oidc/v1/token", form.encode("utf-8", "surrogateescape") or None, method="POST", headers=headers, keys=KEYS
     )
@@ -102,7 +102,7 @@ def test_refused_token(form: str, headers: JSON, status: int, error: str) -> Non
 
 
 @pytest.mark.covers("databricks/authentication", "authorization code")
-def test_consent_is_given_at_once() -> None:
+def test_authorization_redirects_without_consent() -> None:
     query = {"redirect_uri": "http://localhost:8020", "state": "s1", "client_id": "databricks-cli"}
     answer = send("/oidc/v1/authorize", query=query, keys=KEYS)
     location = urlsplit(answer.headers["Location"])
@@ -113,7 +113,7 @@ def test_consent_is_given_at_once() -> None:
     assert send("/oidc/v1/authorize").body["error"] == "invalid_request"
 
 
-def test_a_token_is_good_where_only_digests_of_secrets_are_known() -> None:
+def test_issued_token_is_valid_with_digested_keys() -> None:
     sealed = build_credential_map([(digest_credential(key), owner) for key, owner in KEYS.items()])
     form = "grant_type=client_credentials&client_id=app&client_secret=dapi-1"
     issued = token(form, keys=KEYS).body["access_token"]
@@ -122,7 +122,7 @@ def test_a_token_is_good_where_only_digests_of_secrets_are_known() -> None:
 
 
 @pytest.mark.covers("databricks/authentication", "expiry")
-async def test_a_token_is_good_for_its_time(start: Start) -> None:
+async def test_token_expires_after_lifetime(start: Start) -> None:
     workspace = await open_workspace(start, "token_lifetime_s: 60", "keys: [{token: s3cret, principal: search}]")
     form = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}
     answer = (await workspace.call("POST", "/oidc/v1/token", form, base="")).json()
@@ -133,7 +133,7 @@ async def test_a_token_is_good_for_its_time(start: Start) -> None:
         assert (await workspace.running.ask("databricks", ME, headers=headers)).status == status
 
 
-async def test_a_token_that_was_asked_for_in_a_session_comes_back_to_it(start: Start) -> None:
+async def test_token_issued_in_session_names_session(start: Start) -> None:
     running = await start("keys: [{token: s3cret, principal: search}]")
     headers = {**basic("app", "s3cret~mine"), "Content-Type": "application/x-www-form-urlencoded"}
     form = b"grant_type=client_credentials"
@@ -155,14 +155,14 @@ async def test_a_token_that_was_asked_for_in_a_session_comes_back_to_it(start: S
     ("scope", "me", "listing"),
     [("all-apis", 200, 200), ("model-serving", 403, 200), ("sql", 403, 403), ("all-apis+offline_access", 200, 200)],
 )
-def test_a_token_opens_what_its_scopes_cover(scope: str, me: int, listing: int) -> None:
+def test_token_access_is_limited_by_scope(scope: str, me: int, listing: int) -> None:
     form = f"grant_type=client_credentials&scope={scope}&client_id=app&client_secret=s"
     headers = {"Authorization": f"Bearer {token(form).body['access_token']}"}
     assert send(ME, headers=headers).status == me
     assert send("/api/2.0/serving-endpoints", headers=headers).status == listing
 
 
-def test_a_token_for_one_endpoint_opens_nothing_else() -> None:
+def test_endpoint_token_grants_no_other_access() -> None:
     issued = token("grant_type=client_credentials&client_id=app&client_secret=dapi-1", keys=KEYS).body["access_token"]
     details = '[{"object_path":"/serving-endpoints/1","actions":["query_inference_endpoint"]}]'
     form = f"grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion={issued}&authorization_details={details}"
@@ -174,7 +174,7 @@ def test_a_token_for_one_endpoint_opens_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("keys", ["[{token: s3cret, principal: search}]", ""], ids=["keys", "any token"])
-async def test_a_refresh_token_outlives_the_one_beside_it(start: Start, keys: str) -> None:
+async def test_refresh_token_outlives_access_token(start: Start, keys: str) -> None:
     workspace = await open_workspace(start, "token_lifetime_s: 60", f"keys: {keys}" if keys else "")
     proof = "s3cret"
     for _ in range(3):
@@ -192,14 +192,14 @@ async def test_a_refresh_token_outlives_the_one_beside_it(start: Start, keys: st
     assert (await workspace.call("POST", "/oidc/v1/token", form, base="")).json()["error"] == "invalid_grant"
 
 
-def test_what_is_exchanged_keeps_its_scopes() -> None:
+def test_exchanged_token_retains_scopes() -> None:
     first = token("grant_type=client_credentials&scope=sql&client_id=app&client_secret=dapi-1", keys=KEYS).body
     form = f"grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token={first['access_token']}"
     assert token(form, keys=KEYS).body["scope"] == "sql"
 
 
 @pytest.mark.covers("databricks/authentication", "an unknown scope")
-def test_an_unknown_scope_is_refused() -> None:
+def test_unknown_scope_is_refused() -> None:
     answer = token("grant_type=client_credentials&scope=moon&client_id=app&client_secret=s")
     assert (answer.status, answer.body["error"]) == (400, "invalid_scope")
 
@@ -209,7 +209,7 @@ def test_an_unknown_scope_is_refused() -> None:
     ("path", "target"),
     [("/aad/auth", "oauth2/authorize"), ("/oidc/oauth2/v2.0/authorize", "oauth2/v2.0/authorize")],
 )
-def test_the_tenant_of_azure_is_named(path: str, target: str) -> None:
+def test_azure_redirect_names_tenant(path: str, target: str) -> None:
     answer = send(path, headers={"Authorization": ""})
     _, tenant, rest = urlsplit(answer.headers["Location"]).path.split("/", 2)
     assert (answer.status, len(tenant), rest) == (302, 36, target)

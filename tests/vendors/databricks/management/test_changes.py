@@ -23,7 +23,7 @@ async def state_of(workspace: Workspace) -> str:
 @pytest.mark.covers("databricks/management routes", "create", "create_and_wait")
 @pytest.mark.covers("databricks/shapes of an endpoint", "creator_display_name, creator_kind", "pending_config")
 @pytest.mark.covers("databricks/lifecycle", "states of a new endpoint")
-async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
+async def test_created_endpoint_becomes_ready_after_cold_start(workspace: Workspace) -> None:
     made = (await workspace.make(tags=[{"key": "b"}, {"key": "a", "value": "1"}])).json()
     assert (made["creator"], made["task"], made["tags"][0]) == (
         "default@example.com", "llm/v1/chat", {"key": "a", "value": "1"},
@@ -47,7 +47,7 @@ async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
 @pytest.mark.covers("databricks/shapes of an endpoint", "deployment states")
 @pytest.mark.covers("databricks/lifecycle", "names of entities", "traffic of one entity")
 @pytest.mark.parametrize("path", ["", "/pt"])
-async def test_what_is_left_out_of_a_new_endpoint_is_filled_in(workspace: Workspace, path: str) -> None:
+async def test_new_endpoint_config_has_defaults(workspace: Workspace, path: str) -> None:
     bounds = {"min_provisioned_throughput": 0, "max_provisioned_throughput": 980}
     made = await workspace.call("POST", path, {"name": "mine", "config": {"served_entities": [{**LLAMA, **bounds}]}})
     shape, name = made.json(), "system.ai.meta_llama_v3_1_8b_instruct-2"
@@ -65,7 +65,7 @@ async def test_what_is_left_out_of_a_new_endpoint_is_filled_in(workspace: Worksp
 
 
 @pytest.mark.covers("databricks/management routes", "update_provisioned_throughput_endpoint_config")
-async def test_a_provisioned_endpoint_gets_another_config(workspace: Workspace) -> None:
+async def test_provisioned_endpoint_config_is_updated(workspace: Workspace) -> None:
     await workspace.make()
     workspace.pass_time(60)
     config = {"served_entities": [{**LLAMA, "max_provisioned_throughput": 1960}]}
@@ -80,7 +80,7 @@ async def test_a_provisioned_endpoint_gets_another_config(workspace: Workspace) 
 
 @pytest.mark.covers("databricks/management routes", "config:stop", "config:start")
 @pytest.mark.covers("databricks/lifecycle", "config_version", "stop and start")
-async def test_a_custom_model_is_stopped_and_started(workspace: Workspace) -> None:
+async def test_custom_model_is_stopped_and_started(workspace: Workspace) -> None:
     shape = (await workspace.make(CUSTOM)).json()["pending_config"]
     assert shape["served_models"] == [
         {"name": "main.default.fraud-3", "model_name": "main.default.fraud", "model_version": "3"}
@@ -102,7 +102,7 @@ async def test_a_custom_model_is_stopped_and_started(workspace: Workspace) -> No
 @pytest.mark.covers("databricks/conventions", "JSON of a DELETE")
 @pytest.mark.covers("databricks/management routes", "delete", "update_config", "update_config_and_wait")
 @pytest.mark.covers("databricks/traps", "24 DELETE has a body")
-async def test_an_endpoint_of_the_scenario_is_changed_and_deleted(start: Start) -> None:
+async def test_scenario_endpoint_is_changed_and_deleted(start: Start) -> None:
     workspace = await open_workspace(start, "", OWN)
     before = await workspace.get()
     await workspace.call("PATCH", "/mine/tags", {"add_tags": [{"key": "a"}]})
@@ -128,7 +128,7 @@ async def test_secrets_are_never_shown(workspace: Workspace) -> None:
     assert entity["external_model"]["openai_config"] == {"openai_api_base": "https://host"}
 
 
-async def test_each_model_answers_in_its_own_name(workspace: Workspace) -> None:
+async def test_each_served_model_answers_in_its_name(workspace: Workspace) -> None:
     routes = [{"served_model_name": name, "traffic_percentage": "50"} for name in ("a", "b")]
     entities = [
         {**external("gpt-4o"), "name": "a"},
@@ -150,7 +150,7 @@ async def test_each_model_answers_in_its_own_name(workspace: Workspace) -> None:
 
 
 @pytest.mark.covers("databricks/shapes of an endpoint", "data_plane_info")
-async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: Workspace) -> None:
+async def test_route_optimized_endpoint_has_own_url(workspace: Workspace) -> None:
     await workspace.make(CUSTOM, route_optimized=True)
     workspace.pass_time(60)
     shape = await workspace.get()
@@ -169,7 +169,7 @@ async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: W
 
 @pytest.mark.slow
 @pytest.mark.covers("databricks/limits", "endpoints of a workspace")
-async def test_a_workspace_has_room_for_a_thousand(start: Start) -> None:
+async def test_workspace_is_limited_to_thousand_endpoints(start: Start) -> None:
     workspace = await open_workspace(start)
     made = [await workspace.make(CUSTOM, name=f"e{n}") for n in range(1001)]
     assert {answer.status for answer in made[:1000]} == {200}
@@ -179,7 +179,7 @@ async def test_a_workspace_has_room_for_a_thousand(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/authentication", "authorization_details")
-async def test_a_token_of_one_route_optimized_endpoint_opens_no_other(start: Start) -> None:
+async def test_route_optimized_token_is_limited_to_its_endpoint(start: Start) -> None:
     workspace = await open_workspace(start, "")
     details: dict[str, str] = {}
     for name in ("mine", "yours"):
@@ -215,7 +215,9 @@ async def test_a_token_of_one_route_optimized_endpoint_opens_no_other(start: Sta
         pytest.param("POST", "/mine/config:start", None, 400, "INVALID_PARAMETER_VALUE", id="nothing to start"),
     ],
 )  # fmt: skip
-async def test_refused(start: Start, method: str, path: str, body: JSON, status: int, code: str) -> None:
+async def test_invalid_changes_are_rejected(
+    start: Start, method: str, path: str, body: JSON, status: int, code: str
+) -> None:
     workspace = await open_workspace(start, "", OWN)
     answer = await workspace.call(method, path, body)
     assert (answer.status, answer.json()["error_code"]) == (status, code)
@@ -223,7 +225,7 @@ async def test_refused(start: Start, method: str, path: str, body: JSON, status:
 
 @pytest.mark.covers("databricks/lifecycle", "a name that is taken", "an update beside another")
 @pytest.mark.covers("databricks/errors", "409 RESOURCE_ALREADY_EXISTS", "409 RESOURCE_CONFLICT")
-async def test_nothing_is_changed_twice_at_once(workspace: Workspace) -> None:
+async def test_conflicting_changes_are_rejected(workspace: Workspace) -> None:
     await workspace.make()
     again = await workspace.make()
     assert (again.status, again.json()["error_code"]) == (409, "RESOURCE_ALREADY_EXISTS")
@@ -234,7 +236,7 @@ async def test_nothing_is_changed_twice_at_once(workspace: Workspace) -> None:
 
 
 @pytest.mark.covers("databricks/shapes of an endpoint", "burst_scaling_enabled")
-async def test_the_old_names_of_entities_are_taken(workspace: Workspace) -> None:
+async def test_legacy_entity_field_names_are_accepted(workspace: Workspace) -> None:
     old = {"model_name": "main.m", "model_version": 7, "workload_size": "Small", "burst_scaling_enabled": True}
     made = await workspace.call("POST", "", {"name": "mine", "config": {"served_models": [old]}})
     (entity,) = made.json()["pending_config"]["served_entities"]

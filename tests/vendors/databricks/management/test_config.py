@@ -57,14 +57,14 @@ HALVES = {"traffic_config": {"routes": [{"served_model_name": name, "traffic_per
         ),
     ],
 )
-async def test_refused_entities(start: Start, entities: list[JSON], config: JSON, text: str) -> None:
+async def test_invalid_entities_are_rejected(start: Start, entities: list[JSON], config: JSON, text: str) -> None:
     workspace = await open_workspace(start)
     answer = await workspace.make(*entities, config=config)
     assert (answer.status, answer.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
     assert text in answer.json()["message"]
 
 
-async def test_what_is_within_bounds_is_kept(start: Start) -> None:
+async def test_entity_within_bounds_is_stored(start: Start) -> None:
     workspace = await open_workspace(start)
     entity = {"environment_vars": {f"V{n}": "x" for n in range(50)}, "max_provisioned_concurrency": 1024}
     made = await workspace.make({**CUSTOM, "min_provisioned_concurrency": 4, **entity})
@@ -87,19 +87,19 @@ async def test_what_is_within_bounds_is_kept(start: Start) -> None:
         "MULTIGPU_MEDIUM",
     ],
 )
-async def test_every_kind_of_machine(start: Start, field: str) -> None:
+async def test_every_workload_type_is_accepted(start: Start, field: str) -> None:
     workspace = await open_workspace(start)
     assert (await workspace.make({**CUSTOM, "workload_type": field, "workload_size": "Large"})).status == 200
 
 
 @pytest.mark.parametrize("body", [{}, {"served_entities": []}, {"served_entities": [{}]}])
-async def test_an_endpoint_that_is_not_there_is_missed_before_its_config_is_read(start: Start, body: JSON) -> None:
+async def test_missing_endpoint_is_checked_before_config(start: Start, body: JSON) -> None:
     workspace = await open_workspace(start)
     assert (await workspace.call("PUT", "/nope/config", body)).status == 404
     assert (await workspace.call("PUT", "/databricks-gpt-5/config", body)).status == 403
 
 
-async def test_a_custom_model_has_no_task_of_a_language_model(start: Start) -> None:
+async def test_custom_model_has_no_llm_task(start: Start) -> None:
     workspace = await open_workspace(start)
     await workspace.make(CUSTOM)
     workspace.pass_time(60)
@@ -128,7 +128,7 @@ async def test_a_custom_model_has_no_task_of_a_language_model(start: Start) -> N
         ),
     ],
 )
-async def test_refused_gateways(start: Start, gateway: JSON, text: str) -> None:
+async def test_invalid_gateways_are_rejected(start: Start, gateway: JSON, text: str) -> None:
     workspace = await open_workspace(start)
     made = await workspace.make(CUSTOM, ai_gateway=gateway)
     assert (made.status, text in made.json()["message"]) == (400, True)
@@ -141,7 +141,7 @@ async def test_refused_gateways(start: Start, gateway: JSON, text: str) -> None:
 
 
 @pytest.mark.parametrize(("model", "reasons"), [("gpt-4o", False), ("gpt-5", True)])
-async def test_an_external_model_says_whether_it_reasons(start: Start, model: str, reasons: bool) -> None:
+async def test_external_model_reports_reasoning_capability(start: Start, model: str, reasons: bool) -> None:
     workspace = await open_workspace(start)
     await workspace.make(external(name=model))
     assert (await workspace.get())["capabilities"]["openai_reasoning"] is reasons
@@ -149,7 +149,7 @@ async def test_an_external_model_says_whether_it_reasons(start: Start, model: st
 
 @pytest.mark.covers("databricks/shapes of an endpoint", "provisioned_model_units")
 @pytest.mark.parametrize(("size", "sleeps"), [({"provisioned_model_units": 50}, False), ({}, True)])
-async def test_an_entity_of_model_units_never_sleeps(start: Start, size: JSON, sleeps: bool) -> None:
+async def test_entity_with_model_units_never_scales_to_zero(start: Start, size: JSON, sleeps: bool) -> None:
     workspace = await open_workspace(start)
     await workspace.make({**MAVERICK, **size})
     (entity,) = (await workspace.get())["pending_config"]["served_entities"]

@@ -21,7 +21,7 @@ def look(path: str) -> Exchange:
     "logs",
     "get-model-optimization-info",
 )
-def test_details_of_an_endpoint() -> None:
+def test_endpoint_details() -> None:
     metrics = look("serving-endpoints/mine/metrics")
     assert metrics.headers["Content-Type"].startswith("text/plain")
     assert b'request_count_total{endpoint_name="mine",served_model_name="mine"} 0' in metrics.text
@@ -38,7 +38,7 @@ def test_details_of_an_endpoint() -> None:
 
 
 @pytest.mark.covers("databricks/management routes", "get_permissions", "get_permission_levels")
-def test_permissions_go_by_id() -> None:
+def test_permissions_are_addressed_by_id() -> None:
     name = look("serving-endpoints/mine").body["id"]
     shown = look(f"permissions/serving-endpoints/{name}").body
     assert (shown["object_id"], shown["object_type"]) == (f"/serving-endpoints/{name}", "serving-endpoint")
@@ -62,6 +62,6 @@ def test_permissions_go_by_id() -> None:
         ),
     ],
 )
-def test_refused_details(path: str, status: int, code: str) -> None:
+def test_invalid_details_requests_are_refused(path: str, status: int, code: str) -> None:
     answer = look(path)
     assert (answer.status, answer.body["error_code"]) == (status, code)

@@ -13,13 +13,13 @@ KEYS = {"dapi-1": "search", "dapi-2": "batch"}
 @pytest.mark.covers("databricks/traps", "28 no key for discovery")
 @pytest.mark.parametrize("path", ["/.well-known/databricks-config", "/oidc/.well-known/oauth-authorization-server"])
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_discovery_asks_for_nothing(path: str, slash: str) -> None:
+def test_discovery_needs_no_credentials(path: str, slash: str) -> None:
     assert send(path + slash, headers={"Authorization": ""}, keys=KEYS).status == 200
 
 
 @pytest.mark.covers("databricks/authentication", "databricks-config", "oauth-authorization-server")
 @pytest.mark.covers("databricks/traps", "1 discovery")
-def test_discovery_leads_to_the_token() -> None:
+def test_discovery_returns_token_endpoint() -> None:
     config = send("/.well-known/databricks-config", workspace_id="7", cloud="Azure").body
     assert (config["workspace_id"], config["cloud"], config["oidc_endpoint"]) == ("7", "Azure", "http://host/oidc")
     endpoints = send("/oidc/.well-known/oauth-authorization-server").body
@@ -29,7 +29,7 @@ def test_discovery_leads_to_the_token() -> None:
 
 @pytest.mark.covers("databricks/management routes", "list", "get")
 @pytest.mark.covers("databricks/shapes of an endpoint", "task", "capabilities", "api_types", "no id and no creator")
-def test_listing_and_one_endpoint() -> None:
+def test_list_and_get_agree() -> None:
     for slash in ("", "/"):
         endpoints = {e["name"]: e for e in send("/api/2.0/serving-endpoints" + slash).body["endpoints"]}
         assert endpoints[LLAMA] == {
@@ -61,7 +61,7 @@ def test_listing_and_one_endpoint() -> None:
         pytest.param({"mode": "custom"}, {"permission_level": "CAN_MANAGE"}, id="a custom model"),
     ],
 )
-def test_endpoints_of_a_scenario(deployment: JSON, shape: JSON) -> None:
+def test_scenario_endpoints_are_shown(deployment: JSON, shape: JSON) -> None:
     own = Deployment(vendor="databricks", name="mine", traits={"served_entities": {"a": 30, "b": 70}}, **deployment)
     body = send("/api/2.0/serving-endpoints/mine", deployments=(own,)).body
     assert shape.items() <= body.items()
@@ -72,7 +72,7 @@ def test_endpoints_of_a_scenario(deployment: JSON, shape: JSON) -> None:
 
 @pytest.mark.covers("databricks/shapes of an endpoint", "state", "suspend")
 @pytest.mark.covers("databricks/traps", "25 both keys of a state")
-def test_states_of_endpoints() -> None:
+def test_endpoint_states() -> None:
     for state, ready, suspend in (("stopped", "NOT_READY", "STOPPED"), ("loading", "NOT_READY", "NOT_SUSPENDED")):
         own = Deployment(vendor="databricks", name="mine", mode="provisioned", state=state)
         shown = send("/api/2.0/serving-endpoints/mine", deployments=(own,)).body["state"]
@@ -80,7 +80,7 @@ def test_states_of_endpoints() -> None:
 
 
 @pytest.mark.covers("databricks/shapes of an endpoint", "served_models", "traffic_config")
-def test_percentages_sum_to_a_hundred() -> None:
+def test_traffic_percentages_sum_to_hundred() -> None:
     own = Deployment(
         vendor="databricks", name="mine", mode="custom", traits={"served_entities": {"a": 1, "b": 1, "c": 1}}
     )
@@ -90,6 +90,6 @@ def test_percentages_sum_to_a_hundred() -> None:
 
 
 @pytest.mark.covers("databricks/authentication", "openid-configuration")
-def test_openid_discovery_is_as_the_client_reads_it() -> None:
+def test_openid_discovery_has_fields_read_by_client() -> None:
     body = send("/oidc/.well-known/oauth-authorization-server").body
     assert list(body) == ["authorization_endpoint", "token_endpoint"]

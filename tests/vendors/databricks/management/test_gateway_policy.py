@@ -34,7 +34,7 @@ async def guarded(start: Start, guardrails: JSON, rules: str = "") -> Workspace:
         pytest.param({"safety": True}, "how to make a bomb", {"categories": {"violence": True}}, id="unsafe"),
     ],
 )  # fmt: skip
-async def test_an_input_is_refused(start: Start, guard: JSON, content: str, finding: JSON) -> None:
+async def test_input_guardrail_rejects_prompt(start: Start, guard: JSON, content: str, finding: JSON) -> None:
     workspace = await guarded(start, {"input": guard})
     answer = await workspace.chat(content=content)
     assert (answer.status, answer.json()["error_code"]) == (400, "BAD_REQUEST")
@@ -46,7 +46,7 @@ async def test_an_input_is_refused(start: Start, guard: JSON, content: str, find
 
 
 @pytest.mark.covers("databricks/guardrails", "MASK of an input")
-async def test_an_input_is_masked(start: Start) -> None:
+async def test_input_guardrail_masks_prompt(start: Start) -> None:
     rules = "rules: [{name: masked, when: {prompt: {contains: x}}, reply: {text: seen}}]"
     workspace = await guarded(start, {"input": {"pii": {"behavior": "MASK"}}}, rules.replace("x}", "<EMAIL_ADDRESS>}"))
     answer = await workspace.chat(content="I am ann@example.com")
@@ -54,7 +54,7 @@ async def test_an_input_is_masked(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/guardrails", "MASK of an output", "not of a stream")
-async def test_an_output_is_masked_unless_it_is_streamed(start: Start) -> None:
+async def test_output_guardrail_masks_unless_streamed(start: Start) -> None:
     workspace = await guarded(start, {"output": {"pii": {"behavior": "MASK"}}}, SECRETIVE)
     body = (await workspace.chat(max_tokens=50)).json()
     assert body["choices"][0]["message"]["content"] == "Write to <EMAIL_ADDRESS> now."
@@ -65,7 +65,7 @@ async def test_an_output_is_masked_unless_it_is_streamed(start: Start) -> None:
 
 @pytest.mark.covers("databricks/guardrails", "BLOCK of an output")
 @pytest.mark.parametrize("guard", [{"pii": {"behavior": "BLOCK"}}, {"invalid_keywords": ["WRITE"]}])
-async def test_an_output_is_refused(start: Start, guard: JSON) -> None:
+async def test_output_guardrail_rejects_response(start: Start, guard: JSON) -> None:
     workspace = await guarded(start, {"output": guard}, SECRETIVE)
     answer = await workspace.chat(max_tokens=50)
     assert answer.status == 400
@@ -74,7 +74,7 @@ async def test_an_output_is_refused(start: Start, guard: JSON) -> None:
 
 @pytest.mark.covers("databricks/lifecycle", "fallback")
 @pytest.mark.parametrize(("enabled", "status"), [(True, 200), (False, 429)])
-async def test_another_model_takes_the_place_of_one_that_fails(start: Start, enabled: bool, status: int) -> None:
+async def test_fallback_model_replaces_failed_one(start: Start, enabled: bool, status: int) -> None:
     full = "rules: [{name: full, when: {deployment: mine}, times: {first: 1}, error: {kind: rate_limited}}]"
     workspace = await open_workspace(start, "", full)
     routes = [{"served_model_name": name, "traffic_percentage": share} for name, share in (("a", 100), ("b", 0))]
@@ -88,7 +88,7 @@ async def test_another_model_takes_the_place_of_one_that_fails(start: Start, ena
     assert (await workspace.chat()).header("served-model-name") == "a"
 
 
-async def test_every_model_fails(start: Start) -> None:
+async def test_error_when_every_model_fails(start: Start) -> None:
     full = "rules: [{name: full, when: {deployment: mine}, error: {kind: overloaded}}]"
     traits = "{served_entities: {a: 1, b: 1}, ai_gateway: {fallback_config: {enabled: true}}}"
     own = f"deployments: [{{vendor: databricks, name: mine, mode: external, model: gpt-4o, traits: {traits}}}]"
@@ -100,7 +100,7 @@ async def test_every_model_fails(start: Start) -> None:
 
 @pytest.mark.covers("databricks/envelopes", "4 external models")
 @pytest.mark.parametrize("wrapped", [False, True])
-async def test_an_external_model_words_its_own_errors(start: Start, wrapped: bool) -> None:
+async def test_external_model_error_envelope(start: Start, wrapped: bool) -> None:
     full = "rules: [{name: full, when: {deployment: mine}, error: {kind: rate_limited}}]"
     workspace = await open_workspace(start, "external_errors: wrapped" if wrapped else "", full)
     await workspace.make(external())
@@ -121,7 +121,7 @@ async def test_an_external_model_words_its_own_errors(start: Start, wrapped: boo
         pytest.param("databricks-claude-sonnet-4-5", False, [0, 0], id="Claude, nothing marked"),
     ],
 )
-async def test_a_long_prompt_is_read_from_a_cache_the_second_time(
+async def test_repeated_long_prompt_reports_cached_tokens(
     start: Start, name: str, marked: bool, counts: list[int]
 ) -> None:
     workspace = await open_workspace(start, "")
@@ -138,7 +138,7 @@ async def test_a_long_prompt_is_read_from_a_cache_the_second_time(
     assert [usage["cache_creation_input_tokens"] for usage in usages] == [prompt * marked, 0]
 
 
-async def test_a_long_input_of_a_response_is_read_from_a_cache_the_second_time(start: Start) -> None:
+async def test_repeated_long_response_input_reports_cached_tokens(start: Start) -> None:
     workspace = await open_workspace(start, "")
     body = {"model": "databricks-gpt-5", "input": "word " * 1200, "max_output_tokens": 16}
     usages = [

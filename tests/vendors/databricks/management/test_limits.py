@@ -22,7 +22,7 @@ async def limited(start: Start, tier: str = "enterprise", settings: str = "") ->
         pytest.param({"max_tokens": 501}, "output tokens per minute rate limit", id="out"),
     ],
 )
-async def test_a_word_switches_limits_on(start: Start, fields: JSON, phrase: str) -> None:
+async def test_workspace_limits_setting_enables_token_limits(start: Start, fields: JSON, phrase: str) -> None:
     workspace = await limited(start)
     answer = await workspace.chat(SMALL, **fields)
     assert (answer.status, answer.json()["error_code"]) == (429, "REQUEST_LIMIT_EXCEEDED")
@@ -32,7 +32,7 @@ async def test_a_word_switches_limits_on(start: Start, fields: JSON, phrase: str
 
 
 @pytest.mark.covers("databricks/rate limits", "reserved and given back")
-async def test_output_is_reserved_and_given_back(start: Start) -> None:
+async def test_reserved_output_tokens_are_refunded(start: Start) -> None:
     workspace = await limited(start)
     first = await workspace.chat(SMALL, max_tokens=490, stop=["."])
     used = first.json()["usage"]["completion_tokens"]
@@ -41,7 +41,7 @@ async def test_output_is_reserved_and_given_back(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/rate limits", "QPH")
-async def test_requests_of_an_hour(start: Start) -> None:
+async def test_queries_per_hour_limit_is_enforced(start: Start) -> None:
     workspace = await limited(start, settings=", rate_limit_body: docs")
     for number in range(1200):
         workspace.pass_time(0.01)
@@ -55,7 +55,7 @@ async def test_requests_of_an_hour(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/rate limits", "autumn's raise")
-async def test_a_raise_is_for_some(start: Start) -> None:
+async def test_raised_limits_apply_to_some_models(start: Start) -> None:
     llama = "databricks-meta-llama-3-3-70b-instruct"
     workspace = await limited(start)
     asked: JSON = {"content": "word " * 110_000}
@@ -67,14 +67,14 @@ async def test_a_raise_is_for_some(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/rate limits", "pay-per-token alone")
-async def test_what_a_workspace_provisions_has_no_such_limits(start: Start) -> None:
+async def test_provisioned_throughput_has_no_token_limits(start: Start) -> None:
     workspace = await limited(start)
     await workspace.make({"entity_name": "system.ai.meta_llama_v3_1_405b_instruct", "entity_version": "1"})
     assert (await workspace.chat(max_tokens=501)).status == 200
 
 
 @pytest.mark.covers("databricks/rate limits", "of the gateway")
-async def test_limits_through_the_api_come_on_top(start: Start) -> None:
+async def test_gateway_limits_apply_with_workspace_limits(start: Start) -> None:
     workspace = await limited(start)
     rule = {"calls": 1, "key": "endpoint", "renewal_period": "minute"}
     await workspace.call("PUT", f"/{SMALL}/ai-gateway", {"rate_limits": [rule]})
@@ -92,7 +92,7 @@ async def test_limits_through_the_api_come_on_top(start: Start) -> None:
         pytest.param("mine", {"inputs": [1]}, {"route_optimized": True}, 200, id="but of a route-optimized one more"),
     ],
 )
-async def test_a_workspace_answers_two_hundred_queries_a_second(
+async def test_workspace_allows_200_queries_per_second(
     start: Start, name: str, body: JSON, fields: JSON, status: int
 ) -> None:
     workspace = await limited(start)

@@ -56,7 +56,7 @@ async def open_users(start: Start) -> Users:
         pytest.param({"user_name": "cem", "permission_level": "CAN_MANAGE"}, 0, id="to another"),
     ],
 )
-async def test_what_is_granted(start: Start, grant: JSON, allowed: int) -> None:
+async def test_permissions_are_enforced(start: Start, grant: JSON, allowed: int) -> None:
     users = await open_users(start)
     assert await users.try_all("ben") == [200, 200, 200]  # without grants everyone has access
     await users.grant(grant)
@@ -66,7 +66,7 @@ async def test_what_is_granted(start: Start, grant: JSON, allowed: int) -> None:
     assert ("mine" in listed) == bool(allowed)
 
 
-async def test_a_refusal_says_what_is_missing(start: Start) -> None:
+async def test_denied_request_names_missing_permission(start: Start) -> None:
     users = await open_users(start)
     await users.grant({"user_name": "ben", "permission_level": "CAN_VIEW"})
     assert (await users.ask("ben", "GET", f"{API}/mine")).json()["permission_level"] == "CAN_VIEW"

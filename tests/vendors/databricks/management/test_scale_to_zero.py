@@ -22,7 +22,7 @@ async def late(workspace: Workspace, name: str = "mine") -> float:
 
 @pytest.mark.covers("databricks/lifecycle", "scale to zero")
 @pytest.mark.parametrize("entity", [LLAMA, CUSTOM], ids=["a model of Databricks'", "a custom model"])
-async def test_the_first_after_a_long_while_waits(start: Start, entity: dict[str, str]) -> None:
+async def test_first_call_after_idle_period_waits_for_cold_start(start: Start, entity: dict[str, str]) -> None:
     workspace = await open_workspace(start, "wake_s: 12", INSTANT)
     await workspace.make({**entity, "scale_to_zero_enabled": True})
     assert await late(workspace) == 0
@@ -33,14 +33,14 @@ async def test_the_first_after_a_long_while_waits(start: Start, entity: dict[str
     assert await late(workspace) == 0
 
 
-async def test_others_never_sleep(start: Start) -> None:
+async def test_endpoint_without_scale_to_zero_has_no_cold_start(start: Start) -> None:
     workspace = await open_workspace(start, "", INSTANT)
     await workspace.make(LLAMA)
     workspace.pass_time(10 * HALF_AN_HOUR)
     assert await late(workspace) == 0
 
 
-async def test_an_endpoint_of_a_scenario_may_sleep(start: Start) -> None:
+async def test_scenario_endpoint_can_scale_to_zero(start: Start) -> None:
     trait = "deployments: [{vendor: databricks, name: mine, traits: {scale_to_zero_enabled: true}}]"
     workspace = await open_workspace(start, "scale_to_zero_after_s: 60", INSTANT + trait)
     assert await late(workspace) == 0
@@ -50,7 +50,7 @@ async def test_an_endpoint_of_a_scenario_may_sleep(start: Start) -> None:
 
 @pytest.mark.covers("databricks/lifecycle", "too long a cold start")
 @pytest.mark.covers("databricks/limits", "execution time")
-async def test_what_takes_too_long_is_given_up(start: Start) -> None:
+async def test_long_cold_start_times_out(start: Start) -> None:
     workspace = await open_workspace(start, "wake_s: 600", INSTANT)
     await workspace.make({**LLAMA, "scale_to_zero_enabled": True})
     workspace.pass_time(HALF_AN_HOUR)

@@ -6,6 +6,6 @@ from emulator.vendors.databricks.management.stored_endpoint import StoredEndpoin
 
 
 @pytest.mark.parametrize(("until", "is_up"), [(10.0, True), (70.0, False)])
-def test_an_update_without_a_wait_is_over_where_the_clock_is_behind(until: float, is_up: bool) -> None:
+def test_settle_applies_update_when_clock_is_behind(until: float, is_up: bool) -> None:
     pending = Update(config={}, since=10.0, until=until)
     assert StoredEndpoint(name="mine", created=10.0, updated=10.0, pending=pending).settle(9.9).up is is_up

@@ -20,7 +20,7 @@ async def workspace(start: Start) -> Workspace:
     return found
 
 
-async def test_a_limit_holds_for_a_minute(workspace: Workspace) -> None:
+async def test_rate_limit_resets_after_minute(workspace: Workspace) -> None:
     await workspace.call("PUT", "/mine/ai-gateway", {"rate_limits": [limit(calls=2)]})
     answers = [await workspace.chat() for _ in range(3)]
     assert [answer.status for answer in answers] == [200, 200, 429]
@@ -33,7 +33,7 @@ async def test_a_limit_holds_for_a_minute(workspace: Workspace) -> None:
 
 
 @pytest.mark.covers("databricks/management routes", "put_ai_gateway")
-async def test_limits_by_tokens_and_by_user(workspace: Workspace) -> None:
+async def test_limits_by_tokens_and_user(workspace: Workspace) -> None:
     await workspace.call("PUT", "/mine/ai-gateway", {"rate_limits": [limit(tokens=30)]})
     statuses = [(await workspace.chat()).status for _ in range(4)]
     assert statuses[0] == 200
@@ -43,14 +43,14 @@ async def test_limits_by_tokens_and_by_user(workspace: Workspace) -> None:
     assert [(await workspace.chat()).status for _ in range(2)] == [200, 429]
 
 
-async def test_a_preconfigured_endpoint_has_a_gateway_too(workspace: Workspace) -> None:
+async def test_preconfigured_endpoint_has_ai_gateway(workspace: Workspace) -> None:
     path = f"/{CLAUDE}/ai-gateway"
     told = (await workspace.call("PUT", path, {"rate_limits": [limit(calls=1)], "usage_tracking_config": {}})).json()
     assert told == {"rate_limits": [limit(calls=1)], "usage_tracking_config": {}}
     assert [(await workspace.chat(CLAUDE)).status for _ in range(2)] == [200, 429]
 
 
-async def test_a_scenario_sets_up_a_gateway(start: Start) -> None:
+async def test_scenario_configures_ai_gateway(start: Start) -> None:
     traits = "{ai_gateway: {rate_limits: [{key: endpoint, renewal_period: minute, calls: 1}]}}"
     rest = f"deployments: [{{vendor: databricks, name: mine, mode: provisioned, traits: {traits}}}]"
     workspace = await open_workspace(start, "", rest)
@@ -59,7 +59,7 @@ async def test_a_scenario_sets_up_a_gateway(start: Start) -> None:
 
 
 @pytest.mark.covers("databricks/management routes", "put (rate limits)")
-async def test_the_older_limits(workspace: Workspace) -> None:
+async def test_legacy_rate_limits_apply(workspace: Workspace) -> None:
     told = await workspace.call("PUT", "/mine/rate-limits", {"rate_limits": [limit(calls=1)]})
     assert told.json() == {"rate_limits": [limit(calls=1)]}
     assert [(await workspace.chat()).status for _ in range(2)] == [200, 429]
@@ -86,7 +86,7 @@ async def test_notifications(workspace: Workspace) -> None:
 
 
 @pytest.mark.covers("databricks/management routes", "patch_telemetry_config")
-async def test_telemetry_is_of_custom_models(workspace: Workspace) -> None:
+async def test_telemetry_is_only_for_custom_models(workspace: Workspace) -> None:
     wanted = {"table_name_prefix": "t"}
     refused = await workspace.call("PATCH", "/mine/telemetry-config", wanted)
     assert (refused.status, refused.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
@@ -108,6 +108,6 @@ async def test_telemetry_is_of_custom_models(workspace: Workspace) -> None:
         pytest.param("rate-limits", {"rate_limits": {}}, id="no list"),
     ],
 )
-async def test_refused_limits(workspace: Workspace, path: str, body: JSON) -> None:
+async def test_invalid_limits_are_rejected(workspace: Workspace, path: str, body: JSON) -> None:
     answer = await workspace.call("PUT", f"/mine/{path}", body)
     assert (answer.status, answer.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE")

@@ -21,7 +21,7 @@ def result(name: str = "toolu_1") -> JSON:
 
 
 @pytest.mark.covers("databricks/inference routes", "POST anthropic/v1/messages")
-def test_an_answer_in_one_piece() -> None:
+def test_unary_response() -> None:
     body = ask(system=[{"type": "text", "text": "Be brief."}]).body
     assert (body["type"], body["role"], body["model"], body["stop_reason"]) == (
         "message", "assistant", CLAUDE, "max_tokens",
@@ -33,18 +33,18 @@ def test_an_answer_in_one_piece() -> None:
 
 
 @pytest.mark.covers("databricks/AI gateway routes", "anthropic/v1 messages")
-def test_a_model_of_unity_catalog() -> None:
+def test_unity_catalog_model_name() -> None:
     assert ask("/ai-gateway/anthropic/v1/messages", model=f"system.ai.{CLAUDE}").status == 200
 
 
 @pytest.mark.covers("databricks/inference routes", "POST anthropic/v1/messages/count_tokens")
-def test_tokens_are_counted_without_an_answer() -> None:
+def test_count_tokens_endpoint() -> None:
     counted = ask(f"{PATH}/count_tokens", max_tokens="absent").body
     assert counted == {"input_tokens": ask().body["usage"]["input_tokens"]}
     assert ask(f"{PATH}/count_tokens", tools=[TOOL]).body["input_tokens"] > counted["input_tokens"]
 
 
-def test_a_tool_is_called() -> None:
+def test_tool_call() -> None:
     body = ask(max_tokens=200, tools=[TOOL], tool_choice={"type": "tool", "name": "find"}).body
     (call,) = body["content"]
     assert (call["type"], call["name"], body["stop_reason"]) == ("tool_use", "find", "tool_use")
@@ -52,7 +52,7 @@ def test_a_tool_is_called() -> None:
     assert ask(tools=[TOOL], messages=[USER, CALL, result()]).status == 200
 
 
-def test_an_answer_that_fits_a_schema() -> None:
+def test_json_schema_output() -> None:
     schema = {"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": False}
     config = {"format": {"type": "json_schema", "schema": schema}}
     assert ask(max_tokens=100, output_config=config).body["content"][0]["text"] == '{"a":1}'
@@ -88,7 +88,7 @@ def test_an_answer_that_fits_a_schema() -> None:
         pytest.param({"model": GPT}, f"not supported for model {GPT}", id="another family"),
     ],
 )  # fmt: skip
-def test_refused(fields: JSON, message: str) -> None:
+def test_invalid_request_is_rejected(fields: JSON, message: str) -> None:
     answer = ask(**fields)
     assert (answer.status, answer.body["type"]) == (400, "error")
     assert answer.body["error"]["type"] == "invalid_request_error"

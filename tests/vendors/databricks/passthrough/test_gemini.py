@@ -39,7 +39,7 @@ def test_several_candidates() -> None:
     )
 
 
-def test_an_answer_that_ends_in_thought_has_no_parts() -> None:
+def test_response_that_ends_while_thinking_has_no_parts() -> None:
     (candidate,) = config(maxOutputTokens=5).body["candidates"]
     assert (candidate["content"], candidate["finishReason"]) == ({"role": "model"}, "MAX_TOKENS")
 
@@ -53,7 +53,7 @@ def test_an_answer_that_ends_in_thought_has_no_parts() -> None:
         pytest.param({"thinkingBudget": -1}, 64, id="as it likes"),
     ],
 )
-def test_how_hard_it_thinks(thinking: JSON, tokens: int) -> None:
+def test_thinking_config_sets_thought_tokens(thinking: JSON, tokens: int) -> None:
     assert config(thinkingConfig=thinking).body["usageMetadata"].get("thoughtsTokenCount", 0) == tokens
 
 
@@ -74,13 +74,13 @@ def test_log_probabilities() -> None:
         pytest.param({"mode": "NONE"}, [], id="none"),
     ],
 )
-def test_which_functions_may_be_called(calling: JSON, names: JSON) -> None:
+def test_function_calling_config_limits_functions(calling: JSON, names: JSON) -> None:
     body = ask(tools=OFFER, toolConfig={"functionCallingConfig": calling}).body
     parts = body["candidates"][0]["content"]["parts"]
     assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == names
 
 
-def test_a_call_that_is_signed_comes_back_signed() -> None:
+def test_function_call_requires_thought_signature() -> None:
     contents = [ASKED, called(thoughtSignature="c2lnbmVk"), RESULT]
     assert ask(SIGNING, contents=contents, tools=OFFER).status == 200
     unsigned = ask(SIGNING, contents=[ASKED, called(), RESULT], tools=OFFER)
@@ -90,7 +90,7 @@ def test_a_call_that_is_signed_comes_back_signed() -> None:
 
 
 @pytest.mark.covers("databricks/inference routes", "POST gemini/v1beta countTokens")
-def test_a_whole_request_is_counted() -> None:
+def test_count_tokens_counts_full_request() -> None:
     inner = {"model": f"models/{FLASH}", "contents": [ASKED], "systemInstruction": {"parts": [{"text": "Be brief."}]}}
     whole = send(f"/serving-endpoints/gemini/v1/models/{FLASH}:countTokens", {"generateContentRequest": inner}).body
     assert whole["totalTokens"] > ask(method="countTokens").body["totalTokens"]
@@ -134,7 +134,7 @@ def test_a_whole_request_is_counted() -> None:
         ]),
     ],
 )  # fmt: skip
-def test_refused(fields: JSON, message: str) -> None:
+def test_invalid_requests_are_refused(fields: JSON, message: str) -> None:
     answer = ask(**fields)
     assert (answer.status, answer.body["error"]["code"], answer.body["error"]["status"]) == (
         400,
@@ -146,7 +146,7 @@ def test_refused(fields: JSON, message: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.covers("databricks/AI gateway routes", "gemini/v1beta")
-def test_a_prompt_too_long() -> None:
+def test_prompt_over_context_limit_is_refused() -> None:
     words = {"contents": [{"parts": [{"text": "word " * 1_100_000}]}]}
     error = send(f"/ai-gateway/gemini/v1/models/{FLASH}:generateContent", words, payload_limit_bytes=10**8).body[
         "error"
@@ -154,5 +154,5 @@ def test_a_prompt_too_long() -> None:
     assert "exceeds the maximum number of tokens allowed (1048576)" in error["message"]
 
 
-def test_another_family() -> None:
+def test_other_model_family_is_refused() -> None:
     assert f"not supported for model {GPT}" in ask(GPT).body["error"]["message"]

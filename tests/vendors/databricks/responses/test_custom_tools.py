@@ -27,20 +27,20 @@ def ask(*tools: JSON, **fields: JSON) -> JSON:
         pytest.param({"type": "grammar", "syntax": "lark", "definition": 'start: "x" /[0-9]/'}, "x[0-9]", id="Lark"),
     ],
 )
-def test_the_text_fits(form: JSON, pattern: str) -> None:
+def test_tool_input_matches_grammar(form: JSON, pattern: str) -> None:
     (item,) = [item for item in send(PATH, ask(tool(**form))).body["output"] if item["type"] == "custom_tool_call"]
     assert re.fullmatch(pattern, item["input"])
     assert (item["name"], item["id"][:4], item["call_id"][:5]) == ("run_code", "ctc_", "call_")
 
 
-def test_a_stream_says_the_same() -> None:
+def test_stream_equals_unary_response() -> None:
     whole = send(PATH, ask(tool())).body["output"][-1]
     events = send(PATH, ask(tool(), stream=True)).events
     said = [event["delta"] for event in events if event["type"] == "response.custom_tool_call_input.delta"]
     assert "".join(said) == whole["input"]
 
 
-def test_one_is_chosen_and_its_result_is_heard() -> None:
+def test_chosen_tool_is_called_and_result_is_used() -> None:
     other = {"type": "function", "name": "print_code", "parameters": {"type": "object", "properties": {}}}
     body = ask(other, tool(), tool_choice={"type": "custom", "name": "run_code"})
     call = send(PATH, body).body["output"][-1]
@@ -64,10 +64,10 @@ def test_one_is_chosen_and_its_result_is_heard() -> None:
         ),
     ],
 )
-def test_what_is_refused(body: JSON, text: str) -> None:
+def test_invalid_request_is_rejected(body: JSON, text: str) -> None:
     refused = send(PATH, body)
     assert (refused.status, text in refused.message) == (400, True)
 
 
-def test_the_reference_knows_functions_only() -> None:
+def test_seed_profile_rejects_custom_tools() -> None:
     assert send(PATH, ask(tool()), profile="seed").status == 400

@@ -77,7 +77,7 @@ def test_item(item: JSON, text: str | None) -> None:
     assert text is None or text in answer.message
 
 
-def test_items_become_the_conversation() -> None:
+def test_items_become_messages() -> None:
     call = respond(input=[USER, CALL, OUTPUT], instructions="Be brief").call
     assert call is not None
     assert call.request.task == "chat"

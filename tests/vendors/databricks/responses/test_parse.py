@@ -123,12 +123,12 @@ def test_structured_text() -> None:
 
 
 @pytest.mark.parametrize(("effort", "most"), [("none", 0), ("low", 24), ("medium", 64), ("high", 160)])
-def test_effort_buys_reasoning(effort: str, most: int) -> None:
+def test_effort_sets_reasoning_tokens(effort: str, most: int) -> None:
     usage = respond(reasoning={"effort": effort}).body["usage"]
     assert usage["output_tokens_details"]["reasoning_tokens"] == most
 
 
-def test_long_input_is_truncated_only_if_asked() -> None:
+def test_long_input_is_truncated_only_on_request() -> None:
     small = Deployment(vendor="databricks", name="gpt-small", context=50)
     long: JSON = {"model": "gpt-small", "input": "word " * 100}
     refused = send("/serving-endpoints/responses", long, deployments=(small,))
@@ -139,12 +139,12 @@ def test_long_input_is_truncated_only_if_asked() -> None:
 
 @pytest.mark.covers("databricks/Responses", "another model")
 @pytest.mark.parametrize("name", [LLAMA, OSS, "databricks-claude-sonnet-4-5"])
-def test_other_models_have_no_responses(name: str) -> None:
+def test_other_models_do_not_support_responses(name: str) -> None:
     assert respond(model=name).message == f"Responses API passthrough is not supported for model {name}"
 
 
 @pytest.mark.covers("databricks/tasks", "agent, input")
-def test_agents_speak_responses() -> None:
+def test_agents_accept_only_responses() -> None:
     answer = respond(path="/serving-endpoints/agent/invocations", stream=True)
     assert answer.events[-2]["type"] == "response.completed"
     refused = send("/serving-endpoints/agent/invocations", {"messages": []}, deployments=(AGENT,))

@@ -11,7 +11,7 @@ NESTED: JSON = {"type": "function", "function": FUNCTION}
 
 
 @pytest.mark.covers("databricks/Responses", "answer")
-def test_answer_has_the_fields_of_the_reference() -> None:
+def test_response_has_reference_fields() -> None:
     sent: JSON = {
         "instructions": "Be brief", "max_output_tokens": 400, "temperature": 0.5, "top_p": 0.9, "tools": [NESTED],
         "tool_choice": "none", "parallel_tool_calls": False, "metadata": {"a": "b"},
@@ -32,7 +32,7 @@ def test_answer_has_the_fields_of_the_reference() -> None:
     assert usage["output_tokens_details"]["reasoning_tokens"] > 0
 
 
-def test_defaults_are_repeated() -> None:
+def test_defaults_are_echoed() -> None:
     body = respond().body
     defaults = {"temperature": 1.0, "top_p": 1.0, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
     assert {name: body[name] for name in defaults} == defaults
@@ -40,14 +40,14 @@ def test_defaults_are_repeated() -> None:
 
 
 @pytest.mark.covers("databricks/Responses", "incomplete")
-def test_reaching_the_bound_is_incomplete() -> None:
+def test_response_at_token_limit_is_incomplete() -> None:
     body = respond(max_output_tokens=70).body
     assert (body["status"], body["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
     assert body["usage"]["output_tokens"] == 70
     assert body["output"][-1]["status"] == "incomplete"
 
 
-def test_include_adds_to_the_answer() -> None:
+def test_include_adds_fields_to_response() -> None:
     body = respond(include=["reasoning.encrypted_content", "message.output_text.logprobs"]).body
     assert body["output"][0]["encrypted_content"]
     assert body["output"][1]["content"][0]["logprobs"]

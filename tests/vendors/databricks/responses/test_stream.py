@@ -83,7 +83,7 @@ def test_logprobs_and_summary_stream() -> None:
         ),
     ],
 )
-def test_framing_depends_on_the_route(path: str, options: JSON, named: bool, done: bool) -> None:
+def test_framing_depends_on_route(path: str, options: JSON, named: bool, done: bool) -> None:
     answer = respond(options, path, stream=True)
     assert (b"event: response.created\ndata: " in answer.text) is named
     assert (answer.events[-1] == "[DONE]") is done

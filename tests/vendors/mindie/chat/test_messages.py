@@ -19,7 +19,7 @@ def image(value: JSON) -> JSON:
     return {"type": "image_url", "image_url": value}
 
 
-def test_chat_with_a_large_picture() -> None:
+def test_large_image_is_accepted() -> None:
     data = "data:image/png;base64," + base64.b64encode(bytes(5 * 1024**2)).decode()
     message = {"role": "user", "content": [TEXT, image({"url": data})]}
     call = accept("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
@@ -28,7 +28,7 @@ def test_chat_with_a_large_picture() -> None:
 
 @pytest.mark.parametrize("calls", ["abc", 5, [1], {}, [None], [{"id": 5}]], ids=repr)
 @pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
-def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
+def test_tool_calls_on_user_message_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
     call = accept("/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
     assert isinstance(call.request, ChatRequest)
@@ -95,7 +95,7 @@ def user(*parts: JSON) -> JSON:
         ),
     ],
 )
-def test_media_refused(messages: list[JSON], text: str) -> None:
+def test_invalid_media_is_rejected(messages: list[JSON], text: str) -> None:
     assert error_of("/v1/chat/completions", chat(*messages)) == text
 
 
@@ -109,5 +109,5 @@ def test_media_refused(messages: list[JSON], text: str) -> None:
         pytest.param([user()], id="no parts, before any picture"),
     ],
 )
-def test_media_taken(messages: list[JSON]) -> None:
+def test_media_is_accepted(messages: list[JSON]) -> None:
     accept("/v1/chat/completions", chat(*messages))

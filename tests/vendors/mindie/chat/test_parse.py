@@ -50,11 +50,11 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("body", "text"), MESSAGES, ids=[json.dumps(body) for body, _ in MESSAGES])
-def test_chat_refused(body: JSON, text: str) -> None:
+def test_invalid_chat_is_refused(body: JSON, text: str) -> None:
     assert error_of(CHAT, body) == text
 
 
-async def test_chat_with_a_schema(start: Start) -> None:
+async def test_chat_follows_json_schema(start: Start) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
     body = {"model": MODEL, "messages": HELLO, "response_format": form}
@@ -67,7 +67,7 @@ SPLIT = "vendors: {mindie: {enable_reasoning: true}}\n"
 THOUGHTS = "rules: [{name: thinks, reply: {reasoning: 'Let me see.', text: 'Yes.'}}]\n"
 
 
-async def test_thoughts_stand_apart_where_they_are_split(start: Start) -> None:
+async def test_reasoning_is_separated_with_split_setting(start: Start) -> None:
     answer = (await (await start(SPLIT + THOUGHTS)).ask("mindie", CHAT, THINKING)).json()
     message = answer["choices"][0]["message"]
     assert (message["content"], message["reasoning_content"]) == ("Yes.", "Let me see.")
@@ -76,7 +76,7 @@ async def test_thoughts_stand_apart_where_they_are_split(start: Start) -> None:
     assert usage["completion_tokens_details"]["reasoning_tokens"] == 4
 
 
-async def test_thoughts_stay_in_the_text(start: Start) -> None:
+async def test_reasoning_stays_in_content_without_split(start: Start) -> None:
     running = await start(THOUGHTS)
     answer = (await running.ask("mindie", CHAT, THINKING)).json()
     message = answer["choices"][0]["message"]
@@ -119,25 +119,25 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "
         ),
     ],
 )
-def test_messages_beside_tools_are_refused_in_other_words(messages: JSON, text: str) -> None:
+def test_invalid_messages_with_tools_have_own_errors(messages: JSON, text: str) -> None:
     assert error_of(CHAT, {"model": MODEL, "messages": messages, "tools": TOOLS, "tool_choice": "none"}) == text
 
 
 @pytest.mark.parametrize("content", ["", [], [{"type": "text", "text": ""}, {"type": "other"}]], ids=repr)
-def test_a_content_without_tools_may_be_empty(content: JSON) -> None:
+def test_empty_content_without_tools_is_accepted(content: JSON) -> None:
     assert isinstance(
         accept(CHAT, {"model": MODEL, "messages": [{"role": "user", "content": content}]}).request, ChatRequest
     )
 
 
-def test_parts_of_text_are_one_text() -> None:
+def test_text_parts_are_joined() -> None:
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": " two"}]
     for more in ({}, {"tools": TOOLS}):
         body = {"model": MODEL, "messages": [{"role": "user", "content": parts}], **more}
         assert accept(CHAT, body).request.prompt == "one two"
 
 
-def test_a_part_that_is_no_text_is_found_before_the_model() -> None:
+def test_invalid_part_is_reported_before_model() -> None:
     body = {"model": "other", "messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]}
     assert error_of(CHAT, body) == "Check open ai req parameter error"
 
@@ -173,7 +173,7 @@ def test_a_part_that_is_no_text_is_found_before_the_model() -> None:
     ],
     ids=repr,
 )
-def test_options_of_a_chat_that_are_refused(more: JSON, text: str) -> None:
+def test_invalid_chat_options_are_refused(more: JSON, text: str) -> None:
     assert error_of(CHAT, {"model": MODEL, "messages": HELLO, **more}) == text
 
 
@@ -181,7 +181,7 @@ def test_options_of_a_chat_that_are_refused(more: JSON, text: str) -> None:
     ("section", "name", "most"),
     [("max_batch_size: 4", "max_batch_size", 4), ("max_n: 3", "maxN", 3)],
 )
-def test_answers_to_one_request_have_their_bounds(section: str, name: str, most: int) -> None:
+def test_number_of_choices_is_limited(section: str, name: str, most: int) -> None:
     body = {"model": MODEL, "messages": HELLO, "n": 5, "temperature": 1}
     text = BATCH.format("n", 5, name, most)
     assert error_of(CHAT, body, f"vendors: {{mindie: {{{section}}}}}\n").strip() == text
@@ -195,6 +195,6 @@ def test_answers_to_one_request_have_their_bounds(section: str, name: str, most:
     ],
     ids=repr,
 )
-def test_prefill_and_decode_apart_refuse_more(more: JSON, text: str) -> None:
+def test_pd_disaggregation_refuses_more_options(more: JSON, text: str) -> None:
     body = {"model": MODEL, "messages": HELLO, **more}
     assert error_of(CHAT, body, "vendors: {mindie: {pd_mode: true}}\n") == text

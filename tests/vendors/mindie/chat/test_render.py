@@ -25,7 +25,7 @@ async def test_chat(start: Start) -> None:
 BEAMS = {"model": MODEL, "messages": HELLO, "use_beam_search": True, "max_tokens": 8}
 
 
-async def test_beams_are_several_answers_and_always_the_same(start: Start) -> None:
+async def test_beams_return_distinct_reproducible_choices(start: Start) -> None:
     running = await start()
     body = {**BEAMS, "n": 3, "logprobs": True}
     one, other = [(await running.ask("mindie", CHAT, body)).json()["choices"] for _ in range(2)]
@@ -36,7 +36,7 @@ async def test_beams_are_several_answers_and_always_the_same(start: Start) -> No
     assert sums == sorted(sums, reverse=True)
 
 
-async def test_beams_stream_at_the_end(start: Start) -> None:
+async def test_beams_stream_at_end(start: Start) -> None:
     running = await start()
     answer = await running.ask("mindie", CHAT, {**BEAMS, "n": 2, "stream": True})
     *roles, one, two, done = answer.events()

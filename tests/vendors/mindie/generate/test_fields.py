@@ -224,7 +224,7 @@ def test_wrong_type(field: str, kind: str, value: JSON) -> None:
 
 
 @pytest.mark.parametrize("value", [5, "x", [], True], ids=["a number", "a string", "a list", "a boolean"])
-def test_parameters_must_be_an_object(value: JSON) -> None:
+def test_parameters_must_be_object(value: JSON) -> None:
     answer = refuse("/", ask(value))
     assert json.loads(answer.body)["error"] == "parameters must be object type."
 
@@ -251,13 +251,13 @@ ORDER = [
 @pytest.mark.covers("mindie/order and types", "order of checking")
 @pytest.mark.covers("mindie/vectors", "two bad fields")
 @pytest.mark.parametrize("position", range(len(ORDER)), ids=[f"{row[0]} hides what follows" for row in ORDER])
-def test_first_failure_is_told(position: int) -> None:
+def test_first_failed_check_is_reported(position: int) -> None:
     answer = refuse("/", ask({field: value for field, value, _ in ORDER[position:]}))
     assert ORDER[position][2] in json.loads(answer.body)["error"]
 
 
 @pytest.mark.covers("mindie/parameters", "stream and decoder_input_details")
-def test_input_details_do_not_stream() -> None:
+def test_input_details_with_stream_are_refused() -> None:
     answer = refuse("/", ask({"decoder_input_details": True}, stream=True))
     assert json.loads(answer.body)["error"] == "The decoder_input_details must not be true when stream is true."
     assert dict(answer.headers)["Content-Type"] == "application/json"
@@ -271,7 +271,7 @@ def test_input_details_do_not_stream() -> None:
         pytest.param({"adapter_id": "a"}, "adapter_id is not supported in dmi mode", id="adapter_id"),
     ],
 )
-def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> None:
+def test_pd_disaggregation_refuses_stop_and_adapter(parameters: JSON, text: str) -> None:
     assert json.loads(refuse("/", ask(parameters), PD).body)["error"] == text
     accept("/", ask({"stop": [], "adapter_id": "None"}), PD)
 
@@ -316,7 +316,7 @@ def test_sampling(parameters: JSON, greedy: bool) -> None:
         pytest.param({"do_sample": True}, {"do_sample": True, "watermark": True}, True, id="nor has watermark"),
     ],
 )
-def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
+def test_request_equality_depends_on_effective_parameters(left: JSON, right: JSON, same: bool) -> None:
     first, second = (accept("/", ask(parameters)).request for parameters in (left, right))
     assert (first == second) is same
 
@@ -328,7 +328,7 @@ def test_largest_seed_keeps_every_digit() -> None:
 
 @pytest.mark.parametrize("field", ["temperature", "top_p", "typical_p", "repetition_penalty"])
 @pytest.mark.parametrize("number", [b"1e400", b"-1e400"])
-def test_number_beyond_doubles_is_no_json(field: str, number: bytes) -> None:
+def test_number_beyond_double_range_is_invalid_json(field: str, number: bytes) -> None:
     body = b'{"inputs":"a","parameters":{"%b":%b}}' % (field.encode(), number)
     answer = refuse("/", body)
     assert json.loads(answer.body)["error"] == "Failed to parse context to json body"

@@ -39,17 +39,17 @@ def image(value: JSON) -> JSON:
         pytest.param("𝄞" * 5, 10, id="five characters of two code units"),
     ],
 )
-def test_length_is_counted_in_code_units(text: str, length: int) -> None:
+def test_input_length_is_counted_in_utf16_code_units(text: str, length: int) -> None:
     assert error_of("/", {"inputs": text}, SMALL) == f"Inputs length must be in (0, 8], but got {length}"
 
 
 @pytest.mark.parametrize("text", ["x" * 8, "𝄞" * 4, "世界你好啊吗呢吧"], ids=["ASCII", "pairs", "Chinese"])
-def test_longest_text_is_taken(text: str) -> None:
+def test_longest_text_is_accepted(text: str) -> None:
     accept("/", {"inputs": text}, SMALL)
 
 
 @pytest.mark.covers("mindie/decisions", "3 length of inputs")
-def test_default_bound_is_four_megabytes_of_characters() -> None:
+def test_default_input_limit_is_4_mi_characters() -> None:
     assert MindieSettings().max_input_chars == 4 * 1024**2
 
 
@@ -76,7 +76,7 @@ def test_default_bound_is_four_megabytes_of_characters() -> None:
         ],
     ],
 )
-def test_media_taken(part: JSON) -> None:
+def test_valid_media_are_accepted(part: JSON) -> None:
     call = accept("/", {"inputs": [TEXT, part]})
     assert isinstance(call.request, CompletionRequest)
     assert (call.request.prompt, call.request.media) == (PROMPT, 1)
@@ -140,13 +140,13 @@ def test_media_taken(part: JSON) -> None:
         ),
     ],
 )
-def test_media_refused(part: JSON, text: str) -> None:
+def test_invalid_media_are_rejected(part: JSON, text: str) -> None:
     assert error_of("/", {"inputs": [TEXT, part]}) == text
 
 
 @pytest.mark.slow
 @pytest.mark.covers("mindie/other checks", "media")
-def test_picture_of_more_than_twenty_megabytes() -> None:
+def test_picture_above_20_mb_is_rejected() -> None:
     data = base64.b64encode(bytes(20 * 1024**2 + 1)).decode()
     assert (
         error_of("/", {"inputs": [image(data)]}) == f"{FAILED}ValueError: The size of image_url cannot exceed 20.0 MB"
@@ -157,12 +157,12 @@ def test_picture_of_more_than_twenty_megabytes() -> None:
 @pytest.mark.covers("mindie/checks of media", "size")
 @pytest.mark.covers("mindie/decisions", "8 size of media")
 @pytest.mark.parametrize("form", ["{}", "data:image/png;base64,{}"], ids=["plain", "data URL"])
-def test_picture_of_exactly_twenty_megabytes(form: str) -> None:
+def test_picture_of_exactly_20_mb_is_accepted(form: str) -> None:
     data = form.format(base64.b64encode(bytes(20 * 1024**2)).decode())
     accept("/", {"inputs": [TEXT, image(data)]})
 
 
-def test_texts_of_a_list_are_bounded_beside_a_large_picture() -> None:
+def test_input_limit_applies_to_list_with_large_picture() -> None:
     data = base64.b64encode(bytes(1024**2)).decode()
     body = {"inputs": [{"type": "text", "text": "a" * 4194304}, image(data)]}
     length = len(json.dumps(body["inputs"], separators=(",", ":")))
@@ -171,7 +171,7 @@ def test_texts_of_a_list_are_bounded_beside_a_large_picture() -> None:
 
 @pytest.mark.covers("mindie/checks of media", "more than twenty")
 @pytest.mark.covers("mindie/vectors", "media")
-def test_twenty_media_of_all_kinds_together() -> None:
+def test_at_most_twenty_media_are_accepted() -> None:
     kinds = [("image_url", "a.png"), ("video_url", "a.mp4"), ("audio_url", "a.mp3")]
     parts = [{"type": kind, kind: name} for kind, name in (kinds * 7)[:20]]
     accept("/", {"inputs": [TEXT, *parts]})
@@ -181,7 +181,7 @@ def test_twenty_media_of_all_kinds_together() -> None:
     )
 
 
-def test_a_long_value_is_measured_as_it_would_be_shown() -> None:
+def test_formatted_length_matches_formatted_value() -> None:
     values: list[JSON] = [
         "",
         'é"\\\n\x01\x7f🙂',
@@ -196,6 +196,6 @@ def test_a_long_value_is_measured_as_it_would_be_shown() -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "x" * 3_000_000])
-def test_of_a_long_value_only_the_beginning_is_told_again(kind: str) -> None:
+def test_long_value_is_truncated_in_error(kind: str) -> None:
     body = {"model": "llama_65b", "messages": [{"role": "user", "content": "a"}], "response_format": {"type": kind}}
     assert len(error_of("/v1/chat/completions", body)) < 70_000

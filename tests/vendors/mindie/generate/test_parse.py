@@ -55,7 +55,7 @@ from tests.vendors.mindie.direct import (
         ),
     ],
 )
-def test_refused(body: JSON | bytes, text: str) -> None:
+def test_invalid_body_is_rejected(body: JSON | bytes, text: str) -> None:
     assert error_of("/", body) == text
 
 
@@ -78,7 +78,7 @@ SIX = "a b c d e f"  # six tokens
         pytest.param(1, " b c d e f g h i", id="on the left"),
     ],
 )
-def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
+def test_server_truncation(truncation: JSON, prompt: str) -> None:
     section = TIGHT.replace("max_iter_times: 6", f"max_iter_times: 6, truncation: {json.dumps(truncation)}")
     body = ask({"decoder_input_details": True}, inputs="a b c d e f g h i")
     call = accept("/", body, section)
@@ -104,12 +104,12 @@ def test_truncate(truncate: int, prompt: str, count: int) -> None:
 
 
 @pytest.mark.covers("mindie/interplay", "truncate first")
-def test_truncate_lets_a_long_prompt_pass() -> None:
+def test_truncate_admits_long_prompt() -> None:
     accept("/", ask({"truncate": 8}, inputs="a b c d e f g h i"), TIGHT)
 
 
 @pytest.mark.covers("mindie/tokens", "begin of a sequence")
-def test_truncate_with_a_begin_of_sequence_token() -> None:
+def test_truncate_with_begin_of_sequence_token() -> None:
     section = "deployments: [{vendor: mindie, name: own, tokenizer: llama2}]\n"
     whole = generate_codec(ask({"decoder_input_details": True}), section)
     cut = generate_codec(ask({"decoder_input_details": True, "truncate": 2}), section)
@@ -118,7 +118,7 @@ def test_truncate_with_a_begin_of_sequence_token() -> None:
 
 
 @pytest.mark.covers("mindie/other checks", "the parameters")
-def test_parameters_are_checked_before_the_engine_is_asked() -> None:
+def test_parameters_are_checked_before_prompt_length() -> None:
     assert refuse("/", ask({"temperature": 0}, inputs="a b c d e f g h i"), TIGHT).status == 422
 
 
@@ -128,7 +128,7 @@ SAMPLE = "My name is Olivier and I"
 SOFTWARE = "'m a software engineer from France. I love to build things, especially web applications and mobile apps."
 
 
-async def test_sample_is_cut_like_any_answer(start: Start) -> None:
+async def test_documented_sample_respects_stop_and_sampling(start: Start) -> None:
     running = await start()
     (answer,) = await post(running, {"inputs": SAMPLE, "parameters": {"stop": ["France"]}})
     assert answer["generated_text"] == "'m a software engineer from "
@@ -148,7 +148,7 @@ async def test_adapter(start: Start) -> None:
     assert await say(adapter_id="poet") != base
 
 
-async def test_root_under_the_front_prefix(start: Start) -> None:
+async def test_root_under_front_prefix(start: Start) -> None:
     running = await start(REPLY)
     body = json.dumps({"inputs": PROMPT}).encode()
     for target in ("/mindie", "/mindie/"):

@@ -83,7 +83,7 @@ async def test_documented_text_sample(start: Start) -> None:
 @pytest.mark.covers("mindie/interplay", "text in front")
 @pytest.mark.covers("mindie/vectors", "return_full_text")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-async def test_full_text_in_front(start: Start, stream: bool) -> None:
+async def test_full_text_is_prefixed_with_prompt(start: Start, stream: bool) -> None:
     running = await start(REPLY)
     body = {"inputs": PROMPT, "stream": stream, "parameters": {"return_full_text": True}}
     if stream:
@@ -94,7 +94,7 @@ async def test_full_text_in_front(start: Start, stream: bool) -> None:
         assert await post(running, body) == [{"generated_text": f"{PROMPT}  one two three"}]
 
 
-async def test_list_comes_back_as_json(start: Start) -> None:
+async def test_list_input_is_returned_as_json(start: Start) -> None:
     running = await start(REPLY)
     inputs = [{"type": "text", "text": "你好"}, {"type": "image_url", "image_url": "a.png"}]
     (answer,) = await post(running, {"inputs": inputs, "parameters": {"return_full_text": True}})
@@ -103,14 +103,14 @@ async def test_list_comes_back_as_json(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/tokens", "media")
-async def test_prefill_of_media(start: Start) -> None:
+async def test_prefill_includes_media(start: Start) -> None:
     running = await start(REPLY)
     inputs = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": "a.png"}]
     (answer,) = await post(running, {"inputs": inputs, "parameters": {"decoder_input_details": True}})
     assert len(answer["details"]["prefill"]) == answer["details"]["prompt_tokens"] > 5
 
 
-async def test_filled_fields(start: Start) -> None:
+async def test_tgi_profile_fills_token_fields(start: Start) -> None:
     running = await start("vendors: {mindie: {profile: tgi}}\n" + REPLY)
     (answer,) = await post(running, {"inputs": PROMPT, "parameters": {"decoder_input_details": True}})
     tokens = answer["details"]["tokens"]
@@ -124,7 +124,7 @@ async def test_filled_fields(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/interplay", "seed")
-async def test_seed_is_echoed_exactly_and_drawn_anew_each_time(start: Start) -> None:
+async def test_seed_is_echoed_or_drawn_per_request(start: Start) -> None:
     running = await start()
     body = {"inputs": PROMPT, "parameters": {"details": True, "seed": 18446744073709551615}}
     assert (await post(running, body))[0]["details"]["seed"] == 18446744073709551615
@@ -134,7 +134,7 @@ async def test_seed_is_echoed_exactly_and_drawn_anew_each_time(start: Start) -> 
 
 
 @pytest.mark.covers("mindie/HTTP", "head of an answer")
-async def test_head_of_an_answer(start: Start) -> None:
+async def test_response_head(start: Start) -> None:
     running = await start()
     answer = await running.ask("mindie", "/", {"inputs": PROMPT})
     names = [name for name, _ in answer.headers]
@@ -144,7 +144,7 @@ async def test_head_of_an_answer(start: Start) -> None:
     assert "Date" not in names
 
 
-async def test_counts_a_scenario_fixes(start: Start) -> None:
+async def test_scenario_sets_token_counts(start: Start) -> None:
     rule = "rules: [{name: fixed, reply: {text: x, usage: {prompt_tokens: 70, completion_tokens: 90}}}]\n"
     running = await start(rule)
     body = {"inputs": PROMPT, "parameters": {"details": True}}

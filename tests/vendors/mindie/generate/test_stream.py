@@ -77,7 +77,7 @@ async def test_stream_bytes(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/answers", "details of a stream")
-async def test_details_of_a_stream_need_details(start: Start) -> None:
+async def test_stream_details_require_details_parameter(start: Start) -> None:
     running = await start(REPLY)
     rows = await events(running, {"inputs": PROMPT, "stream": True})
     assert all(row["details"] is None for row in rows)
@@ -90,7 +90,7 @@ async def test_details_of_a_stream_need_details(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/interplay", "control characters")
-async def test_control_characters_leave_the_text_only(start: Start) -> None:
+async def test_control_characters_are_removed_from_generated_text_only(start: Start) -> None:
     running = await start('rules: [{name: fixed, reply: {text: "a\\u0001b\\u007f\\n\\t世"}}]\n')
     rows = await events(running, {"inputs": PROMPT, "stream": True})
     assert rows[-1]["generated_text"] == "ab\n\t世"
@@ -98,7 +98,7 @@ async def test_control_characters_leave_the_text_only(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/interplay", "stop in a stream")
-async def test_stop_held_back_while_streaming(start: Start) -> None:
+async def test_stop_string_is_held_back_while_streaming(start: Start) -> None:
     running = await start("rules: [{name: fixed, reply: {chunks: [' one', ' tw', 'o th', 'ree', ' four']}}]\n")
     body = {"inputs": PROMPT, "stream": True, "parameters": {"stop": " two three", "details": True}}
     rows = await events(running, body)
@@ -107,7 +107,7 @@ async def test_stop_held_back_while_streaming(start: Start) -> None:
     assert rows[-1]["details"]["generated_tokens"] == sum(len(row["token"]["id"]) for row in rows)
 
 
-async def test_switches_win_over_the_profile(start: Start) -> None:
+async def test_settings_override_profile(start: Start) -> None:
     running = await start("vendors: {mindie: {profile: tgi, token_fields: null, stream_token_id: list}}\n" + REPLY)
     rows = await events(running, {"inputs": PROMPT, "stream": True})
     assert all(isinstance(row["token"]["id"], list) and row["token"]["logprob"] is None for row in rows)
@@ -115,7 +115,7 @@ async def test_switches_win_over_the_profile(start: Start) -> None:
 
 @pytest.mark.covers("mindie/routes", "POST /generate_stream")
 @pytest.mark.parametrize("path", ["/generate", "/generate_stream"])
-async def test_routes_beside_the_root(start: Start, path: str) -> None:
+async def test_other_generate_routes_match_root(start: Start, path: str) -> None:
     running = await start(REPLY)
     whole = {"inputs": PROMPT, "parameters": {"details": True, "seed": 5}}
     if path == "/generate":

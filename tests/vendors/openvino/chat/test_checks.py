@@ -145,7 +145,7 @@ def test_messages(messages: JSON, reasons: Reasons) -> None:
         ),
     ],
 )
-def test_pictures(url: str, seen: Reasons, unseen: Reasons) -> None:
+def test_images(url: str, seen: Reasons, unseen: Reasons) -> None:
     """Before 2026.3 a text graph refuses images with a status word of its own."""
     blind = {**{name: reason for name, reason in seen.items() if name < "2025.1"}, **unseen}
     for model, reasons in (("eyes", seen), ("llama3", blind)):
@@ -159,7 +159,7 @@ def test_pictures(url: str, seen: Reasons, unseen: Reasons) -> None:
 
 @pytest.mark.covers("openvino/order of checks", "pictures after fields")
 @pytest.mark.parametrize("release", _ALL)
-def test_fields_come_before_the_refusal_of_pictures(release: str) -> None:
+def test_fields_are_checked_before_images(release: str) -> None:
     """Only 2026.3 parses the template options with the other fields."""
     fields: JSON = {"messages": say(picture(_PIXEL)), "max_completion_tokens": "x"}
     refusal = make_server(release).refusal({**BASE, **fields})
@@ -173,7 +173,7 @@ def test_fields_come_before_the_refusal_of_pictures(release: str) -> None:
 
 @pytest.mark.covers("openvino/messages", "several texts")
 @pytest.mark.parametrize("release", _ALL[1:])
-def test_several_texts(release: str) -> None:
+def test_several_text_parts(release: str) -> None:
     parts: JSON = [{"type": "text", "text": text} for text in ("", "one", "", "two")]
     ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": parts}]}).request
     assert ask.prompt == ("one\n\ntwo" if release >= "2026.2" else "two")
@@ -181,14 +181,14 @@ def test_several_texts(release: str) -> None:
 
 @pytest.mark.covers("openvino/messages", "content that is no text")
 @pytest.mark.parametrize("release", _ALL[4:])
-def test_content_that_is_no_text(release: str) -> None:
+def test_non_text_content(release: str) -> None:
     ask = make_server(release).call({**BASE, "messages": [{"role": "user", "content": 7}]}).request
     assert ask.prompt == ("" if release == "2026.3" else "7")
 
 
 @pytest.mark.covers("openvino/messages", "restricted tags")
 @pytest.mark.parametrize("release", _ALL[1:])
-def test_tags(release: str) -> None:
+def test_restricted_image_tags(release: str) -> None:
     """A text may not contain the image tags of a vision graph."""
     server = make_server(release)
     tagged = [{"role": "user", "content": "see <ov_genai_image_0>"}]
@@ -211,7 +211,7 @@ def test_tags(release: str) -> None:
         pytest.param({"data": "AAAA", "format": "x"}, "Audio decoding failed: Unsupported audio format: x", id="other"),
     ],
 )
-def test_sounds(sound: JSON, reason: str) -> None:
+def test_audio_parts(sound: JSON, reason: str) -> None:
     """Only omni graphs validate sounds; text graphs ignore them."""
     messages = say({"type": "input_audio", "input_audio": sound})
     latest = make_server("2026.3")
@@ -222,7 +222,7 @@ def test_sounds(sound: JSON, reason: str) -> None:
     )
 
 
-def test_a_release_between_two_rows_has_the_older() -> None:
+def test_release_between_rows_uses_older_checks() -> None:
     assert find_checks((2026, 1)) == find_checks((2026, 0))
     assert find_checks((2027, 0)) == find_checks((2026, 3))
     assert json.dumps(sorted(RELEASES)) == json.dumps(sorted([*_ALL, "seed", "latest"]))
@@ -254,14 +254,14 @@ def test_a_release_between_two_rows_has_the_older() -> None:
         pytest.param([{"type": "input_image", "image_url": "base64,!"}], _BASE64, _TEXT_ONLY, id="a picture"),
     ],
 )
-def test_parts_of_responses(content: JSON, old: str, new: str) -> None:
+def test_responses_content_parts(content: JSON, old: str, new: str) -> None:
     for release, reason in (("2026.2", old), ("2026.3", new)):
         body = {"model": "llama3", "input": [{"role": "user", "content": content}]}
         assert make_server(release).refusal(body, "/v3/responses") == Refusal(400, failure(reason))
 
 
 @pytest.mark.parametrize(("release", "text"), [("2026.2", "b"), ("2026.3", "a\nb")])
-def test_texts_of_an_item_of_responses(release: str, text: str) -> None:
+def test_responses_item_with_several_texts(release: str, text: str) -> None:
     parts: JSON = [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]
     body = {"model": "llama3", "input": [{"role": "user", "content": parts}]}
     ask = make_server(release).call(body, "/v3/responses").request

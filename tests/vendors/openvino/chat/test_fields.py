@@ -255,7 +255,7 @@ _NULLABLE = [
 @pytest.mark.covers("openvino/numbers", "null")
 @pytest.mark.covers("openvino/cases", "85")
 @pytest.mark.parametrize("name", _NULLABLE)
-def test_null(name: str) -> None:
+def test_null_is_refused_only_in_2025_0(name: str) -> None:
     """Null has a wrong type in 2025.0 and counts as absent since 2025.1."""
     assert SEED.refusal({**BASE, name: None}) is not None
     assert make_server("2025.1").refusal({**BASE, name: None}) is None
@@ -272,7 +272,7 @@ def test_null(name: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("value", [None, "INVALID", 7, {"a": []}], ids=repr)
-def test_unsupported_fields_are_passed_over(name: str, value: JSON) -> None:
+def test_unsupported_fields_are_ignored(name: str, value: JSON) -> None:
     answer = SEED.send(CHAT, {**BASE, name: value})
     assert isinstance(answer, InferenceCall)
     assert answer.request == SEED.call(BASE).request
@@ -310,7 +310,7 @@ def test_unsupported_fields_are_passed_over(name: str, value: JSON) -> None:
         pytest.param({"logprobs": False}, OK, id="no log-probabilities"),
     ],
 )
-def test_field_of_a_stream(fields: JSON, reason: str | None) -> None:
+def test_stream_options_fields(fields: JSON, reason: str | None) -> None:
     body = {**BASE, "stream": True, **fields}
     answer = SEED.send(CHAT, body)
     if reason is None:
@@ -337,14 +337,14 @@ def test_field_of_a_stream(fields: JSON, reason: str | None) -> None:
         pytest.param("2025.0", {"stream_error_status": 400}, 400, id="by a switch"),
     ],
 )
-def test_status_of_an_error_in_a_stream(release: str, switches: dict[str, JSON], status: int) -> None:
+def test_stream_error_status_by_release(release: str, switches: dict[str, JSON], status: int) -> None:
     answer = make_server(release, **switches).send(CHAT, {**BASE, "stream": True, "temperature": 3.0})
     assert isinstance(answer, Response)
     assert answer.status == status
 
 
 @pytest.mark.covers("openvino/a stream that fails", "2024.2 without escapes")
-def test_2024_2_does_not_escape_an_error_in_a_stream() -> None:
+def test_stream_error_is_unescaped_in_2024_2() -> None:
     answer = make_server("2024.2").send(CHAT, {**BASE, "stream": True, "temperature": 1})
     assert isinstance(answer, Response)
     assert answer.body == b'{"error": "%b"}' % failure("temperature is not a floating point number").encode()
@@ -383,13 +383,13 @@ _TOKENS = "num_assistant_tokens must be an unsigned integer greater than 0"
         ),
     ],
 )
-def test_speculative_graph(fields: JSON, reason: str | None) -> None:
+def test_speculative_fields_in_2025_0(fields: JSON, reason: str | None) -> None:
     check(SEED, {"model": "draft", **fields}, reason)
 
 
 @pytest.mark.covers("openvino/the engine's check", "both speculative fields")
 @pytest.mark.covers("openvino/fields of 2026.3", "speculative fields")
-def test_later_speculative_graphs_need_neither_field_and_the_engine_refuses_both() -> None:
+def test_speculative_fields_are_optional_and_exclusive_in_2026_3() -> None:
     assert LATEST.refusal({**BASE, "model": "draft"}) is None
     both = {"num_assistant_tokens": 3, "assistant_confidence_threshold": 0.4}
     refusal = LATEST.refusal({**BASE, "model": "draft", **both})
@@ -411,7 +411,7 @@ def test_later_speculative_graphs_need_neither_field_and_the_engine_refuses_both
         pytest.param({"repetition_penalty": 0, "temperature": 0}, "strictly positive", id="a penalty without sampling"),
     ],
 )
-def test_engine(fields: JSON, reason: str) -> None:
+def test_engine_refuses_invalid_sampling(fields: JSON, reason: str) -> None:
     refusal = SEED.refusal({**BASE, **fields})
     assert refusal is not None
     assert refusal.status == 400
@@ -419,12 +419,12 @@ def test_engine(fields: JSON, reason: str) -> None:
 
 
 @pytest.mark.covers("openvino/order of checks", "messages, then the engine")
-def test_the_engine_looks_after_the_messages() -> None:
+def test_messages_are_checked_before_engine() -> None:
     assert SEED.refusal({**BASE, "top_k": 0, "messages": []}) == Refusal(400, failure("Messages array cannot be empty"))
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "max_tokens")
-def test_limits_of_the_graph_are_settings_and_traits() -> None:
+def test_token_and_best_of_limits_follow_settings() -> None:
     server = make_server("2025.0", max_tokens_limit=10, best_of_limit=3)
     assert server.refusal({**BASE, "max_tokens": 10}) == Refusal(
         400, failure("max_tokens exceeds limit provided in graph config: 10")
@@ -436,7 +436,7 @@ def test_limits_of_the_graph_are_settings_and_traits() -> None:
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "its limit")
-def test_a_later_limit_is_also_the_default_and_includes_itself_for_max_completion_tokens() -> None:
+def test_max_tokens_limit_is_default_since_2025_1() -> None:
     server = make_server("2025.1", max_tokens_limit=10)
     unbounded = {name: value for name, value in BASE.items() if name != "max_tokens"}
     ask = server.call(unbounded).request
@@ -477,7 +477,7 @@ def _draw(chance: random.Random, depth: int = 0) -> JSON:
 
 
 @pytest.mark.slow
-def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
+def test_any_body_gets_call_or_json_error() -> None:
     chance = random.Random(7)
     seen = set()
     for _ in range(3000):
@@ -497,7 +497,7 @@ def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
 
 @pytest.mark.covers("openvino/numbers", "uint32", "uint64", "int32")
 @given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.text())
-def test_number_classes(value: JSON) -> None:
+def test_temperature_number_classes(value: JSON) -> None:
     """A float field accepts any number, or reports it out of range or invalid."""
     refusal = SEED.refusal({**BASE, "temperature": value})
     integer = type(value) is int

@@ -79,7 +79,7 @@ def say(value: JSON, release: str = "latest") -> str:
         ),
     ],
 )
-def test_forms(value: JSON, pattern: str) -> None:
+def test_supported_formats_are_enforced(value: JSON, pattern: str) -> None:
     for release in ("2025.4", "2026.3"):
         assert re.fullmatch(pattern, say(value, release)), say(value, release)
 
@@ -105,11 +105,11 @@ _FREE = say(None)
         pytest.param({"type": "sequence", "elements": [_FLAT, _FLAT]}, id="two schemas in a row"),
     ],
 )
-def test_what_the_engine_cannot_use_is_not_enforced(value: JSON) -> None:
+def test_unsupported_formats_are_not_enforced(value: JSON) -> None:
     assert say(value) == _FREE
 
 
-def test_a_flat_schema_is_one_of_a_schema() -> None:
+def test_flat_schema_is_json_schema_format() -> None:
     call = LATEST.call({**BASE, "response_format": _FLAT})
     assert isinstance(call.request, ChatRequest)
     assert (call.request.format, call.request.schema) == ("json_schema", _FLAT["json_schema"])

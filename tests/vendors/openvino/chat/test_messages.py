@@ -114,7 +114,7 @@ def test_message_by_release(messages: JSON, old: str | None, middle: str | None,
     check(LATEST, messages, new)
 
 
-def test_2024_2_takes_strings_only() -> None:
+def test_2024_2_accepts_only_strings() -> None:
     check(make_server("2024.2"), say(TEXT), "Invalid message structure")
 
 
@@ -125,7 +125,7 @@ def test_parts_collapse() -> None:
 
 
 @pytest.mark.covers("openvino/messages", "tool_calls")
-def test_turns_with_tools_are_read() -> None:
+def test_tool_turns_are_parsed() -> None:
     call = {"id": "a1", "type": "function", "function": {"name": "f"}}
     messages = [
         {"role": "user", "content": "hi"},
@@ -154,13 +154,13 @@ def test_turns_with_tools_are_read() -> None:
         pytest.param("base64,AAAA", "Image size invalid", "Image parsing failed", id="bytes of no picture"),
     ],
 )
-def test_picture(url: str, old: str | None, new: str | None) -> None:
+def test_image(url: str, old: str | None, new: str | None) -> None:
     check(SEED, say(TEXT, picture(url)), old)
     check(LATEST, say(TEXT, picture(url)), new, model="eyes")
 
 
 @pytest.mark.covers("openvino/messages", "pictures on a text graph")
-def test_a_text_graph_ignores_pictures_and_later_refuses_them() -> None:
+def test_text_graph_ignores_images_and_later_rejects_them() -> None:
     messages = say(TEXT, picture(_PIXEL))
     assert read(SEED, messages) == (Message(role="user", text="hi"),)
     check(LATEST, messages, "This servable supports only text input, but image_url has been provided")
@@ -191,7 +191,7 @@ def test_a_text_graph_ignores_pictures_and_later_refuses_them() -> None:
         pytest.param("/other/a.png", "Given filepath is not subpath of allowed_local_media_path", id="another file"),
     ],
 )
-def test_where_pictures_may_come_from(url: str, reason: str | None) -> None:
+def test_allowed_image_sources(url: str, reason: str | None) -> None:
     server = make_server("latest", allowed_media_domains=("good.example",), allowed_local_media_path="/pictures")
     check(server, say(TEXT, picture(url)), reason, model="eyes")
 
@@ -210,7 +210,7 @@ def test_restricted_tags() -> None:
         pytest.param({"input_audio": {}}, _BAD + "input_audio does not have a valid data field", id="no data"),
     ],
 )
-def test_sound(part: JSON, reason: str | None) -> None:
+def test_audio(part: JSON, reason: str | None) -> None:
     check(LATEST, say({"type": "input_audio", **part}), reason, model="eyes")
     check(SEED, say({"type": "input_audio", **part}), "Unsupported content type")
 
@@ -234,7 +234,7 @@ def test_stock_template(messages: JSON, reason: str | None) -> None:
     check(SEED, messages, reason, model="stock")
 
 
-def test_the_built_in_template_takes_many_turns() -> None:
+def test_built_in_template_accepts_many_turns() -> None:
     turns = [{"role": role, "content": "hi"} for role in ("system", "user", "assistant", "user")]
     assert len(read(SEED, turns)) == 4
     assert SEED.refusal({**BASE, "messages": [{"role": "user", "content": ""}]}) is None
@@ -251,14 +251,14 @@ def test_the_built_in_template_takes_many_turns() -> None:
         ),
     ],
 )
-def test_prompt_and_answer_against_the_length(release: str, reason: str | None) -> None:
+def test_prompt_and_max_tokens_against_model_length(release: str, reason: str | None) -> None:
     server = make_server(release)
     check(server, BASE["messages"], OK, model="short", max_tokens=18)
     check(server, BASE["messages"], reason, model="short", max_tokens=19)
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "prompt length, batched tokens and NPU")
-def test_prompt_against_the_lengths() -> None:
+def test_prompt_against_length_limits() -> None:
     messages = [{"role": "user", "content": "What is OpenVINO? " * 10}]
     refusal = LATEST.refusal({**BASE, "model": "short", "messages": messages})
     assert refusal is not None

@@ -86,7 +86,7 @@ _CALLS = make_plan(
 
 
 @pytest.mark.covers("openvino/answers", "2026.3")
-def test_thoughts_and_tool_calls() -> None:
+def test_reasoning_and_tool_calls() -> None:
     choice = json.loads(render(LATEST, _CALLS))["choices"][0]
     message = choice["message"]
     assert list(message) == ["content", "reasoning_content", "role", "tool_calls"]
@@ -99,12 +99,12 @@ def test_thoughts_and_tool_calls() -> None:
     assert first["id"] != second["id"]
 
 
-def test_finish_reason_tool_calls_came_with_2026_1() -> None:
+def test_finish_reason_tool_calls_since_2026_1() -> None:
     for release, reason in (("2026.0", "stop"), ("2026.1", "tool_calls")):
         assert json.loads(render(make_server(release), _CALLS))["choices"][0]["finish_reason"] == reason
 
 
-def test_without_a_parser_thoughts_and_calls_stay_in_the_text() -> None:
+def test_reasoning_and_calls_stay_in_content_in_2025_0() -> None:
     message = json.loads(render(SEED, _CALLS))["choices"][0]["message"]
     text = '<think>\nHmm\n</think>\n\n{"name": "f", "parameters": {"a":1}}{"name": "g", "parameters": {}}'
     assert message == {"content": text, "role": "assistant"}
@@ -134,12 +134,12 @@ def test_chat_logprobs() -> None:
         pytest.param(-1e-7, b"-1.0000000116860974e-7", id="a small one"),
     ],
 )
-def test_number(value: float, text: bytes) -> None:
+def test_logprob_number_format(value: float, text: bytes) -> None:
     plan = make_plan(make_choice(("text", "", ["x"]), logprobs=[value]))
     assert b'"logprob":%b,' % text in render(SEED, plan, logprobs=True)
 
 
-def test_vision_graphs_have_no_logprobs_key_later() -> None:
+def test_vision_graphs_have_no_logprobs_key_in_2026_3() -> None:
     assert b"logprobs" not in render(LATEST, say("Hi"), model="eyes")
     assert b"logprobs" in render(SEED, say("Hi"), model="eyes")
 
@@ -173,14 +173,14 @@ def _speak(server: Server, model: str, **fields: JSON) -> JSON:
         pytest.param("qwen", '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>', id="as Qwen writes"),
     ],
 )
-def test_a_graph_without_parsers_leaves_calls_and_thoughts_in_the_text(model: str, content: str) -> None:
+def test_graph_without_parsers_leaves_calls_and_reasoning_in_content(model: str, content: str) -> None:
     choice = _speak(LATEST, model)
     assert choice["message"]["content"] == content
     assert choice["message"]["tool_calls"] == []
     assert ("reasoning_content" in choice["message"], choice["finish_reason"]) == (model == "qwen", "stop")
 
 
-def test_what_is_not_read_is_streamed_as_text() -> None:
+def test_unparsed_tool_call_is_streamed_as_text() -> None:
     plan = make_plan(make_choice(("tool_call", "f", ["{", "}"]), finish="tool_calls"))
     tool: JSON = {"type": "function", "function": {"name": "f", "parameters": {}}}
     data = b"".join(data for _, data in stream(LATEST, plan, model="bare", tools=[tool]).events)
@@ -188,7 +188,7 @@ def test_what_is_not_read_is_streamed_as_text() -> None:
     assert b'"finish_reason":"stop"' in data
 
 
-def test_tools_without_parameters_are_not_read_since_2025_3() -> None:
+def test_tools_without_parameters_are_not_parsed_since_2025_3() -> None:
     tools: JSON = [{"type": "function", "function": {"name": "f"}}]
     for release, calls in (("2025.2", 1), ("2025.3", 0), ("2026.3", 0)):
         message = _speak(make_server(release), "hermes", tools=tools)["message"]

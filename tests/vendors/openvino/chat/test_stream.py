@@ -36,7 +36,7 @@ DONE = b"data: [DONE]\n\n"
 
 @pytest.mark.covers("openvino/answers", "a stream of 2025.0")
 @pytest.mark.covers("openvino/traps", "22 no comments")
-def test_2025_0() -> None:
+def test_stream_of_2025_0() -> None:
     streamed = stream(SEED, say("Hello", " wor", "ld", "!"))
     assert streamed.events == (
         (2.0, old_chunk(b'"Hello "')),
@@ -50,7 +50,7 @@ def test_2025_0() -> None:
 
 
 @pytest.mark.covers("openvino/answers", "usage")
-def test_usage_goes_out_with_the_last_chunk_and_the_end() -> None:
+def test_usage_is_sent_with_last_chunk_and_done() -> None:
     events = stream(SEED, say("Hi", " you"), stream_options={"include_usage": True}).events
     null = b',"usage":null'
     count = b',"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}'
@@ -61,7 +61,7 @@ def test_usage_goes_out_with_the_last_chunk_and_the_end() -> None:
 
 
 @pytest.mark.covers("openvino/answers", "a stream of 2026.3")
-def test_2026_3() -> None:
+def test_stream_of_2026_3() -> None:
     events = stream(LATEST, say("Hello", " wor", "ld", "!"), stream_options={"include_usage": True}).events
     null = b',"usage":null'
     count = b',"usage":{"prompt_tokens":5,"completion_tokens":4,"total_tokens":9}'
@@ -119,20 +119,20 @@ def test_chunks_of_2026_3(tokens: list[str], chunks: list[str | None]) -> None:
     assert texts(LATEST, say(*tokens)) == chunks
 
 
-def test_an_empty_delta_came_with_2026_3() -> None:
+def test_empty_delta_since_2026_3() -> None:
     end = b'"delta":{},"finish_reason":"stop"'
     assert end in stream(LATEST, say("a\n")).events[-1][1]
     assert b'"delta":{"content":""},"finish_reason":"stop"' in stream(make_server("2026.2"), say("a\n")).events[-1][1]
 
 
-def test_key_order_and_handshake_came_with_2026_1() -> None:
+def test_key_order_and_handshake_since_2026_1() -> None:
     before = stream(make_server("2026.0"), say("a", "b", "c")).events
     assert before[0] == (3.0, old_chunk(b'"a"'))
     assert stream(make_server("2026.1"), say("a", "b", "c")).events[0] == (1.0, HANDSHAKE)
 
 
 @pytest.mark.covers("openvino/answers", "a stream of 2024.2")
-def test_2024_2_closes_with_an_empty_delta_and_loses_what_follows_the_last_blank() -> None:
+def test_2024_2_ends_with_empty_delta_and_drops_text_after_last_blank() -> None:
     last = (
         b'data: {"choices":[{"finish_reason":"stop","index":0,"logprobs":null%b}],"created":1716825108,'
         b'"model":"llama3","object":"%b.chunk"}\n\n'
@@ -145,7 +145,7 @@ def test_2024_2_closes_with_an_empty_delta_and_loses_what_follows_the_last_blank
 
 
 @pytest.mark.covers("openvino/cases", "64")
-def test_finish_reason_length_and_only_at_the_end() -> None:
+def test_finish_reason_is_only_in_last_chunk() -> None:
     body = b"".join(event for _, event in stream(SEED, say("a", " b", " c", finish="length")).events)
     chunks = [json.loads(line[6:]) for line in body.split(b"\n\n")[:-2]]
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None, None, "length"]
@@ -183,14 +183,14 @@ def test_completions() -> None:
         pytest.param("说说", ["中 文", "。"], ["说说中 ", "文。"], id="Chinese"),
     ],
 )
-def test_an_echo_opens_the_stream_whole(prompt: str, tokens: list[str], chunks: list[str]) -> None:
+def test_echo_is_sent_in_first_chunk(prompt: str, tokens: list[str], chunks: list[str]) -> None:
     events = stream(SEED, say(*tokens), COMPLETIONS, prompt=prompt, echo=True).events
     parts = [json.loads(event.split(b"\n")[0][6:])["choices"][0]["text"] for _, event in events]
     assert parts == chunks
 
 
 @pytest.mark.parametrize("reason", ["length", "stop"])
-def test_one_step_needs_no_handshake(reason: str) -> None:
+def test_single_step_has_no_handshake(reason: str) -> None:
     choice = make_choice(("text", "", ["a"]), finish="length" if reason == "length" else "stop")
     stopped = choice if reason == "length" else replace(choice, stopped_by="a")
     assert texts(LATEST, make_plan(stopped)) == ["a"]
@@ -205,7 +205,7 @@ _ANSWER = make_plan(
 )
 
 
-def test_thoughts_and_tool_calls() -> None:
+def test_reasoning_and_tool_calls() -> None:
     events = stream(LATEST, _ANSWER).events
     identity = events[4][1].split(b'"id":"')[1][:9]
     arguments = b'{"tool_calls":[{"index":0,"function":{"arguments":%b}}]}'
@@ -226,7 +226,7 @@ def test_thoughts_and_tool_calls() -> None:
     )
 
 
-def test_without_a_parser_the_call_streams_as_text() -> None:
+def test_tool_call_streams_as_text_without_parser() -> None:
     assert "".join(text or "" for text in texts(SEED, _ANSWER)) == (
         '<think>\nHmm.\n</think>\n\n{"name": "get_weather", "parameters": {"city":"Paris"}}'
     )
@@ -234,7 +234,7 @@ def test_without_a_parser_the_call_streams_as_text() -> None:
 
 @pytest.mark.covers("openvino/traps", "21 created")
 @given(tokens=st.lists(st.text(alphabet=" \nabé", max_size=4)), opening=st.text(alphabet=" a\n", max_size=3))
-def test_no_split_loses_text_or_goes_back_in_time(tokens: list[str], opening: str) -> None:
+def test_chunking_preserves_text_and_order_of_times(tokens: list[str], opening: str) -> None:
     choice = make_choice(("text", "", tokens))
     for cut in (cut_at_blanks, cut_with_lag):
         events = cut(choice, TextRun("text", 0, len(tokens)), b"", b"", opening)
@@ -250,7 +250,7 @@ def test_no_split_loses_text_or_goes_back_in_time(tokens: list[str], opening: st
 
 
 @given(st.lists(st.text(alphabet=" ab", min_size=1, max_size=4), max_size=12))
-def test_chunks_of_2025_0_end_after_a_blank(tokens: list[str]) -> None:
+def test_chunks_of_2025_0_end_after_blank(tokens: list[str]) -> None:
     *chunks, rest = texts(SEED, say(*tokens))
     assert all(chunk.endswith(" ") for chunk in chunks)
     assert " " not in rest

@@ -31,7 +31,7 @@ def speak(fields: JSON, release: str = "latest") -> bytes:
 
 
 @pytest.mark.covers("openvino/images and audio", "speech")
-def test_speech_is_a_wav_file() -> None:
+def test_speech_is_wav_file() -> None:
     wav = speak({})
     assert is_wav(wav)
     assert measure_wav(wav) == pytest.approx(25 * 0.05, abs=0.01)
@@ -42,7 +42,7 @@ def test_speech_is_a_wav_file() -> None:
 
 
 @pytest.mark.parametrize("speed", [1e-300, 0, -1.0])
-def test_no_sound_is_without_end(speed: float) -> None:
+def test_speech_duration_is_capped(speed: float) -> None:
     assert measure_wav(speak({"speed": speed})) == pytest.approx(60)
 
 
@@ -80,7 +80,7 @@ def test_speech_by_release(release: str, fields: JSON, reason: str | None) -> No
     assert make_server(release).refusal({**_SAY, **fields}, _SPEECH) == expected
 
 
-def test_graphs_of_sound_came_with_2025_4() -> None:
+def test_audio_graphs_exist_since_2025_4() -> None:
     missing = Refusal(404, "Mediapipe graph definition with requested name is not found")
     assert make_server("2025.3").refusal(_SAY, _SPEECH) == missing
     assert make_server("2025.3").refusal(make_form(*_HEAR), _WRITE, headers=HEADERS) == missing
@@ -94,7 +94,7 @@ def listen(*fields: tuple[str, Part], path: str = _WRITE, release: str = "latest
     return answer
 
 
-def test_what_is_heard() -> None:
+def test_transcription_text() -> None:
     for sound in (WAV, MP3):
         answer = LATEST.send(_WRITE, make_form(("model", "listens"), ("file", ("a", sound))), headers=HEADERS)
         assert isinstance(answer, InferenceCall)
@@ -104,7 +104,7 @@ def test_what_is_heard() -> None:
 
 
 @pytest.mark.covers("openvino/images and audio", "text and times")
-def test_times_of_words_and_segments() -> None:
+def test_word_and_segment_timestamps() -> None:
     call = listen(("timestamp_granularities[]", "word"), ("timestamp_granularities[]", "segment"))
     body = json.loads(call.codec.render(say("Five", " thousand"), make_request(_WRITE)).body)
     assert list(body) == ["text", "words", "segments"]
@@ -115,7 +115,7 @@ def test_times_of_words_and_segments() -> None:
 
 
 @pytest.mark.covers("openvino/images and audio", "stream")
-def test_a_stream_to_the_byte() -> None:
+def test_transcription_stream_bytes() -> None:
     call = listen(("stream", "true"))
     assert call.stream
     answer = call.codec.stream(say("One", " two", " three", " four"), make_request(_WRITE))
@@ -146,7 +146,7 @@ def test_a_stream_to_the_byte() -> None:
         ),
     ],
 )
-def test_listening(fields: Fields, reason: str | None) -> None:
+def test_transcription_fields(fields: Fields, reason: str | None) -> None:
     expected = None if reason is None else Refusal(400, failure(reason, "S2tExecutor"))
     assert LATEST.refusal(make_form(_HEAR[0], *fields), _WRITE, headers=HEADERS) == expected
 
@@ -166,7 +166,7 @@ def test_listening(fields: Fields, reason: str | None) -> None:
         pytest.param("2026.3", _ENGLISH, (("language", "english"),), None, id="no language for translations"),
     ],
 )
-def test_listening_by_release(release: str, path: str, fields: Fields, reason: str | None) -> None:
+def test_transcription_by_release(release: str, path: str, fields: Fields, reason: str | None) -> None:
     expected = None if reason is None else Refusal(400, failure(reason, "S2tExecutor"))
     assert make_server(release).refusal(make_form(*_HEAR, *fields), path, headers=HEADERS) == expected
 
@@ -178,7 +178,7 @@ def test_listening_by_release(release: str, path: str, fields: Fields, reason: s
         ("hears", _WRITE, "streaming is not supported for this graph configuration (LOOPBACK not configured)"),
     ],
 )
-def test_a_stream_that_is_refused_is_part_of_one(model: str, path: str, reason: str) -> None:
+def test_rejected_stream_is_chunked_event_stream(model: str, path: str, reason: str) -> None:
     form = make_form(("model", model), _HEAR[1], ("stream", "true"))
     answer = LATEST.send(path, form, headers=HEADERS)
     assert isinstance(answer, Response)
@@ -186,7 +186,7 @@ def test_a_stream_that_is_refused_is_part_of_one(model: str, path: str, reason: 
     assert json.loads(answer.body)["error"] == failure(reason, "S2tExecutor")
 
 
-def test_words_have_to_be_built_for_and_forms_to_be_forms() -> None:
+def test_unsupported_timestamps_and_json_body_are_rejected() -> None:
     form = make_form(("model", "hears"), _HEAR[1], ("timestamp_granularities[]", "word"))
     reason = "Word timestamps not supported for this model"
     assert LATEST.refusal(form, _WRITE, headers=HEADERS) == Refusal(400, failure(reason, "S2tExecutor"))
@@ -194,7 +194,7 @@ def test_words_have_to_be_built_for_and_forms_to_be_forms() -> None:
     assert as_json == Refusal(400, failure("Failed to parse multipart data", "S2tExecutor"))
 
 
-def test_other_sounds_are_other_texts() -> None:
+def test_transcription_and_translation_requests_differ() -> None:
     asks = {listen(path=path).request for path in (_WRITE, _ENGLISH)}
     assert len(asks) == 2
     for ask in asks:
@@ -204,7 +204,7 @@ def test_other_sounds_are_other_texts() -> None:
 
 
 @pytest.mark.parametrize("data", [b"RIFF", WAV[:30], WAV.replace(b"\x03\x00\x01\x00", b"\x03\x00\x07\x00")])
-def test_a_broken_wav(data: bytes) -> None:
+def test_broken_audio_raises(data: bytes) -> None:
     with pytest.raises(ValueError, match="WAV file"):
         measure_wav(data)
     with pytest.raises(ValueError, match="MP3 file parsing failed"):
@@ -220,7 +220,7 @@ def test_a_broken_wav(data: bytes) -> None:
         pytest.param({"modalities": ["audio"], "audio": {"format": "pcm16"}}, True, False, id="sound alone"),
     ],
 )
-def test_an_omni_graph_says_its_answer(fields: JSON, spoken: bool, written: bool) -> None:
+def test_omni_graph_returns_requested_modalities(fields: JSON, spoken: bool, written: bool) -> None:
     message = json.loads(render(LATEST, say("Hi", " you"), model="ears", **fields))["choices"][0]["message"]
     assert message["content"] == ("Hi you" if written else None)
     assert ("audio" in message) is spoken
@@ -232,7 +232,7 @@ def test_an_omni_graph_says_its_answer(fields: JSON, spoken: bool, written: bool
 
 
 @pytest.mark.covers("openvino/fields of 2026.3", "modalities, audio, chunk_frames")
-def test_a_text_graph_checks_what_is_said_of_sound_and_has_no_use_for_it() -> None:
+def test_text_graph_validates_and_ignores_audio_fields() -> None:
     message = json.loads(render(LATEST, say("Hi"), modalities=["audio"]))["choices"][0]["message"]
     assert (message["content"], "audio" in message) == ("Hi", False)
     for fields, reason in (
@@ -243,7 +243,7 @@ def test_a_text_graph_checks_what_is_said_of_sound_and_has_no_use_for_it() -> No
         assert LATEST.refusal({**BASE, **fields}, CHAT) == Refusal(400, failure(reason))
 
 
-def test_responses_of_an_omni_graph() -> None:
+def test_omni_graph_responses() -> None:
     body: JSON = {"model": "ears", "input": "hi", "modalities": ["text", "audio"]}
     call = LATEST.call(body, "/v3/responses")
     answer = json.loads(call.codec.render(say("Hi"), make_request("/v3/responses")).body)

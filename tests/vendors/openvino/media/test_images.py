@@ -57,12 +57,12 @@ def sizes(body: bytes) -> list[tuple[int, int]]:
         pytest.param({"size": "1024x1024"}, [(1024, 1024)], id="more than a block holds"),
     ],
 )
-def test_pictures(fields: JSON, found: list[tuple[int, int]]) -> None:
+def test_image_sizes_and_count(fields: JSON, found: list[tuple[int, int]]) -> None:
     assert sizes(draw({**_ENOUGH, **fields})) == found
 
 
 @pytest.mark.covers("openvino/images and audio", "bytes")
-def test_bytes_of_an_answer() -> None:
+def test_image_response_bytes() -> None:
     body = draw({**_ENOUGH, "n": 2, "size": "8x8"})
     assert body.startswith(b'{"data":[{"b64_json":"iVBORw0KGgo')
     assert body.count(b'"},\n{"b64_json":"') == 1
@@ -70,7 +70,7 @@ def test_bytes_of_an_answer() -> None:
     assert len({item["b64_json"] for item in json.loads(body)["data"]}) == 2
 
 
-def test_equal_requests_get_equal_pictures_and_others_do_not() -> None:
+def test_images_are_deterministic_per_request() -> None:
     ask = {**_ENOUGH, "size": "32x32"}
     assert draw(ask) == draw(ask)
     assert (
@@ -124,14 +124,14 @@ def test_equal_requests_get_equal_pictures_and_others_do_not() -> None:
         pytest.param({"lora_alphas": {}}, None, id="no lora"),
     ],
 )
-def test_generation(fields: JSON, reason: str | None) -> None:
+def test_generation_fields(fields: JSON, reason: str | None) -> None:
     body = {name: value for name, value in {**_ENOUGH, **fields}.items() if value is not ...}
     expected = None if reason is None else Refusal(400, failure(reason, _NODE))
     assert LATEST.refusal(body, _PATH) == expected
 
 
 @pytest.mark.covers("openvino/images and audio", "the engine's failure")
-def test_a_picture_too_large_is_the_engines_failure() -> None:
+def test_oversized_image_returns_engine_error() -> None:
     refusal = LATEST.refusal({**_ENOUGH, "size": "99999x99999"}, _PATH)
     assert refusal == Refusal(400, failure("Error during images generation", _NODE, "INTERNAL"))
 
@@ -215,13 +215,13 @@ _FIELDS = (("model", "draws"), ("prompt", "a hat"), ("image", _PNG), ("size", "1
         ),
     ],
 )
-def test_edits(fields: tuple[tuple[str, str | bytes], ...], reason: str) -> None:
+def test_edit_fields(fields: tuple[tuple[str, str | bytes], ...], reason: str) -> None:
     assert LATEST.refusal(make_form(*fields), _EDITS, headers=HEADERS) == Refusal(400, failure(reason, _NODE))
 
 
 @pytest.mark.covers("openvino/images and audio", "edits")
 @pytest.mark.covers("openvino/releases", "edits")
-def test_edits_are_drawn() -> None:
+def test_edits_return_images() -> None:
     plain = draw(make_form(*_FIELDS, ("n", "2"), ("strength", "0.5")), path=_EDITS, headers=HEADERS)
     assert sizes(plain) == [(8, 8)] * 2  # as the picture is
     masked = draw(make_form(*_FIELDS, ("mask", _PNG)), path=_EDITS, headers=HEADERS)
@@ -234,7 +234,7 @@ def test_edits_are_drawn() -> None:
 
 
 @pytest.mark.covers("openvino/errors", "a broken form")
-def test_a_form_that_is_none() -> None:
+def test_malformed_multipart_form_returns_500() -> None:
     for kind in ("multipart/form-data", "multipart/form-data; boundary=other"):
         refusal = LATEST.refusal(make_form(*_FIELDS), _EDITS, headers={"Content-Type": kind})
         assert refusal == Refusal(500, "Request of multipart type but failed to parse")
@@ -255,12 +255,12 @@ _JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc4\x00\x03c\xff\xc2\x00\x0b\x08\x00\x2
         pytest.param(_JPEG[:9], (512, 512), id="a JPEG without a frame"),
     ],
 )
-def test_an_edit_is_as_large_as_its_picture(picture: bytes, size: tuple[int, int]) -> None:
+def test_edit_size_follows_input_image(picture: bytes, size: tuple[int, int]) -> None:
     assert sizes(draw(make_form(*_FIELDS[:2], ("image", picture)), path=_EDITS, headers=HEADERS)) == [size]
 
 
 @pytest.mark.covers("openvino/images and audio", "not built")
-def test_what_draws_has_to_be_built() -> None:
+def test_missing_pipeline_returns_412() -> None:
     def send(release: str, *fields: tuple[str, bytes]) -> Refusal | None:
         form = make_form(("model", "fills"), ("prompt", "a hat"), ("image", _PNG), *fields)
         return make_server(release).refusal(form, _EDITS, headers=HEADERS)

@@ -17,5 +17,5 @@ from emulator.vendors.openvino.media.multipart import NUMBER
         pytest.param("1" * 300_000 + "x", False, id="very long"),
     ],
 )
-def test_numbers(text: str, is_one: bool) -> None:
+def test_number_format(text: str, is_one: bool) -> None:
     assert (NUMBER.fullmatch(text) is not None) == is_one

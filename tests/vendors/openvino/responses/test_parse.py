@@ -95,14 +95,14 @@ def test_request(fields: JSON, reason: str | None) -> None:
 
 @pytest.mark.covers("openvino/models, tokenize, responses", "n in a stream")
 @pytest.mark.covers("openvino/cases", "104, in a stream")
-def test_more_answers_than_one_do_not_stream() -> None:
+def test_streaming_rejects_n_above_one() -> None:
     answer = LATEST.send(PATH, {**BODY, "stream": True, "n": 2})
     assert isinstance(answer, Response)
     assert (answer.status, answer.chunked) == (400, True)
     assert b"n greater than 1 is not supported for Responses API streaming" in answer.body
 
 
-def test_since_2026_2() -> None:
+def test_endpoint_exists_since_2026_2() -> None:
     assert make_server("2026.2").refusal(BODY, PATH) is None
     refusal = make_server("2026.1").refusal(BODY, PATH)
     assert refusal is not None

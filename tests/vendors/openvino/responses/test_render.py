@@ -19,13 +19,13 @@ def render(plan: Plan, **fields: JSON) -> JSON:
     return json.loads(call.codec.render(plan, make_request(PATH)).body)
 
 
-def test_numbers_that_are_repeated_are_floats() -> None:
+def test_echoed_numbers_have_float_precision() -> None:
     body = render(say("Hi"), temperature=0.7, top_p=1, min_p=0.1)
     assert (body["temperature"], body["top_p"], body["min_p"]) == (0.699999988079071, 1.0, 0.10000000149011612)
 
 
 @pytest.mark.covers("openvino/models, tokenize, responses", "answer")
-def test_answer() -> None:
+def test_response() -> None:
     fields = {"temperature": 0.5, "top_p": 0.5, "min_p": 0.1, "max_output_tokens": 9}
     answer = render(say("Hi", " you"), **fields)
     assert list(answer) == [
@@ -48,7 +48,7 @@ def test_answer() -> None:
 
 
 @pytest.mark.covers("openvino/models, tokenize, responses", "incomplete")
-def test_an_answer_cut_off_is_incomplete() -> None:
+def test_truncated_response_is_incomplete() -> None:
     answer = render(say("Hi", finish="length"))
     assert list(answer)[3:5] == ["incomplete_details", "error"]
     assert (answer["status"], answer["incomplete_details"]) == ("incomplete", {"reason": "max_tokens"})
@@ -60,7 +60,7 @@ _PLAN = make_plan(
 
 
 @pytest.mark.covers("openvino/models, tokenize, responses", "items")
-def test_items_of_an_answer() -> None:
+def test_output_items() -> None:
     thoughts, call, message = render(_PLAN)["output"]
     assert thoughts == {"id": "rs-0", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}
     assert list(call) == ["id", "type", "status", "call_id", "name", "arguments"]

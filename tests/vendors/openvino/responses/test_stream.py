@@ -59,7 +59,7 @@ def test_stream() -> None:
 
 
 @pytest.mark.covers("openvino/models, tokenize, responses", "failed")
-def test_a_failure_midway_is_an_event() -> None:
+def test_stream_failure_is_event() -> None:
     request = make_request(PATH, {**BODY, "stream": True})
     words = VENDOR.render_late_error(EmulatedError(ErrorKind.INTERNAL), request, LATEST.service)
     event, end, _ = words.split(b"\n\n")

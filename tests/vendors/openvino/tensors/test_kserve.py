@@ -37,7 +37,7 @@ def ask(server: Server, content: JSON, model: str = "dummy", text: str = "", **h
 
 
 @pytest.mark.covers("openvino/routes", "POST v2/models/infer")
-def test_an_answer_to_the_blank() -> None:
+def test_response_bytes_including_white_space() -> None:
     answer = ask(SEED, body(id="7"), text='{"a": [0.5, 2, -0.1]}')
     assert answer.body.decode() == (
         '{\n    "model_name": "dummy",\n    "id": "7",\n    "model_version": "1",\n    "outputs": [{\n'
@@ -59,7 +59,7 @@ def test_several_outputs() -> None:
     )
 
 
-def test_equal_tensors_get_equal_values_however_they_come() -> None:
+def test_equal_tensors_in_any_encoding_get_equal_outputs() -> None:
     as_json = ask(SEED, body(tensor(data=[[1.0, 2.0, 3.0, 4.0]])))
     head = json.dumps(body({"name": "b", "shape": [1, 4], "datatype": "FP32"})).encode()
     raw = bytes.fromhex("0000803f000000400000404000008040")
@@ -79,7 +79,7 @@ def test_equal_tensors_get_equal_values_however_they_come() -> None:
     ],
     ids=["all", "one"],
 )
-def test_values_as_bytes(wanted: JSON) -> None:
+def test_binary_outputs(wanted: JSON) -> None:
     answer = ask(SEED, body(**wanted), text='{"a": [1, 2, 3]}')
     length = int(dict(answer.headers)["inference-header-content-length"])
     assert answer.body[length:] == bytes.fromhex("0000803f0000004000004040")
@@ -187,7 +187,7 @@ def test_values_as_bytes(wanted: JSON) -> None:
         ),
     ],
 )
-def test_refusals(content: JSON, status: int, reason: str) -> None:
+def test_invalid_request_is_rejected(content: JSON, status: int, reason: str) -> None:
     for server in (SEED, LATEST):
         assert server.refusal(content, "/v2/models/dummy/infer") == Refusal(status, reason)
 
@@ -206,7 +206,7 @@ def test_refusals(content: JSON, status: int, reason: str) -> None:
         pytest.param("/v2/models/dummy/versions/1/infer", None, id="its one version"),
     ],
 )
-def test_which_model(path: str, refusal: Refusal | None) -> None:
+def test_model_lookup(path: str, refusal: Refusal | None) -> None:
     assert SEED.refusal(body(), path) == refusal
 
 
@@ -218,11 +218,11 @@ def test_which_model(path: str, refusal: Refusal | None) -> None:
         ("999", "Inference-Header-Content-Length header exceeds actual payload length"),
     ],
 )
-def test_length_of_the_json(length: str, reason: str) -> None:
+def test_invalid_json_length_header_is_rejected(length: str, reason: str) -> None:
     assert SEED.refusal(body(), "/v2/models/dummy/infer", headers={_LENGTH: length}) == Refusal(500, reason)
 
 
-def test_pictures_and_texts() -> None:
+def test_image_and_text_inputs() -> None:
     """Image files are accepted for an image input, texts for a byte input."""
     head = json.dumps(body({"name": "in", "shape": [1], "datatype": "BYTES"})).encode()
     picture = b"\x04\x00\x00\x00\x89PNG"
@@ -239,7 +239,7 @@ def test_pictures_and_texts() -> None:
     assert wrong == Refusal(500, "Functionality not implemented")
 
 
-def test_levels_since_2026_2() -> None:
+def test_nesting_limit_since_2026_2() -> None:
     deep = b'{"inputs":' + b"[" * 100 + b"]" * 100 + b"}"
     assert LATEST.refusal(deep, "/v2/models/dummy/infer") == Refusal(
         500, "JSON nesting depth exceeds the allowed limit"
@@ -259,7 +259,7 @@ def test_levels_since_2026_2() -> None:
         ),
     ],
 )
-def test_levels_of_data(levels: int, status: int, reason: str) -> None:
+def test_nesting_of_data(levels: int, status: int, reason: str) -> None:
     nested = b'{"inputs":[{"name":"b","shape":[1,0],"datatype":"FP32","data":%b}]}' % (b"[" * levels + b"]" * levels)
     assert SEED.refusal(nested, "/v2/models/dummy/infer") == Refusal(status, reason)
 
@@ -289,13 +289,13 @@ _WIDE = DeploymentEntry(
         pytest.param([524_289, 1, 0], 524_289, id="one too many"),
     ],
 )
-def test_outputs_are_bounded_before_any_is_made(shape: JSON, count: int) -> None:
+def test_output_size_is_bounded(shape: JSON, count: int) -> None:
     server = make_server(deployments=[_WIDE])
     refused = ask(server, body(tensor(shape=shape, data=[])), "wide")
     assert refused.status == 400
     assert f"{count} values" in refused.body.decode()
 
 
-def test_a_body_of_too_many_values_is_refused_before_any_is_read() -> None:
+def test_body_of_too_many_values_is_rejected() -> None:
     refused = ask(SEED, body(tensor(data=[1] * 300_001)))
     assert refused.status == 412

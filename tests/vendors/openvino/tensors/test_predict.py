@@ -44,7 +44,7 @@ def ask(content: JSON, path: str = _PATH, text: str = '{"a": [0.1, 2, 3]}') -> s
         ),
     ],
 )
-def test_answers_to_the_blank(content: JSON, answer: str) -> None:
+def test_predict_response_whitespace(content: JSON, answer: str) -> None:
     assert ask(content) == answer
 
 
@@ -148,11 +148,11 @@ def test_refusals(content: JSON, status: int, reason: str) -> None:
         pytest.param("/v1/models/a/b:predict", {}, Refusal(400, "Invalid request URL"), id="no such path"),
     ],
 )
-def test_which_model(path: str, content: JSON, refusal: Refusal | None) -> None:
+def test_refusals_by_model_path(path: str, content: JSON, refusal: Refusal | None) -> None:
     assert SEED.refusal(content, path) == refusal
 
 
-def test_it_went_with_2026_3() -> None:
+def test_predict_is_removed_in_2026_3() -> None:
     assert make_server("2026.2").refusal({"inputs": [[1, 2, 3, 4]]}, _PATH) is None
     refusal = make_server("2026.3").refusal({"inputs": [[1, 2, 3, 4]]}, _PATH)
     assert refusal is not None
@@ -196,7 +196,7 @@ def test_metadata() -> None:
     ("levels", "status"),
     [pytest.param(15_000, 400, id="many"), pytest.param(20_001, 412, id="more than a stack holds")],
 )
-def test_levels_of_arrays(form: bytes, levels: int, status: int) -> None:
+def test_deeply_nested_arrays_are_refused(form: bytes, levels: int, status: int) -> None:
     refusal = SEED.refusal(form % (b"[" * levels + b"1" + b"]" * levels), _PATH)
     assert refusal is not None
     assert refusal.status == status
@@ -216,7 +216,7 @@ def test_levels_of_arrays(form: bytes, levels: int, status: int) -> None:
         pytest.param([[[1]], [2]], False, id="rows of other levels"),
     ],
 )
-def test_arrays_of_one_level_are_alike(array: JSON, is_one: bool) -> None:
+def test_ragged_arrays_are_reported_as_invalid(array: JSON, is_one: bool) -> None:
     refusal = SEED.refusal({"inputs": {"unknown": array}}, _PATH)
     assert refusal is not None
     assert (refusal.error == _INPUT) != is_one

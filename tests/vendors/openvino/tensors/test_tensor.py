@@ -31,12 +31,12 @@ def check(**traits: JSON) -> None:
         pytest.param([{"name": "b", "shape": [1], "type": "FP32"}], "inputs: a tensor has no type", id="another key"),
     ],
 )
-def test_what_is_no_tensor_is_a_mistake_of_the_scenario(inputs: JSON, reason: str) -> None:
+def test_invalid_tensor_is_scenario_error(inputs: JSON, reason: str) -> None:
     with pytest.raises(ScenarioError, match=reason):
         check(inputs=inputs, outputs=_OUTPUTS)
 
 
-def test_inputs_and_outputs_go_together() -> None:
+def test_inputs_require_outputs() -> None:
     check(inputs=[{"name": "b", "datatype": "INT8", "shape": [-1, 2]}], outputs=_OUTPUTS)
     check(nireq=2)
     with pytest.raises(ScenarioError, match="a model has inputs and outputs"):

@@ -21,14 +21,14 @@ from tests.vendors.tgi.direct import accept, refuse
         pytest.param("/v1/chat/completions", {"content": "x"}, "missing field `role`", id="no role"),
     ],
 )
-def test_messages(path: str, message: JSON, text: str) -> None:
+def test_invalid_messages_are_rejected(path: str, message: JSON, text: str) -> None:
     answer = refuse(path, json.dumps({"messages": [message]}).encode())
     assert text in answer.body.decode()
 
 
 @pytest.mark.parametrize("calls", ["abc", 5, [1], {}, [None], [{"id": 5}]], ids=repr)
 @pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
-def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
+def test_tool_calls_of_user_message_are_ignored(calls: JSON, content: JSON) -> None:
     message = {"role": "user", "content": content, "tool_calls": calls}
     call = accept("/v1/chat/completions", {"model": "tgi", "messages": [message]})
     assert isinstance(call.request, ChatRequest)

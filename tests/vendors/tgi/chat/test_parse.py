@@ -6,7 +6,7 @@ from emulator.core.requests import ChatRequest
 from tests.vendors.tgi.direct import CHAT, HELLO, accept, refuse
 
 
-def test_validation_error_in_a_stream() -> None:
+def test_validation_error_in_stream() -> None:
     answer = refuse(CHAT, {"messages": HELLO, "stream": True, "top_p": 1.0})
     text = "Input validation error: `top_p` must be > 0.0 and < 1.0"
     event = json.dumps({"error": {"message": text, "http_status_code": 422}}, separators=(",", ":"))

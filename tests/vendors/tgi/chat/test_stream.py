@@ -21,7 +21,7 @@ async def test_chat_stream(start: Start) -> None:
     assert (usage["choices"], usage["usage"]["completion_tokens"]) == ([], len(chunks))
 
 
-async def test_tool_call_in_a_stream(start: Start) -> None:
+async def test_tool_call_stream(start: Start) -> None:
     running = await start(CALL)
     answer = await running.ask("tgi", CHAT, {"messages": HELLO, "tools": [WEATHER], "stream": True})
     calls = [row["choices"][0]["delta"]["tool_calls"][0] for row in answer.events()[:-1]]
@@ -30,7 +30,7 @@ async def test_tool_call_in_a_stream(start: Start) -> None:
     assert json.loads("".join(call["function"]["arguments"] for call in calls)) == {"city": "Paris"}
 
 
-def test_what_events_mean() -> None:
+def test_stream_event_marks() -> None:
     body = {"messages": HELLO, "stream": True, "stream_options": {"include_usage": True}}
     *chunks, finish, usage, done = stream(CHAT, body, FixedReply(pieces=("a", "", "b")))
     assert [chunk[2:] for chunk in chunks] == [(number, Mark.PLAIN) for number in range(1, len(chunks) + 1)]
@@ -45,7 +45,7 @@ def test_what_events_mean() -> None:
         pytest.param("{ }", [1, 3], id="it is a token"),
     ],
 )
-def test_tokens_of_a_call(arguments: str, counts: list[int]) -> None:
+def test_tool_call_token_counts(arguments: str, counts: list[int]) -> None:
     reply = FixedReply(tool_calls=(("get_weather", arguments, ""),))
     events = stream(CHAT, {"messages": HELLO, "tools": [WEATHER], "stream": True}, reply)
     assert [tokens for _, _, tokens, _ in events[:-1]] == counts

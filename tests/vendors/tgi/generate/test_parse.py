@@ -21,5 +21,5 @@ from tests.vendors.tgi.direct import PROMPT, ask, generate_options
         pytest.param("vendors: {tgi: {pipeline_tag: text2text-generation}}\n", "/", {}, "", id="nor does another tag"),
     ],
 )
-def test_prompt_in_front(section: str, path: str, parameters: JSON, echo: str) -> None:
+def test_prompt_echo(section: str, path: str, parameters: JSON, echo: str) -> None:
     assert generate_options(path, ask(parameters), section).echo == echo

@@ -8,7 +8,7 @@ from tests.vendors.tgi.direct import OLD, PROMPT, REPLY, ask, post
 
 
 @pytest.mark.covers("mindie/TGI beside it", "body of POST /", "body of POST /generate")
-async def test_array_at_the_root_and_object_elsewhere(start: Start) -> None:
+async def test_root_returns_array_and_generate_returns_object(start: Start) -> None:
     running = await start(REPLY)
     assert await post(running, ask({"return_full_text": False}), "/") == [{"generated_text": "one two three"}]
     assert await post(running, ask({}), "/generate") == {"generated_text": "one two three"}
@@ -90,7 +90,7 @@ async def test_best_of(start: Start) -> None:
 
 
 @pytest.mark.covers("mindie/TGI beside it", "stop text", "finish_reason on stop")
-async def test_stop_stays_in_the_text(start: Start) -> None:
+async def test_stop_string_stays_in_text(start: Start) -> None:
     running = await start(REPLY)
     answer = await post(running, ask({"details": True, "stop": [" two"]}))
     assert answer["generated_text"] == "one two"

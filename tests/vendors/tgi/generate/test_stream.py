@@ -47,7 +47,7 @@ async def test_stream(start: Start, section: str, keys: JSON, details: JSON, sta
 
 
 @pytest.mark.parametrize(("details", "mark"), [(True, Mark.FINISH | Mark.USAGE), (False, Mark.FINISH)])
-def test_what_events_mean(details: bool, mark: Mark) -> None:
+def test_stream_event_marks(details: bool, mark: Mark) -> None:
     events = stream("/generate_stream", ask({"details": details}), FixedReply(pieces=("a", "", "b")))
     assert [event[2:] for event in events[:-1]] == [(number, Mark.PLAIN) for number in range(1, len(events))]
     assert events[-1][2:] == (len(events), mark)
