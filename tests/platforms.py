@@ -13,7 +13,7 @@ _FILES = "links, pipes with names and permissions are not those of POSIX"
 CANNOT = {  # of a system as sys.platform names it: files, folders or tests as pytest names them
     "win32": {
         "tests/tools/bench": _SIGNALS,
-        "tests/cli/test_completion_fields.py": _SHELL,
+        "tests/cli/test_completion.py": _SHELL,
         "tests/cli/test_report.py": _SIGNALS,
         "tests/cli/test_serve.py": _SIGNALS,
         "tests/cli/test_serve_tls.py": _SIGNALS,

@@ -16,7 +16,7 @@ from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.yaml_reader import parse_document
 from emulator.vendors import VENDORS
 from tests.scenario.test_errors import test_mistake_is_reported_with_location as mistakes
-from tests.scenario.test_models_list_and_retrieve import TOUR, WRONG
+from tests.scenario.test_models import TOUR, WRONG
 from tests.scenario.test_rule_errors import test_rule_error_row as rule_mistakes
 from tests.untyped_json import JSON
 

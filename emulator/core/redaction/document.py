@@ -209,13 +209,17 @@ class _Redaction:
         for member in node.nodes:
             if member.kind == '"' and _join(member.name) in _NAMES:
                 name = _decode(self._text, member)
-                return name if is_secret_name("variable", name) else ""
+                return name if is_secret_name("variable", name) else self._name_cut(member)
         return "" if node.closed else "value"
+
+    def _name_cut(self, member: _Node) -> str:
+        """Return a name in place of one that the end of the text cuts short; ``""`` if it is complete."""
+        return "value" if member.end == len(self._text) else ""
 
     def _is_key_of_kind(self, node: _Node) -> bool:
         """Return whether ``key`` is a credential as in ``{"type": "ApiKey", "key": …}``."""
         kinds = [member for member in node.nodes if member.kind == '"' and _join(member.name) in _KINDS]
-        is_named = any(is_secret_name("member", _decode(self._text, kind)) for kind in kinds)
+        is_named = any(is_secret_name("member", _decode(self._text, kind)) or self._name_cut(kind) for kind in kinds)
         return is_named or not (kinds or node.closed)
 
     def _is_schema(self, node: _Node) -> bool:

@@ -144,6 +144,18 @@ def test_redacted_json_keeps_shape_without_credentials(
     assert redact_body(shown.encode()).decode() == shown
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"value": "zqx-MARKER", "name": "', id="of a pair, before it begins"),
+        pytest.param('{"value": "zqx-MARKER", "name": "pass', id="of a pair, within it"),
+        pytest.param('{"key": "zqx-MARKER", "type": "api', id="kind of a key"),
+    ],
+)
+def test_truncated_name_hides_its_value(text: str) -> None:
+    assert "MARKER" not in redact_body(text.encode()).decode()
+
+
 @given(document=_DOCUMENTS, data=st.data())
 def test_truncated_json_reveals_no_credential(document: JSON, data: st.DataObject) -> None:
     text = json.dumps(document)
