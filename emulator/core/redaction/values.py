@@ -77,7 +77,7 @@ def redact_text(text: str, depth: int = 0) -> str:
     if _SUSPECT.search(text) is None:
         return text
     bare = text.strip("\ufeff \t\r\n")
-    if bare[:1] in ("{", "[") or (bare[:1] == bare[-1:] == '"' and '\\"' in bare):
+    if bare[:1] in ("{", "[") or (bare[:1] == '"' and '\\"' in bare):
         return redact_document(text, redact_secret, redact)
     if "://" in text:
         text = _USER.sub("…@", text)

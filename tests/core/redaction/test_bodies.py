@@ -150,9 +150,12 @@ def test_redacted_json_keeps_shape_without_credentials(
         pytest.param('{"value": "zqx-MARKER", "name": "', id="of a pair, before it begins"),
         pytest.param('{"value": "zqx-MARKER", "name": "pass', id="of a pair, within it"),
         pytest.param('{"key": "zqx-MARKER", "type": "api', id="kind of a key"),
+        pytest.param(
+            json.dumps({"x": json.dumps(json.dumps({"password": "zqx-MARKER"}))})[:-8], id="document in a text"
+        ),
     ],
 )
-def test_truncated_name_hides_its_value(text: str) -> None:
+def test_truncated_json_hides_credential(text: str) -> None:
     assert "MARKER" not in redact_body(text.encode()).decode()
 
 
