@@ -84,6 +84,7 @@ class CallRecorder:
         record.left = left or not context.is_cut
         record.sent_tokens = context.sent_tokens
         record.ended = self._emulator.clock.now()
+        self.journal.flush()  # the entry has its number then
         entry = record.load()
         entry.whole = False
         entry.client_left = record.left

@@ -330,6 +330,12 @@ class Connection(BaseProtocol):
         self._is_slow = False
         self._wake_drained()
 
+    def pause_reading(self) -> None:
+        """Do nothing: a body is read as it arrives, and its reader bounds it."""
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """Do nothing: the parser is never paused, and must not be resumed in the middle of a read."""
+
     def connection_lost(self, exc: BaseException | None) -> None:
         self.transport = None
         self._is_ending = True

@@ -68,7 +68,7 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("mindie.md", "yaml", "", SERVED),
     ("openvino.md", "yaml", "", SERVED),
     ("performance.md", "", "", "tests/tools/docs/test_commands.py::test_documented_benchmark_options_parse"),
-    ("recipes.md", "yaml", "", RECIPES + "test_check_reports_no_errors"),
+    ("recipes.md", "yaml", "", RECIPES + "test_check_finds_no_mistakes"),
     ("recipes.md", "python", "", RECIPES + "test_recipe_tests_pass"),
     ("recipes.md", "sh", "", RECIPES + "test_copied_requests_work"),
     ("replicas.md", "console", "", COMMANDS),

@@ -54,7 +54,7 @@ def test_recipe_tests_pass(suite: pytest.Pytester, scenarios: Path) -> None:
     ran.assert_outcomes(passed=PAGE.count("\ndef test_") + 1)  # one is run twice
 
 
-def test_check_reports_no_errors(scenarios: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_finds_no_mistakes(scenarios: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(scenarios)]) == 0
     assert "error" not in capsys.readouterr().out
 
