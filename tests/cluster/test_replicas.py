@@ -180,10 +180,10 @@ async def test_call_outliving_scenario_leaves_no_session_keys(kind: str, tmp_pat
         async with open_replicas(url, LIMITED, count=2) as two:
             place = urlsplit(two[0].urls["toy"])
             reader, writer = await asyncio.open_connection(place.hostname, place.port)
-            writer.write(b"POST /chat HTTP/1.1\r\nHost: a\r\nx-key: k\r\nContent-Length: 13\r\n\r\n")
+            writer.write(b"POST /chat HTTP/1.1\r\nHost: a\r\nx-key: k\r\nTransfer-Encoding: chunked\r\n\r\n")
             assert await status(two[0], "b") == 200  # by then the first is under way
             assert (await steer(two[1], "PUT", "/scenario", PLAIN)).status == 200
-            writer.write(b'{"prompt":""}')
+            writer.write(b'd\r\n{"prompt":""}\r\n0\r\n\r\n')
             assert (await asyncio.wait_for(read_answer(reader), 20)).status == 200
             writer.close()
             async with Redis.from_url(url, decode_responses=True) as server:
