@@ -8,7 +8,10 @@ import pytest
 from tests.http_client import Running
 from tests.untyped_json import JSON
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning"),  # by Anthropic, at some date
+]
 
 HELLO: JSON = [{"role": "user", "content": "How many feet are in a mile?"}]
 SECRET = "some-secret"
