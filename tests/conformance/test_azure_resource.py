@@ -103,7 +103,7 @@ def test_claude_messages_stream_and_tools(claude: JSON) -> None:
     ask = {"model": "claude-sonnet-4-5", "max_tokens": 30, "messages": HELLO}
     whole = claude.messages.create(**ask)
     assert whole.content[0].text
-    with claude.messages.stream(**ask, temperature=0) as stream:
+    with claude.messages.stream(**ask, extra_body={"temperature": 0}) as stream:
         assert stream.get_final_message().content[0].text
     tool = {"name": "f", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
     called = claude.messages.create(**{**ask, "max_tokens": 300}, tools=[tool], tool_choice={"type": "any"})
