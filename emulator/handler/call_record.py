@@ -91,8 +91,8 @@ NOT_REFUSED = RefusedCall()
 class CallRecord:
     """Record of one call; :class:`JournalEntry` documents the figures.
 
-    What only a reader of the journal needs (credentials redacted, texts decoded, rules explained) is made when
-    somebody reads the record, from the request and the response that it holds.
+    Redacting credentials, decoding texts and explaining rules happen when the record is read, from the request and
+    the response that it holds.
 
     Fields:
         ended: Unix seconds.

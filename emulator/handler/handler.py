@@ -169,11 +169,7 @@ class VendorApp:
         try:
             if not self._read_now(http, context):
                 await self._read(http, context)
-            try:
-                response = await self._decide(context)
-            except DocumentsError:
-                self._reader.require_documents(context.request)
-                response = await self._decide(context)
+            response = await self._decide(context)
         except EmulatedError as error:
             context.error, context.refusal = error.kind, error
             context.plan = None
@@ -187,10 +183,14 @@ class VendorApp:
         return await self._decider.apply_faults(response, context) if context.faults else response
 
     async def _decide(self, context: RequestContext) -> Response | StreamingResponse:
-        """Parse the request and decide the response."""
-        parsed = await self._reader.parse(context)
-        context.set_parsed(parsed)
-        response = await self._decider.decide(context)
+        """Parse the request and decide the response; repeat with documents if the session has some."""
+        try:
+            parsed = await self._reader.parse(context)
+            context.set_parsed(parsed)
+            response = await self._decider.decide(context)
+        except DocumentsError:
+            self._reader.require_documents(context.request)
+            return await self._decide(context)
         if context.request.attempt:
             self._reader.remember(context, parsed)
         return response

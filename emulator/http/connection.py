@@ -56,7 +56,7 @@ class RequestHead:
         length: of the body, if it is announced.
         keep_alive: the client accepts further responses on the connection.
         is_modern: the client speaks HTTP/1.1.
-        destination: whoever answers its requests may keep here what depends on the head alone.
+        destination: what the server derives from the head alone, to find the handler of its requests.
         is_inline: its requests are answered without a task as far as nothing waits; ``None``: not known yet.
     """
 
@@ -164,7 +164,7 @@ class IncomingRequest:
         return self._buffer.getvalue()
 
     def receive(self) -> None:
-        """Take the bytes of the body that have arrived; until somebody reads they wait."""
+        """Take the bytes of the body that have arrived, if :meth:`read` waits for them."""
         payload, buffer, waiter = self._payload, self._buffer, self._waiter
         assert payload is not None
         self.is_complete = payload.is_eof()
@@ -215,7 +215,7 @@ async def _resume(coroutine: Coroutine[Any, Any, bool], waits_for: object) -> bo
 
 
 def _cancel_once(task: asyncio.Task[bool]) -> None:
-    """Cancel a task; once more would interrupt what it releases in a store that has to be waited for."""
+    """Cancel a task unless it is being cancelled: a second cancel would interrupt the release of its quotas."""
     if not task.cancelling():
         task.cancel()
 
