@@ -13,7 +13,7 @@ from emulator.cli.names import VENDOR_NAMES
 from emulator.core.http import Request
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.text import escape
-from emulator.journal.record import describe
+from emulator.journal.entry import describe
 from emulator.runtime.services import adding_vendor_mistakes
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import HeaderOverrideError

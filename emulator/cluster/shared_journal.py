@@ -21,8 +21,8 @@ from emulator.core.storage import StoreLostError
 from emulator.faults import FaultSite
 from emulator.handler.call_record import CallRecord
 from emulator.handler.planning import Emulator
+from emulator.journal.entry import Attempts, Explainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence, Payload
 from emulator.journal.journal import MAX_SESSION_ENTRIES, Journal, PendingItem
-from emulator.journal.record import Attempts, Explainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence, Payload
 from emulator.runtime.active import ActiveScenario
 from emulator.scenario.matching import Match, RuleResult
 

@@ -26,7 +26,7 @@ from emulator.core.rng import derive_key
 from emulator.core.storage import ATTEMPTS, StoreLostError
 from emulator.http.connection import BodyTooLargeError, IncomingRequest
 from emulator.http.writer import TextStream
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.observability.metrics import METRICS_TYPE, add_metrics, merge_metrics
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.errors import Diagnostic, explain_errors

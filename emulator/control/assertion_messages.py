@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from emulator.control.expectations import EVICTED, FieldComparison, Pattern, Value
 from emulator.control.models import CallCount
 from emulator.core.json import JSON, dump_text
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.matchers import ABSENT
 

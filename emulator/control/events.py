@@ -15,7 +15,7 @@ from emulator.core.json import dump_json
 from emulator.core.text import parse_integer
 from emulator.http.connection import IncomingRequest
 from emulator.http.writer import TextStream
-from emulator.journal.record import UNTAKEN, JournalItem
+from emulator.journal.entry import UNTAKEN, JournalItem
 from emulator.runtime.runtime import Runtime
 
 EVENTS_TYPE = "text/event-stream"

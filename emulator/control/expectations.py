@@ -10,7 +10,7 @@ from typing import Final
 
 from emulator.control.models import Calls
 from emulator.core.json import JSON
-from emulator.journal.record import JournalEntry, Payload
+from emulator.journal.entry import JournalEntry, Payload
 from emulator.scenario.conditions import Condition
 from emulator.scenario.matchers import (
     ABSENT,

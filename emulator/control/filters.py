@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from emulator.control.models import Filters, RequestEntry
-from emulator.journal.record import JournalEntry, JournalItem
+from emulator.journal.entry import JournalEntry, JournalItem
 
 Filter = Callable[[JournalItem], bool]
 _Test = Callable[[JournalEntry], bool]

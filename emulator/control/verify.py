@@ -12,7 +12,7 @@ from emulator.control.watcher import JournalWatcher
 from emulator.core.errors import ProblemError
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.units import parse_duration
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.runtime.runtime import Runtime
 
 _MANY = 1000  # records; a larger journal is read again at most every _PAUSE

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from emulator.journal.record import JournalItem
+from emulator.journal.entry import JournalItem
 from emulator.runtime.runtime import Runtime
 
 _CATCH_UP_INTERVAL = 0.05  # real seconds between two reads of the records of other replicas

@@ -14,7 +14,7 @@ from emulator.core.redaction.credentials import MaskedCredential
 from emulator.core.redaction.values import redact, redact_request, redact_text
 from emulator.faults import FaultSite
 from emulator.http.schedule import Sent
-from emulator.journal.record import (
+from emulator.journal.entry import (
     NO_ATTEMPTS,
     Attempts,
     Explainer,

@@ -14,7 +14,7 @@ from emulator.core.vendor import AnyEndpoint, InferenceCall, Parsed
 from emulator.faults import AnyFault, FaultSite
 from emulator.handler.call_record import CallRecord
 from emulator.http.schedule import Sent
-from emulator.journal.record import LimitCheck
+from emulator.journal.entry import LimitCheck
 from emulator.ratelimit import Ticket
 from emulator.scenario.matching import Match
 

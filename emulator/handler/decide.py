@@ -23,7 +23,7 @@ from emulator.handler.diagnostics import Suggestions, check_limits
 from emulator.handler.explain import explain_rules, read_context_attributes
 from emulator.handler.planning import Emulator
 from emulator.http.sessions import PREFIX
-from emulator.journal.record import describe_nearest
+from emulator.journal.entry import describe_nearest
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, HeaderOverrideError, apply_header_overrides
 from emulator.scenario.matching import UNMATCHED, Match, RequestAttributes, RuleResult

@@ -16,7 +16,7 @@ from emulator.core.http import Request
 from emulator.core.quota import Balance, Charge
 from emulator.core.vendor import AnyService, AnyVendor, Vendors
 from emulator.http.routing import Router
-from emulator.journal.record import LimitCheck
+from emulator.journal.entry import LimitCheck
 from emulator.ratelimit import LimitError
 from emulator.scenario.errors import find_nearest_name
 

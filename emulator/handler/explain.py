@@ -12,7 +12,7 @@ from emulator.core.storage import LocalState
 from emulator.core.vendor import Parsed
 from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator, read_attributes
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from emulator.handler.diagnostics import Suggestions
 from emulator.handler.explain import Explainer, explain_rules
 from emulator.handler.parse import RequestParser, too_large
 from emulator.handler.planning import Emulator
-from emulator.handler.record import CallRecorder
+from emulator.handler.recorder import CallRecorder
 from emulator.http.connection import BodyTooLargeError, IncomingRequest, RequestHead
 from emulator.http.response_head import identify_response
 from emulator.http.sessions import SessionRoute

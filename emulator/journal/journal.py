@@ -10,7 +10,7 @@ from itertools import count, islice
 from operator import attrgetter
 from typing import Protocol
 
-from emulator.journal.record import Attempts, JournalEntry, JournalItem
+from emulator.journal.entry import Attempts, JournalEntry, JournalItem
 
 MAX_SESSION_ENTRIES = 10_000  # entries of a session
 _MAX_ENTRIES = 100_000  # of all sessions

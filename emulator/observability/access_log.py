@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 
 from emulator.core.text import escape, escape_json
 from emulator.core.units import write_date
-from emulator.journal.record import JournalEntry, JournalItem, describe_nearest
+from emulator.journal.entry import JournalEntry, JournalItem, describe_nearest
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
 _WIDTH = 120  # columns

@@ -81,7 +81,7 @@ class Errors:
 
 
 class TimedCall(Protocol):
-    """Due and actual times of a response; see :class:`emulator.journal.record.JournalEntry`."""
+    """Due and actual times of a response; see :class:`emulator.journal.entry.JournalEntry`."""
 
     @property
     def planned_ttft(self) -> float | None: ...

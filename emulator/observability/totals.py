@@ -25,7 +25,7 @@ The operation is ``None`` for requests to no model; the model is the name of a r
 
 
 class CountedCall(Protocol):
-    """Figures of a finished request; see :class:`emulator.journal.record.JournalEntry`."""
+    """Figures of a finished request; see :class:`emulator.journal.entry.JournalEntry`."""
 
     @property
     def kind(self) -> Hashable:

@@ -103,7 +103,7 @@ _MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
 
 
 class AnsweredCall(FinishedCall, Protocol):
-    """Figures of an answered request; see :class:`emulator.journal.record.JournalEntry`."""
+    """Figures of an answered request; see :class:`emulator.journal.entry.JournalEntry`."""
 
     @property
     def error(self) -> str | None: ...

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.json import Object
-from emulator.journal.record import LimitCheck
+from emulator.journal.entry import LimitCheck
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting
 from tests.handler.toy import TOY

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from emulator.core.executor import cooperative
 from emulator.core.http import Request
+from emulator.journal.entry import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload
 from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, SCENARIO_BYTES, Journal
-from emulator.journal.record import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload
 from emulator.scenario.credentials import NO_TOKENS
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 

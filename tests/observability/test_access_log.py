@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.observability.access_log import AccessLog, configure_logging, wants_colour
 from tests.conftest import Start
 from tests.handler.toy import TOY

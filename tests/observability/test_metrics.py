@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from emulator.core.json import dump_json
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.observability.metrics import FAMILIES, SCHEMA, Family
 from emulator.vendors import VENDORS
 from tests.conftest import Start

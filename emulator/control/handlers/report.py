@@ -10,7 +10,7 @@ from emulator.control.handlers.scenario import Handlers
 from emulator.control.report_page import BETWEEN, TOGETHER, Report, close_page, dump_rest, dump_short, escape, pack
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json
-from emulator.journal.record import JournalItem
+from emulator.journal.entry import JournalItem
 from emulator.runtime.runtime import Runtime
 
 

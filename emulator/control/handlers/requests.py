@@ -13,7 +13,7 @@ from emulator.control.watcher import JournalWatcher
 from emulator.core.errors import ProblemError
 from emulator.core.executor import cooperative
 from emulator.core.units import parse_duration
-from emulator.journal.record import JournalEntry, JournalItem, describe
+from emulator.journal.entry import JournalEntry, JournalItem, describe
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.matching import RuleResult
 

@@ -17,7 +17,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
 from emulator.core.quota import Level
 from emulator.core.storage import StoreLostError
-from emulator.journal.record import JournalEntry
+from emulator.journal.entry import JournalEntry
 from emulator.observability.metrics import Page, render_metrics
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.locations import KeyPath, Location

@@ -10,7 +10,7 @@ import pytest
 from emulator.control.models import Filters, RequestEntry
 from emulator.control.serialize import show_body, show_headers, show_response
 from emulator.core.json import as_array, as_object, dump_json
-from emulator.journal.record import thin_out
+from emulator.journal.entry import thin_out
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting, whole
 from tests.handler.toy import TOY

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.handler.explain import Explainer
-from emulator.journal.record import JournalEntry, JournalItem
+from emulator.journal.entry import JournalEntry, JournalItem
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.http.calls import HEAD, chat
