@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,44 +22,11 @@ from emulator.core.rng import derive_key, digest_long, prepare_key
 from emulator.core.vendor import Tokenizer
 from emulator.generation.language import detect_language
 from emulator.generation.segments import ContentPart, FixedReply, is_prose, plan_parts
+from emulator.generation.stop_sequences import cut_at_stop
 from emulator.generation.text import generate_text
 
 if TYPE_CHECKING:
     from emulator.core.plan import Vectors
-
-
-def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tuple[tuple[str, ...], str | None]:
-    """Cut ``tokens`` after the token that completes the first stop string; return them with that string or ``None``.
-
-    A stop string is detected after each token, as a model server does: the string completed by the earliest
-    token wins, and of two completed by the same token the one listed first. The tokens up to that one
-    stay (they count as usage), with the stop string and the text after it removed,
-    or, with ``keep``, only the text after it.
-    """
-    text = "".join(tokens)
-    found = [(text.find(s), s) for s in stop if s]
-    hits = [(start, s) for start, s in found if start >= 0]
-    if not hits:
-        return tuple(tokens), None
-    lengths = []
-    total = 0
-    for token in tokens:
-        total += len(token)
-        lengths.append(total)
-
-    def completing(hit: tuple[int, str]) -> int:
-        end = hit[0] + len(hit[1])
-        return next(i for i, length in enumerate(lengths) if length >= end)
-
-    start, stopped_by = min(hits, key=completing)
-    last = completing((start, stopped_by))
-    end = start + len(stopped_by) if keep else start
-    kept = []
-    position = 0
-    for token in tokens[: last + 1]:
-        kept.append(token[: max(0, end - position)])
-        position += len(token)
-    return tuple(kept), stopped_by
 
 
 _MAX_CACHED_ROLES = 8  # messages of a conversation with a role sequence that is worth caching

@@ -1,6 +1,7 @@
 """Admission of calls: quotas, and concurrency limits with a queue."""
 
-from emulator.ratelimit.admission import AdmissionController, LimitError, Ticket
+from emulator.ratelimit.admission import AdmissionController, Ticket
 from emulator.ratelimit.concurrency import ConcurrencyLimits
+from emulator.ratelimit.retry_after import LimitError
 
 __all__ = ["AdmissionController", "ConcurrencyLimits", "LimitError", "Ticket"]

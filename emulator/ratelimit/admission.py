@@ -6,30 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count
-from math import inf
 from typing import get_args
 
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
-from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.requests import CompletionRequest, EmbeddingRequest
 from emulator.core.storage import ATTEMPTS, LocalState, State
 from emulator.core.vendor import InferenceCall
 from emulator.ratelimit.concurrency import ConcurrencyLimits, ServerKey, Slot, Slots
+from emulator.ratelimit.retry_after import build_limit_error
 
 _MAX_CALLERS = 1024  # combinations of vendor, deployment, principal and quotas of the call in the cache
 _TICKET_NUMBERS = count()  # of all admission controllers of this process
 _UNITS: dict[Unit, int] = {unit: number for number, unit in enumerate(get_args(Unit))}
 Select = Callable[[str, str, str], Sequence[Quota]]
 """Function of vendor, deployment and principal that returns the quotas that apply."""
-
-
-@dataclass(slots=True, eq=False)
-class LimitError(EmulatedError):
-    """Refusal by quotas; ``refusing``: the charge and balance of each insufficient quota."""
-
-    refusing: Sequence[tuple[Charge, Balance]] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +80,7 @@ class AdmissionController:
                 ticket.balances = await self._state.spend(session, ticket.ticket, charges, now)
             for balance in ticket.balances:
                 if balance.wait is not None:
-                    raise _refuse(ticket, call)
+                    raise build_limit_error(ticket.charges, ticket.balances, deployment.name)
         elif identity is not None:
             request.attempt = await self._state.count(session, ATTEMPTS, identity, request.unread_collection)
         return ticket
@@ -162,28 +153,3 @@ def count_reserved_output(call: InferenceCall) -> int:
     if max_tokens is None or max_tokens >= deployment.max_answer(prompt_tokens):
         max_tokens = deployment.expected_answer(prompt_tokens)
     return max_tokens * sampling.n * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)
-
-
-def _refuse(ticket: Ticket, call: InferenceCall) -> LimitError:
-    """Return the error of a call for which a quota is insufficient; it names the one with the longest wait."""
-    balances = zip(ticket.balances, ticket.charges, strict=True)
-    refusing = [(balance.wait, balance, charge) for balance, charge in balances if balance.wait is not None]
-    wait, balance, charge = max(refusing, key=lambda item: item[0])
-    quota = charge.quota
-    details: dict[str, JSON] = {
-        "unit": quota.unit,
-        "amount": quota.amount,
-        "window": int(quota.window) if quota.window.is_integer() else quota.window,
-        "per": quota.per,
-        "deployment": call.deployment.name,
-        "used": quota.amount - balance.left,
-        "asked": charge.cost,
-        "balances": [[each.quota.unit, each.quota.amount, each.left] for each in ticket.balances],
-    }
-    return LimitError(
-        ErrorKind.RATE_LIMITED,
-        limit=quota.unit,
-        retry_after=None if wait == inf else round(wait, 6),
-        details=details,
-        refusing=[(charge, balance) for _, balance, charge in refusing],
-    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.generation.generate import cut_at_stop
+from emulator.generation.stop_sequences import cut_at_stop
 
 TOKENS = ("The", " quick", " brown", " fox", ".", " It", " ran", ".")
 

@@ -5,9 +5,9 @@ microsoft/semantic-kernel issue 10337 (wrong key). Codes of kinds that no source
 """
 
 from emulator.core.errors import ErrorKind
-from emulator.core.http import Headers
-from emulator.core.json import JSON, Object, as_number, as_text, dump_text
+from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.vendors.azure.errors.format_openai import format_openai
+from emulator.vendors.azure.errors.rate_limits import format_foundry_limit, format_openai_limit, wait_headers
 from emulator.vendors.azure.errors.types import (
     ErrorFields,
     FormattedError,
@@ -39,21 +39,9 @@ _OPERATIONS = {
     "anthropic": "messages",
     "rerank": "rerank",
 }
-_THROTTLED_OPERATIONS = (
-    ("/chat/completions", "ChatCompletions_Create"),
-    ("/completions", "Completions_Create"),
-    ("/embeddings", "Embeddings_Create"),
-    ("/responses", "Responses_Create"),
-    ("/images/generations", "ImageGenerations_Create"),
-    ("/messages", "Messages_Create"),
-)
 _ADVICE = (
     " To learn more about our content filtering policies please read our documentation: "
     "https://go.microsoft.com/fwlink/?linkid=2198766"
-)
-_THROTTLED = (
-    "Requests to the {operation} Operation under Azure OpenAI API version {version} have exceeded {limit} rate limit "
-    "of your current AIServices S0 pricing tier. Please retry after {wait} seconds."
 )
 
 
@@ -124,8 +112,8 @@ def _format_foundry_model(fields: ErrorFields) -> FormattedError:
     if fields.kind is ErrorKind.CONTENT_FILTER:
         return format_filtered(fields)
     if fields.kind is ErrorKind.RATE_LIMITED:
-        message = fields.message or _format_limit(fields)
-        return FormattedError(_build_detailed("RateLimitReached", message, message), _wait_headers(fields))
+        message = fields.message or format_foundry_limit(fields)
+        return FormattedError(_build_detailed("RateLimitReached", message, message), wait_headers(fields))
     if fields.kind is ErrorKind.CONTEXT_LENGTH:
         message = fields.message or _format_size(fields)
         return FormattedError(_build_detailed("tokens_limit_reached", message, message), status=413)
@@ -143,26 +131,6 @@ def _build_detailed(code: str, message: str, details: str | None) -> Object:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def _wait_headers(fields: ErrorFields) -> Headers:
-    """Return ``retry-after-ms``, which both gateways send along with ``Retry-After``."""
-    return (("retry-after-ms", str(fields.wait * 1000)),)
-
-
-_LIMITS = {"requests": "", "input_tokens": "UncachedInputTokens"}
-_DAY = 86_400  # seconds
-
-
-def _format_limit(fields: ErrorFields) -> str:
-    """Format the limit's name. Source: refusals quoted in public issues; a day's limit of tokens is unverified."""
-    amount, window = fields.details.get("amount", 10), as_number(fields.details.get("window", 60))
-    period = "Day" if window >= _DAY else "Minute"
-    limit = f"UserByModelBy{period}{_LIMITS.get(fields.limit or 'requests', 'Tokens')}"
-    if fields.limit == "concurrency":
-        limit = "UserConcurrentRequests"
-    head = f"Rate limit of {amount} per {window}s exceeded for {limit}."
-    return f"{head} Please wait {fields.wait} seconds before retrying."
-
-
 def _format_size(fields: ErrorFields) -> str:
     model, size = fields.details.get("model", "the"), fields.details.get("context", 8000)
     return f"Request body too large for {model} model. Max size: {size} tokens."
@@ -170,19 +138,11 @@ def _format_size(fields: ErrorFields) -> str:
 
 def _format_azure_openai(fields: ErrorFields) -> FormattedError:
     if fields.kind is ErrorKind.RATE_LIMITED:
-        return FormattedError(_build_coded("429", fields.message or _format_throttled(fields)), _wait_headers(fields))
+        return FormattedError(_build_coded("429", fields.message or format_openai_limit(fields)), wait_headers(fields))
     if fields.kind is ErrorKind.CONTENT_FILTER:
         formatter = format_filtered_response if fields.request.path.endswith("/responses") else format_filtered
         return formatter(fields, "Azure OpenAI's", _ADVICE)
     return format_openai(fields)
-
-
-def _format_throttled(fields: ErrorFields) -> str:
-    request = fields.request
-    operation = next((name for route, name in _THROTTLED_OPERATIONS if request.path.endswith(route)), "Inference")
-    version = request.query.get("api-version", "v1")
-    limit = "call" if fields.limit in ("requests", "concurrency") else "token"
-    return _THROTTLED.format(operation=operation, version=version, limit=limit, wait=fields.wait)
 
 
 def format_invalid(fields: ErrorFields) -> FormattedError:

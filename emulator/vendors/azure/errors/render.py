@@ -1,10 +1,11 @@
 """Render an error with the status, code and body of a profile."""
 
-from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Headers, Request, Response
+from emulator.core.errors import EmulatedError
+from emulator.core.http import Request, Response
 from emulator.core.json import dump_json
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
+from emulator.vendors.azure.errors.rate_limits import retry_after
 from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, FormattedError, build_fields
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
@@ -20,7 +21,7 @@ def render_error(error: EmulatedError, request: Request, service: AzureService) 
     fields = _build_fields(error, request, service)
     formatted = _format_error(fields, error, _find_format(request, service))
     status = error.status or formatted.status or fields.status
-    headers = (*formatted.headers, *_retry_after(error, fields), *echo_request_id(request))
+    headers = (*formatted.headers, *retry_after(error, fields), *echo_request_id(request))
     if not isinstance(formatted.body, str):
         return Response(status, dump_json(formatted.body), (JSON_TYPE, *headers))
     kind = _TEXT_TYPE if error.body is None else _UTF8_TYPE
@@ -60,10 +61,3 @@ def _find_format(request: Request, service: AzureService) -> str:
 def _format_error(fields: ErrorFields, error: EmulatedError, shape: str) -> FormattedError:
     formatted = SHAPES[shape](fields)
     return formatted if error.body is None else FormattedError(error.body, formatted.headers, formatted.status)
-
-
-def _retry_after(error: EmulatedError, fields: ErrorFields) -> Headers:
-    """Return ``Retry-After`` for throttled requests only: clients retry any error that has it."""
-    if error.kind is not ErrorKind.RATE_LIMITED and error.retry_after is None:
-        return ()
-    return (("Retry-After", str(fields.wait)),)

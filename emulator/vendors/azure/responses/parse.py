@@ -6,7 +6,7 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 from dataclasses import replace
 
 from emulator.core.http import Request, Response
-from emulator.core.json import JSON, Object, as_array, as_object, dump_json
+from emulator.core.json import JSON, Object, as_object, dump_json
 from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import InferenceCall
@@ -22,8 +22,8 @@ from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import ParsedRequest, parse_request
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
+from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
 from emulator.vendors.azure.responses.render import ResponsesCodec
-from emulator.vendors.azure.responses.stored import find_stored
 from emulator.vendors.azure.responses.tools import Offer, parse_offer
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.url_kind import RESPONSES
@@ -42,7 +42,7 @@ def parse_responses(request: Request, service: AzureService) -> InferenceCall:
     wire = validate(ResponseRequest, parsed.body)
     _validate_fields(wire, parsed)
     without_effect = validate_parameters(_name_as_chat(wire), parsed.profile, _PLACES)
-    before = _load_previous(wire, request)
+    before = load_previous(wire, request)
     items = list_items(wire.input)
     offered = parse_offer(wire, parsed.profile)
     chat_request = _build_request(wire, parsed, [*before, *items], offered)
@@ -76,7 +76,7 @@ def count_input(request: Request, service: AzureService) -> Response:
     fields = parsed.body if isinstance(parsed.body, dict) else {}
     given = {name: value for name, value in fields.items() if value is not None}
     wire = validate(ResponseRequest, {"input": "", **given} if isinstance(parsed.body, dict) else parsed.body)
-    before = _load_previous(wire, request)
+    before = load_previous(wire, request)
     items = list_items(wire.input) if wire.input else []
     chat_request = _build_request(wire, parsed, [*before, *items], parse_offer(wire, parsed.profile))
     (count,) = service.count_prompt(chat_request, parsed.deployment)
@@ -110,9 +110,7 @@ def _validate_fields(wire: ResponseRequest, parsed: ParsedRequest) -> None:
     if wire.background and wire.store is False:
         text = "Background mode requires 'store' to be true."
         raise refusals.contradicts(text, "background")
-    if wire.conversation is not None and wire.previous_response_id is not None:
-        text = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Provide only one."
-        raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
+    validate_previous(wire)
 
 
 def _validate_json_mode(wire: ResponseRequest, chat_request: ChatRequest) -> None:
@@ -132,19 +130,6 @@ def _name_as_chat(wire: ResponseRequest) -> Object:
         "reasoning_effort": wire.reasoning.effort if wire.reasoning else None,
         "verbosity": wire.text.verbosity if wire.text else None,
     }
-
-
-def _load_previous(wire: ResponseRequest, request: Request) -> list[Object]:
-    """Return the items of the conversation that the request continues."""
-    name = wire.previous_response_id
-    if name is None:
-        return []
-    document = find_stored(request.documents, name, request)
-    if document is None:
-        text = f"Previous response with id '{name}' not found."
-        raise refusals.contradicts(text, "previous_response_id", "previous_response_not_found")
-    output = as_array(as_object(document["response"])["output"])
-    return [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]), *output)]
 
 
 def _parse_format(wire: ResponseRequest, parsed: ParsedRequest) -> tuple[Format, JSON]:
