@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -36,11 +37,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a busy machine decides no test
 )
 settings.load_profile("emulator")
+_WHOLLY_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 FROZEN = "version: 1\nname: test\nclock: frozen\n"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="rewrite the golden exchanges that differ")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules of slow tests where none is selected: their imports (vendors' clients) take 8 s a process."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return True if _WHOLLY_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 def pytest_configure() -> None:

@@ -35,7 +35,13 @@ def test_a_work_has_only_the_sides_that_its_rows_need() -> None:
     assert (list(work.setups), work.bare) == ([OURS, *(f"{count} rules" for count in RULES)], ())
 
 
-@pytest.mark.parametrize("name", SCENARIOS, ids=" ".join)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, id=" ".join(name), marks=[pytest.mark.slow] if "1000 rules" in name else [])
+        for name in SCENARIOS
+    ],
+)
 def test_scenarios_are_valid(name: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Check strictly; the only warning is that limits depend on the order of requests."""
     file = tmp_path / "scenario.yaml"
