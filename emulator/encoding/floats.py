@@ -123,7 +123,7 @@ def format_g6(value: float) -> str:
     return f"{value:g}"
 
 
-def _encode_rows(rows: NDArray[np.floating]) -> list[bytes]:
+def _encode_rows(rows: NDArray[np.float32] | NDArray[np.float64]) -> list[bytes]:
     """Encode all rows in one call of orjson and split the result into rows."""
     text = orjson.dumps(rows, option=orjson.OPT_SERIALIZE_NUMPY)
     if b"n" in text:

@@ -64,9 +64,9 @@ def _draw_steps(keys: Words, dimensions: int) -> Doubles:
 
     words = keys[:, None] + _counters(dimensions)
     words *= _MIX[0]
-    words ^= words >> 32
+    words ^= words >> np.uint64(32)
     words *= _MIX[1]
-    words ^= words >> 31
+    words ^= words >> np.uint64(31)
     quarters = words.astype("<u8", copy=False).view("<u2").reshape(len(keys), 4, dimensions)
     steps: Doubles = quarters.sum(axis=1, dtype=np.int32) - np.float64(_MEAN)
     return steps
