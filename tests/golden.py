@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.http_client import Running
+from emulator.core.redaction.bodies import redact_body
+from tests.http_client import Answer, Running
 
 _SEPARATOR = "\n" + "-" * 72 + "\n"
 _PORT = re.compile(r"127\.0\.0\.1:\d+")
@@ -34,9 +35,21 @@ async def check_golden(running: Running, vendor: str, path: Path, *, update: boo
     head, body = read_request(path)
     lines = "".join(line + "\r\n" for line in head.split("\n"))
     answer = await running.send(vendor, lines.encode(), body)
+    check_journal(running, answer)
     actual = answer.head.decode().replace("\r\n", "\n") + "\n\n" + answer.body.decode()
     actual = _PORT.sub("127.0.0.1:PORT", actual)
     if update and actual != expected:
         path.write_bytes((request + _SEPARATOR + actual).encode())
     else:
         assert actual == expected
+
+
+def check_journal(running: Running, answer: Answer) -> None:
+    """Compare the response of the journal's last entry, which may be made again, with the one that was sent."""
+    entry = running.built.journal.list_calls()[-1].load()
+    payload = entry.payload
+    assert payload is not None
+    if payload.body is not None:
+        assert payload.body == redact_body(answer.body)
+    lines = answer.head.decode().lower().split("\r\n")
+    assert [*payload.headers] == [pair for pair in payload.headers if f"{pair[0]}: {pair[1]}".lower() in lines]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multidict import CIMultiDict
 
-from emulator.core.http import NOTHING, Headers, Request
-from emulator.core.plan import Choice, Usage
+from emulator.core.http import NOTHING, Request
+from emulator.core.plan import Usage
+from emulator.core.quota import Balance
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.credentials import MaskedCredential
 from emulator.core.redaction.values import redact, redact_request, redact_text
-from emulator.faults import FaultSite
 from emulator.http.schedule import Sent
 from emulator.journal.entry import (
     NO_ATTEMPTS,
@@ -22,6 +22,7 @@ from emulator.journal.entry import (
     LimitCheck,
     MatchEvidence,
     Payload,
+    RecordedResponse,
     find_p99,
     thin_out,
 )
@@ -29,20 +30,21 @@ from emulator.scenario.credentials import NO_TOKENS, ListedCredentials
 from emulator.scenario.matching import Match, RuleResult
 
 
-def redact_payload(
-    request: Request, headers: Headers, body: bytes | None, choice: Choice | None, most: int, tokens: ListedCredentials
-) -> Payload:
+def redact_payload(request: Request, response: RecordedResponse, most: int, tokens: ListedCredentials) -> Payload:
     """Build the payload for the journal, with credentials redacted.
 
     ``most``: bytes kept of each body. ``tokens``: credentials that the scenario lists.
     """
+    body, choice = response.body, response.choice
+    request = replace(request)  # the record may need what the client sent, to respond again
     redact_request(request)
     request.body = tokens.redact_bytes(redact_body(request.body))
     request.drop_parsed()
     request.query = _cut_values(request.query, tokens)
     if (heads := _cut_values(request.headers, tokens)) is not request.headers:
         request.headers = CIMultiDict(heads)
-    payload = Payload(request, tuple([(name, tokens.redact(redact("header", name, value))) for name, value in headers]))
+    headers = tuple([(name, tokens.redact(redact("header", name, value))) for name, value in response.headers])
+    payload = Payload(request, headers)
     if body is not None:
         payload.body = tokens.redact_bytes(redact_body(body[:most]))
     if choice is not None:
@@ -91,17 +93,16 @@ NOT_REFUSED = RefusedCall()
 class CallRecord:
     """Record of one call; :class:`JournalEntry` documents the figures.
 
-    Redacting credentials, decoding texts and explaining rules happen when the record is read, from the request and
-    the response that it holds.
+    Redacting credentials, decoding texts and explaining rules happen when the record is read, from the request that it
+    holds. So does the response of most calls: its memory would cost a call more time than anything else.
 
     Fields:
         ended: Unix seconds.
         explainer, match: dropped with the payload; ``rule_name`` and ``fault_types`` stay.
         asked: rules were evaluated.
-        usage, choice, finish_reason: of the plan, if there is one; the latter two of its first choice.
-        headers: of the response; ``extra``: those the emulator adds.
-        body: of a response in one piece.
-        raw: bytes of a response with faults; ``fault_sites``: where the faults changed it.
+        usage, finish_reason: of the plan, if there is one; the latter of its first choice.
+        response: ``None`` if it is made again when it is read: it would be most of the record's memory.
+        quota: balances that the response was made with.
         max_body_bytes: bytes kept of each body; 0: no bodies and headers are kept.
         rule_results: results of the rules, stored if rules match on credentials, which are not kept.
         left: the client disconnected early; ``over``: the record is final.
@@ -129,13 +130,9 @@ class CallRecord:
     planned_ttft: float | None
     planned_end: float | None
     finish_reason: str | None
-    choice: Choice | None
-    headers: Headers
-    extra: Headers
-    body: bytes | None
+    response: RecordedResponse | None
+    quota: Sequence[Balance]
     max_body_bytes: int
-    raw: bytes | None = None
-    fault_sites: tuple[FaultSite, ...] = ()
     number: int = 1
     attempts: Attempts = NO_ATTEMPTS
     retry_of: str | None = None
@@ -236,7 +233,7 @@ class CallRecord:
 
     def cut(self) -> None:
         """Truncate bodies to ``max_body_bytes`` and set ``size``, in bytes."""
-        request, most, sent, body = self.request, self.max_body_bytes, self.sent, self.body
+        request, most, sent, response = self.request, self.max_body_bytes, self.sent, self.response
         size = AROUND
         if sent.dues:
             size += sent.pack()
@@ -247,16 +244,23 @@ class CallRecord:
         request.documents = NOTHING  # documents have a limit of their own in the store
         if len(request.body) > most:
             request.body, self.request_cut = request.body[:most], True
+        if response is not None:
+            size += self._cut_response(response, most)
+        self.size = size + len(request.body) + request.head_size
+
+    def _cut_response(self, response: RecordedResponse, most: int) -> int:
+        """Truncate the bodies of a response; return the size of the rest."""
+        size, body = 0, response.body
         if body is not None:
             if len(body) > most:
-                self.body, self.response_cut = body[:most], True
+                response.body, self.response_cut = body[:most], True
             size += min(most, len(body))
-        if self.raw is not None:
-            self.raw = self.raw[:most]
-            size += len(self.raw)
-        if self.choice is not None:
-            size += self.choice.count * TOKEN
-        self.size = size + len(request.body) + request.head_size
+        if response.raw is not None:
+            response.raw = response.raw[:most]
+            size += len(response.raw)
+        if response.choice is not None:
+            size += response.choice.count * TOKEN
+        return size
 
     def drop_payload(self) -> None:
         """Drop bodies, headers and the match; keep the figures."""
@@ -277,9 +281,7 @@ class CallRecord:
         self.explainer = None
         self.traceparent = self._read_traceparent()
         self.request.drop_payload()
-        self.headers = self.extra = ()
-        self.choice = self.body = self.raw = None
-        self.sent.dues = ()
+        self.response, self.quota, self.sent.dues = None, (), ()
 
     def load(self) -> JournalEntry:
         """Return the journal entry, built on the first call."""
@@ -344,14 +346,18 @@ class CallRecord:
         return self.traceparent or read_traceparent(self.request.headers)
 
     def _build_payload(self) -> Payload:
-        tokens = NO_TOKENS if self.explainer is None else self.explainer.tokens
-        payload = redact_payload(
-            self.request, (*self.headers, *self.extra), self.body, self.choice, self.max_body_bytes, tokens
-        )
-        if self.raw is not None and not has_credential(self.raw, tokens):
-            payload.raw = self.raw[: self.sent.size]
-            payload.fault_sites = tuple([strike for strike in self.fault_sites if strike.at <= self.sent.size])
-        if self.stream or self.raw is not None:
+        explainer, request, response = self.explainer, self.request, self.response
+        tokens = NO_TOKENS if explainer is None else explainer.tokens
+        if response is None:
+            response = RecordedResponse()  # of a record whose payload was evicted while its entry is read
+            if explainer is not None and self.match is not None:
+                response = explainer.respond_again(replace(request), self.match, self.started, self.quota)
+        payload = redact_payload(request, response, self.max_body_bytes, tokens)
+        raw = response.raw
+        if raw is not None and not has_credential(raw, tokens):
+            payload.raw = raw[: self.sent.size]
+            payload.fault_sites = tuple([strike for strike in response.fault_sites if strike.at <= self.sent.size])
+        if self.stream or raw is not None:
             payload.writes = thin_out(self.sent.dues, self.sent.lateness)
         payload.request_cut, payload.size = self.request_cut, self.size
         payload.response_cut |= self.response_cut

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from emulator.core.errors import EmulatedError
-from emulator.core.http import Response
+from emulator.core.http import Headers, Request, Response
+from emulator.core.plan import Plan
+from emulator.core.quota import Balance
 from emulator.core.storage import LocalState
-from emulator.core.vendor import Parsed
+from emulator.core.vendor import InferenceCall, Parsed
 from emulator.handler.context import RequestContext
 from emulator.handler.planning import Emulator, read_attributes
-from emulator.journal.entry import JournalEntry
+from emulator.http.response_head import identify_response
+from emulator.journal.entry import JournalEntry, RecordedResponse
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
 
 if TYPE_CHECKING:
     from emulator.handler.parse import RequestParser
 
 _NO_ANSWER = Response(204)
+MAX_TOKENS_AGAIN = 1024
+"""Completion tokens of a response that is made again when its record is read: 0.5 ms."""
 
 
 class Explainer:
@@ -55,6 +62,44 @@ class Explainer:
         since_start = entry.time - self._emulator.started
         attributes = read_attributes(self._vendor, request, parsed, evidence.fingerprint, evidence.attempt, since_start)
         return replace(attributes, body_bytes=entry.bytes_in)  # before redaction
+
+    def respond_again(
+        self, request: Request, match: Match, started: float, quota: Sequence[Balance]
+    ) -> RecordedResponse:
+        """Return the response to a request whose response :func:`can_respond_again`."""
+        call = self._reader.parse_again(request)
+        assert isinstance(call, InferenceCall)
+        plan = replace(self._emulator.decide(call, match, request.key, started), quota=quota)
+        response = call.codec.stream(plan, request) if call.stream else call.codec.render(plan, request)
+        rule = None if match.rule is None else match.rule.name
+        headers = (*response.headers, *build_own_headers(request.key, rule))
+        return RecordedResponse(headers, response.body if isinstance(response, Response) else None, plan.choices[0])
+
+
+def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan) -> bool:
+    """Return whether request and match alone determine the response, and it is made again in little time."""
+    admission, match = context.admission, context.match
+    return (
+        call.repeatable
+        and call.store_result is None
+        and call.fallback is None
+        and not call.is_stopped
+        and not context.is_stopped
+        and not context.overrides
+        and not context.request.documents
+        and len(plan.choices) > 0
+        and plan.usage.completion_tokens <= MAX_TOKENS_AGAIN
+        and (admission is None or admission.slot is None)
+        and match is not None
+        and not match.outcome.faults
+        and (match.outcome.reply is None or not match.outcome.reply.template)
+    )
+
+
+def build_own_headers(key: bytes, rule: str | None) -> Headers:
+    """Return the headers that the emulator adds to a response."""
+    name = identify_response(key)
+    return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)
 
 
 def explain_rules(emulator: Emulator, vendor: str, context: RequestContext) -> tuple[RuleResult, ...]:

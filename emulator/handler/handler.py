@@ -4,25 +4,23 @@ import asyncio
 import logging
 from contextlib import suppress
 from functools import partial
-from urllib.parse import quote
 
 from emulator.core.cancellation import CancellableResponse
 from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import NOTHING, Headers, Request, Response, StreamingResponse
+from emulator.core.http import NOTHING, Request, Response, StreamingResponse
 from emulator.core.plan import Plan
 from emulator.core.storage import DocumentsError
 from emulator.core.vendor import AnyService, AnyVendor, InferenceCall
 from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
-from emulator.handler.explain import Explainer, explain_rules
+from emulator.handler.explain import Explainer, build_own_headers, explain_rules
 from emulator.handler.parse import RequestParser, too_large
 from emulator.handler.planning import Emulator
 from emulator.handler.recorder import CallRecorder
 from emulator.http.connection import BodyTooLargeError, IncomingRequest, RequestHead
-from emulator.http.response_head import identify_response
 from emulator.http.sessions import SessionRoute
 from emulator.http.writer import TIMING, ResponseWriter
 from emulator.journal.journal import Journal
@@ -88,7 +86,7 @@ class VendorApp:
         try:
             context.response = response = await self._respond(http, context)
             self._metrics.work(context.call, 1)
-            context.extra = _build_own_headers(context)
+            context.extra = build_own_headers(context.request.key, context.rule)
             if context.overrides and target.headers.get(TIMING) == "1":
                 writer.planned_ttft = context.planned_ttft or 0.0
             if context.admission is not None and not http.connection.is_open:
@@ -146,6 +144,7 @@ class VendorApp:
     def _stop(self, writer: ResponseWriter, context: RequestContext, call: InferenceCall, plan: Plan) -> None:
         if context.sent.whole:
             return
+        context.is_stopped = True
         context.plan = plan = plan.stop(self.emulator.clock.now() - context.started)
         codec = call.codec
         writer.stop(codec.stream(plan, context.request) if call.stream else codec.render(plan, context.request))
@@ -247,9 +246,3 @@ class VendorApp:
             self._decider.explain(error, context)
         results = () if context.match is None else explain_rules(self.emulator, self.vendor.name, context)
         return results, context.error, context.hint
-
-
-def _build_own_headers(context: RequestContext) -> Headers:
-    name = identify_response(context.request.key)
-    rule = context.rule
-    return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)

@@ -6,12 +6,13 @@ from collections.abc import Awaitable
 
 from emulator.core.clock import RealClock
 from emulator.core.faultable import FaultableResponse
-from emulator.core.http import Response, StreamingResponse
+from emulator.core.http import Response
 from emulator.core.plan import Choice, Plan, Usage
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
-from emulator.handler.explain import Explainer, explain_rules
+from emulator.handler.explain import Explainer, can_respond_again, explain_rules
 from emulator.handler.planning import Emulator
+from emulator.journal.entry import RecordedResponse
 from emulator.journal.journal import Journal
 from emulator.observability.timing import TimingReport
 from emulator.observability.vendor_metrics import VendorMetrics
@@ -52,8 +53,6 @@ class CallRecorder:
         if context.record is not None:
             return
         context.record = record = self._build_record(context)
-        if isinstance(context.response, FaultableResponse):
-            record.raw, record.fault_sites = context.response.body, context.fault_sites
         request, journal = context.request, self.journal
         if context.epoch == journal.epoch(request.session):
             if record.asked and self._emulator.reads_secrets:  # the credentials that rules match on are redacted later
@@ -96,7 +95,7 @@ class CallRecorder:
         return record
 
     def _build_record(self, context: RequestContext) -> CallRecord:
-        request, response, sent, call = context.request, context.response, context.sent, context.call
+        request, sent, call = context.request, context.sent, context.call
         usage, choice, sent_tokens, planned_ttft, planned_end = _read_plan(context)
         refused = NOT_REFUSED
         if context.error or context.hint or context.limits:
@@ -125,10 +124,8 @@ class CallRecorder:
             planned_ttft,
             planned_end,
             None if choice is None else choice.finish_reason,
-            choice,
-            () if response is None else response.headers,
-            context.extra,
-            _find_body(response),
+            _record_response(context, choice, self._settings.bodies),
+            () if context.plan is None else context.plan.quota,
             self._settings.bodies,
         )
 
@@ -148,11 +145,22 @@ def _read_plan(context: RequestContext) -> _Figures:
     return usage, choice, tokens, context.planned_ttft, _find_planned_end(plan)
 
 
-def _find_body(response: Response | StreamingResponse | FaultableResponse | None) -> bytes | None:
-    """Return the body of a response in one piece."""
-    if isinstance(response, Response) or (isinstance(response, FaultableResponse) and not response.streamed):
-        return response.body
-    return None
+def _record_response(context: RequestContext, choice: Choice | None, most: int) -> RecordedResponse | None:
+    """Return the response of a call as its record holds it; ``None`` if it can be made again.
+
+    ``most``: bytes kept of the request, which must be whole for that.
+    """
+    response, call, plan = context.response, context.call, context.plan
+    if call is not None and plan is not None and len(context.request.body) <= most:
+        if can_respond_again(context, call, plan):
+            return None
+    if response is None:
+        return RecordedResponse(context.extra, None, choice)
+    headers = (*response.headers, *context.extra)
+    if isinstance(response, FaultableResponse):
+        body = None if response.streamed else response.body
+        return RecordedResponse(headers, body, choice, response.body, context.fault_sites)
+    return RecordedResponse(headers, response.body if isinstance(response, Response) else None, choice)
 
 
 def _find_planned_end(plan: Plan) -> float:

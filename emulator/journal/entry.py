@@ -8,6 +8,8 @@ from typing import Protocol
 from weakref import ref
 
 from emulator.core.http import MAX_PATH, Headers, Request
+from emulator.core.plan import Choice
+from emulator.core.quota import Balance
 from emulator.faults import FaultSite
 from emulator.scenario.credentials import ListedCredentials
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult, find_nearest
@@ -67,6 +69,24 @@ class JournalItem(Protocol):
         """Drop request, response and match evidence; keep the figures."""
 
 
+@dataclass(slots=True, eq=False)
+class RecordedResponse:
+    """Response of a recorded call.
+
+    Fields:
+        headers: with those that the emulator adds.
+        body: of a response in one piece.
+        choice: the first one of the plan.
+        raw: bytes of a response with faults; ``fault_sites``: where the faults changed it.
+    """
+
+    headers: Headers = ()
+    body: bytes | None = None
+    choice: Choice | None = None
+    raw: bytes | None = None
+    fault_sites: tuple[FaultSite, ...] = ()
+
+
 class Explainer(Protocol):
     """Matches a stored request against the rules of its scenario again.
 
@@ -83,6 +103,11 @@ class Explainer(Protocol):
 
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
         """Return the request as the rules read it, or ``None`` if it was evicted; a truncated body is absent."""
+
+    def respond_again(
+        self, request: Request, match: Match, started: float, quota: Sequence[Balance]
+    ) -> RecordedResponse:
+        """Return the response that a request has had, which depends on nothing but the arguments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

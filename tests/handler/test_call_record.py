@@ -40,7 +40,7 @@ async def test_figures_survive_dropped_payload(start: Start, before: Callable[[C
     entry = trace.load()
     assert (entry.payload, entry.evidence, trace.size) == (None, None, 0)
     assert (entry.status, entry.rule, entry.finish_reason, entry.bytes_in) == (200, "fixed", "stop", 26)
-    assert (trace.request.body, dict(trace.request.headers), trace.body) == (b"", {}, None)
+    assert (trace.request.body, dict(trace.request.headers), trace.response) == (b"", {}, None)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ async def test_long_path_is_truncated(start: Start, before: Callable[[CallRecord
 
 async def test_journal_without_bodies_stores_no_headers(start: Start) -> None:
     _, trace = await leave(start, "journal: {bodies: none}\n")
-    assert (trace.request.body, dict(trace.request.headers), trace.headers, trace.size) == (b"", {}, (), 0)
+    assert (trace.request.body, dict(trace.request.headers), trace.response, trace.size) == (b"", {}, None, 0)
 
 
 async def test_size_counts_stored_bytes(start: Start) -> None:
@@ -87,7 +87,8 @@ async def test_times_and_raw_bytes_are_stored_with_bodies(start: Start, scenario
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
     (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, CallRecord)
-    assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
+    raw = b"" if trace.response is None else trace.response.raw
+    assert (len(trace.sent.dues), len(raw or b"")) == (times, 2 * times + 2 if times else 0)
 
 
 async def test_many_times_are_stored_in_arrays(start: Start) -> None:
@@ -120,7 +121,8 @@ async def test_long_body_is_cut_to_journal_limit(start: Start) -> None:
     await running.ask("databricks", target, {"input": ["a"] * 20}, headers={"Authorization": "Bearer k"})
     (call,) = running.built.journal.list_calls()
     assert isinstance(call, CallRecord)
-    assert len(call.body or b"") == 1024
+    assert call.response is not None
+    assert len(call.response.body or b"") == 1024
     kept = call.load().payload
     assert kept is not None
     assert (len(kept.body or b""), kept.response_cut) == (1024, True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from emulator.core.executor import cooperative
 from emulator.core.http import Request
-from emulator.journal.entry import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload
+from emulator.core.quota import Balance
+from emulator.journal.entry import Attempts, JournalEntry, JournalItem, MatchEvidence, Payload, RecordedResponse
 from emulator.journal.journal import _MAX_PENDING, _MAX_STALE, SCENARIO_BYTES, Journal
 from emulator.scenario.credentials import NO_TOKENS
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult
@@ -28,6 +30,11 @@ class Witness:
 
     def read(self, entry: JournalEntry) -> RequestAttributes | None:
         return None
+
+    def respond_again(
+        self, request: Request, match: Match, started: float, quota: Sequence[Balance]
+    ) -> RecordedResponse:
+        return RecordedResponse()
 
 
 @dataclass(eq=False)
