@@ -14,7 +14,7 @@ class Route:
     """One method of one path.
 
     Fields:
-        action: name of the handler, a method of :class:`emulator.control.handlers.scenario.Handlers`.
+        action: name of the handler, a method of :class:`emulator.control.handlers.Handlers`.
         takes: model of a JSON body; ``None``: no body, or a raw one.
         gives: model of the response; ``None``: a document of type ``media``.
         yaml: the body is a scenario.

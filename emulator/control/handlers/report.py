@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from emulator.control import models
+from emulator.control.handlers import Handlers
 from emulator.control.handlers.requests import show_short, show_whole
-from emulator.control.handlers.scenario import Handlers
 from emulator.control.report_page import BETWEEN, TOGETHER, Report, close_page, dump_rest, dump_short, escape, pack
 from emulator.core.executor import cooperative, run_in_thread
 from emulator.core.json import JSON, parse_json

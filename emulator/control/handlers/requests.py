@@ -19,7 +19,7 @@ from emulator.scenario.matching import RuleResult
 
 
 class RequestHandlers:
-    """Handlers of routes; each takes the query, the body and the name at the end of the path."""
+    """Handlers of the journal; each takes the query, the body and the name at the end of the path."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from emulator import __version__
 from emulator.control import models
+from emulator.control.openapi import dump_openapi
 from emulator.control.problem import MAX_MISTAKES
 from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
@@ -30,10 +31,13 @@ _PAGE = 4096  # bytes, on the systems that have the file
 
 
 class StatusHandlers:
-    """Handlers of routes; each takes the query, the body and the name at the end of the path."""
+    """Handlers of state computed on demand; each takes the query, the body and the name at the end of the path."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+
+    async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
+        return dump_openapi()
 
     async def list_limits(self, query: models.SessionQuery, body: bytes, name: str) -> models.Limits:
         levels = await self._find_levels(query.session)
