@@ -17,7 +17,7 @@ from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.embeddings import parse_embedding_request
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.headers import answer_json
-from emulator.vendors.databricks.management.lookup import list_seen
+from emulator.vendors.databricks.management.lookup import list_visible
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 from emulator.vendors.databricks.request import ParsedRequest, build_request, find_ready, parse_body, parse_model
 from emulator.vendors.databricks.responses.parse import parse_response_request
@@ -93,7 +93,7 @@ INFERENCE: tuple[tuple[str, Callable[[Request, DatabricksService], InferenceCall
 def list_model_services(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
     parent = request.query.get("parent", "").removeprefix("schemas/")
-    named = [(f.deployment.name, _name_model(f.profile)) for f in list_seen(request, service)]
+    named = [(f.deployment.name, _name_model(f.profile)) for f in list_visible(request, service)]
     shapes: list[JSON] = [
         {"name": model.rpartition(".")[2], "full_name": model, "endpoint_name": endpoint}
         for endpoint, model in named

@@ -69,7 +69,7 @@ class DeploymentProfile:
         plain: only its texts and its limit can make a plain chat request invalid.
         overhead: tokens that a server-side template adds to each prompt.
         quotas: of every call, independent of the management API.
-        behind: profile of each served entity, where they may differ.
+        entity_profiles: profile of each served entity, where they may differ.
     """
 
     deployment: Deployment
@@ -85,7 +85,7 @@ class DeploymentProfile:
     overhead: int
     style: RenderOptions
     quotas: tuple[Quota, ...] = ()
-    behind: Mapping[str, DeploymentProfile] = field(default_factory=dict)
+    entity_profiles: Mapping[str, DeploymentProfile] = field(default_factory=dict)
 
 
 DatabricksService = Service[DatabricksSettings, DeploymentProfile]

@@ -95,10 +95,10 @@ def build_request(request: Request, service: DatabricksService, body: Object, fo
     else:
         served = pick_served(request, entities)
         repeatable = "served" in request.params
-    if profile.behind and served in profile.behind:
-        profile = profile.behind[served]
+    if profile.entity_profiles and served in profile.entity_profiles:
+        profile = profile.entity_profiles[served]
         deployment = profile.deployment
-    if found.kept is not None:
+    if found.stored is not None:
         repeatable = False
     return ParsedRequest(
         request,
@@ -186,7 +186,7 @@ def find_ready(name: str, request: Request, service: DatabricksService) -> Found
     found = find(name, request.documents, service)
     if found is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
-    validate_access(found.kept, request.principal, "CAN_QUERY")
+    validate_access(found.stored, request.principal, "CAN_QUERY")
     state = found.deployment.state
     if state == "ready":
         return found

@@ -13,7 +13,7 @@ from emulator.core.plan import Choice, Logprob, Plan, PromptTokens
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import begin_fields, parse_fields, parse_first_fields
-from emulator.vendors.openvino.chat.shapes import finish_reason, format_logprob, put_in_text, render_body
+from emulator.vendors.openvino.chat.shapes import finish_reason, format_logprob, merge_into_text, render_body
 from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, has_second_step
 from emulator.vendors.openvino.decoder import is_int32, quote, quote_long
 from emulator.vendors.openvino.errors import refusal
@@ -46,14 +46,14 @@ class CompletionsCodec:
         if choice.logprobs is not None:
             prompt = plan.prompts[choice.prompt] if plan.prompts else None
             logprobs = _render_logprobs(choice.logprobs, prompt)
-        text = quote_long(self._find_echo() + put_in_text(choice).sequence.text)
+        text = quote_long(self._find_echo() + merge_into_text(choice).sequence.text)
         reason = finish_reason(choice, self.settings.release)
         return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         """Return ``text_completion.chunk`` events; the name is the server's own."""
         release = self.settings.release
-        choice = put_in_text(plan.choices[0])
+        choice = merge_into_text(plan.choices[0])
         handshake = release.handshake and not self.stateful and has_second_step(choice)
         template = ChunkTemplate.make(
             plan,

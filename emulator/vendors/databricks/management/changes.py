@@ -48,7 +48,7 @@ def create_endpoint(request: Request, service: DatabricksService) -> Change:
             raise error_conflict(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
         _validate_count(documents)
         now = service.clock.now()
-        kept = StoredEndpoint(
+        stored = StoredEndpoint(
             name=name,
             id=draw_hex(request.key, "endpoint"),
             creator=user_of(request),
@@ -57,8 +57,8 @@ def create_endpoint(request: Request, service: DatabricksService) -> Change:
             pending=_plan_update(config, service),
             told=options,
         )
-        validate_tokens(options, deploy(kept, None))
-        return _write_endpoint(kept, request, service)
+        validate_tokens(options, deploy(stored, None))
+        return _write_endpoint(stored, request, service)
 
     return Change(make)
 
@@ -76,11 +76,11 @@ def delete_endpoint(request: Request, service: DatabricksService) -> Change:
 
     def make(documents: Documents) -> Write:
         found = _find(name, documents, service)
-        kept = load_stored(found, service)
-        if not kept.id:
+        stored = load_stored(found, service)
+        if not stored.id:
             raise _error_preconfigured(name)
-        validate_access(kept, request.principal, "CAN_MANAGE")
-        gone = kept.but(deleted=True).to_json() if name in service.deployments else None
+        validate_access(stored, request.principal, "CAN_MANAGE")
+        gone = stored.but(deleted=True).to_json() if name in service.deployments else None
         return Write(answer_json({}, request, service.settings), name, gone)
 
     return Change(make)
@@ -98,12 +98,12 @@ def update_provisioned(request: Request, service: DatabricksService) -> Change:
 
 
 def _change_config(request: Request, service: DatabricksService, given: JSON) -> Change:
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         config = parse_config(given)
-        _validate_idle(kept, "updating its config")
-        if kept.config and is_external(kept.config) != is_external(config):
+        _validate_idle(stored, "updating its config")
+        if stored.config and is_external(stored.config) != is_external(config):
             raise invalid("External models cannot be added to or removed from an endpoint.", "served_entities")
-        return kept.but(pending=_plan_update(config, service), stopped=False)
+        return stored.but(pending=_plan_update(config, service), stopped=False)
 
     return change(request, service, alter)
 
@@ -111,11 +111,11 @@ def _change_config(request: Request, service: DatabricksService, given: JSON) ->
 def stop_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints/{name}/config:stop``: only for custom models."""
 
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not is_custom(found.deployment):
             raise invalid("Only endpoints that serve custom models can be stopped.")
-        _validate_idle(kept, "stopping it")
-        return kept.but(stopped=True, up=False)
+        _validate_idle(stored, "stopping it")
+        return stored.but(stopped=True, up=False)
 
     return change(request, service, alter)
 
@@ -123,10 +123,10 @@ def stop_endpoint(request: Request, service: DatabricksService) -> Change:
 def start_endpoint(request: Request, service: DatabricksService) -> Change:
     """``POST /api/2.0/serving-endpoints/{name}/config:start``: deploys the last config as a new version."""
 
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        if not kept.stopped:
-            raise invalid(f"Endpoint {kept.name} is not stopped.")
-        return kept.but(stopped=False, pending=_plan_update(kept.config, service))
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+        if not stored.stopped:
+            raise invalid(f"Endpoint {stored.name} is not stopped.")
+        return stored.but(stopped=False, pending=_plan_update(stored.config, service))
 
     return change(request, service, alter)
 
@@ -152,20 +152,22 @@ def change(
         if not before.id and not preconfigured:
             raise _error_preconfigured(before.name)
         validate_access(before, request.principal, "CAN_MANAGE")
-        kept = alter(before, found).but(updated=service.clock.now())
-        return _write_endpoint(kept, request, service, show)
+        stored = alter(before, found).but(updated=service.clock.now())
+        return _write_endpoint(stored, request, service, show)
 
     return Change(make)
 
 
 def _write_endpoint(
-    kept: StoredEndpoint,
+    stored: StoredEndpoint,
     request: Request,
     service: DatabricksService,
     show: Callable[[StoredEndpoint], JSON] | None = None,
 ) -> Write:
-    shape = show(kept) if show is not None else build_endpoint(open_stored(kept, service), request, service, full=True)
-    return Write(answer_json(shape, request, service.settings), kept.name, kept.to_json())
+    shape = (
+        show(stored) if show is not None else build_endpoint(open_stored(stored, service), request, service, full=True)
+    )
+    return Write(answer_json(shape, request, service.settings), stored.name, stored.to_json())
 
 
 def parse_tags(given: JSON) -> list[Object]:
@@ -196,9 +198,9 @@ def _plan_update(config: Object, service: DatabricksService) -> Update:
     return Update(config=config, since=now, until=now + settings.cold_start_s * waits, fails=fails)
 
 
-def _validate_idle(kept: StoredEndpoint, doing: str) -> None:
-    if kept.updating:
-        text = f"Endpoint {kept.name} is currently updating. Wait for the update to complete before {doing}."
+def _validate_idle(stored: StoredEndpoint, doing: str) -> None:
+    if stored.updating:
+        text = f"Endpoint {stored.name} is currently updating. Wait for the update to complete before {doing}."
         raise error_conflict(text, "RESOURCE_CONFLICT")
 
 

@@ -19,11 +19,11 @@ Documents = Mapping[str, JSON]
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class FoundEndpoint:
-    """An endpoint; ``kept`` is ``None`` if it is unchanged."""
+    """An endpoint; ``stored`` is ``None`` if it is unchanged."""
 
     deployment: Deployment
     profile: DeploymentProfile
-    kept: StoredEndpoint | None = None
+    stored: StoredEndpoint | None = None
 
 
 def find(name: str, documents: Documents, service: DatabricksService) -> FoundEndpoint | None:
@@ -32,17 +32,17 @@ def find(name: str, documents: Documents, service: DatabricksService) -> FoundEn
     document = documents.get(name)
     if document is None:
         return None if base is None or base.state == "retired" else FoundEndpoint(base, service.profiles[name])
-    kept = StoredEndpoint.model_validate(document).settle(service.clock.now())
-    return None if kept.deleted else open_stored(kept, service)
+    stored = StoredEndpoint.model_validate(document).settle(service.clock.now())
+    return None if stored.deleted else open_stored(stored, service)
 
 
-def open_stored(kept: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
+def open_stored(stored: StoredEndpoint, service: DatabricksService) -> FoundEndpoint:
     """Return the endpoint of a stored document."""
-    deployment = deploy(kept, service.deployments.get(kept.name))
+    deployment = deploy(stored, service.deployments.get(stored.name))
     profile = profile_deployment(deployment, service.settings)
-    several = deploy_entities(kept) if len(profile.entities) > 1 else {}
-    behind = {entity: profile_deployment(one, service.settings) for entity, one in several.items()}
-    return FoundEndpoint(deployment, replace(profile, behind=behind), kept)
+    deployments = deploy_entities(stored) if len(profile.entities) > 1 else {}
+    entity_profiles = {name: profile_deployment(one, service.settings) for name, one in deployments.items()}
+    return FoundEndpoint(deployment, replace(profile, entity_profiles=entity_profiles), stored)
 
 
 def list_all(documents: Documents, service: DatabricksService) -> Iterator[FoundEndpoint]:
@@ -53,10 +53,10 @@ def list_all(documents: Documents, service: DatabricksService) -> Iterator[Found
             yield found
 
 
-def list_seen(request: Request, service: DatabricksService) -> Iterator[FoundEndpoint]:
+def list_visible(request: Request, service: DatabricksService) -> Iterator[FoundEndpoint]:
     """Return the endpoints that the request's principal may view."""
     endpoints = list_all(request.documents, service)
-    return (found for found in endpoints if level_of(found.kept, request.principal) is not None)
+    return (found for found in endpoints if level_of(found.stored, request.principal) is not None)
 
 
 def find_managed(request: Request, service: DatabricksService) -> FoundEndpoint:
@@ -69,7 +69,7 @@ def find_managed(request: Request, service: DatabricksService) -> FoundEndpoint:
     found = find(name, request.documents, service)
     if found is None:
         raise error_missing(f"Endpoint with name '{name}' does not exist.")  # databricks-demos/dbdemos issue 220
-    validate_access(found.kept, request.principal, "CAN_VIEW")
+    validate_access(found.stored, request.principal, "CAN_VIEW")
     return found
 
 

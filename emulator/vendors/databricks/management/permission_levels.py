@@ -17,24 +17,24 @@ WHO = ("user_name", "group_name", "service_principal_name")
 _ALL_USERS = ("users", "account users")
 
 
-def level_of(kept: StoredEndpoint | None, principal: str) -> str | None:
+def level_of(stored: StoredEndpoint | None, principal: str) -> str | None:
     """Return the highest level of a principal; the highest of all for an endpoint without grants."""
-    if kept is None or not kept.access or _is_same(kept.creator, principal):
+    if stored is None or not stored.access or _is_same(stored.creator, principal):
         return LEVELS[-1]
-    ranks = [LEVELS.index(str(grant["permission_level"])) for grant in kept.access if _covers(grant, principal)]
+    ranks = [LEVELS.index(str(grant["permission_level"])) for grant in stored.access if _covers(grant, principal)]
     return LEVELS[max(ranks)] if ranks else None
 
 
-def validate_access(kept: StoredEndpoint | None, principal: str, level: str) -> None:
+def validate_access(stored: StoredEndpoint | None, principal: str, level: str) -> None:
     """Raise for a principal below a level.
 
     Raises:
         EmulatedError: 403.
     """
-    granted = level_of(kept, principal)
-    if kept is not None and (granted is None or LEVELS.index(granted) < LEVELS.index(level)):
+    granted = level_of(stored, principal)
+    if stored is not None and (granted is None or LEVELS.index(granted) < LEVELS.index(level)):
         word = level.removeprefix("CAN_").capitalize()
-        text = f"User does not have permission '{word}' on Endpoint {kept.name}"
+        text = f"User does not have permission '{word}' on Endpoint {stored.name}"
         raise EmulatedError(ErrorKind.FORBIDDEN, text)
 
 

@@ -29,9 +29,9 @@ _LEVELS = (
 
 def show_permissions(request: Request, service: DatabricksService) -> Response:
     """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
-    kept = _find(request, request.documents, service)
-    validate_access(kept, request.principal, "CAN_VIEW")
-    return answer_json(_build_access(kept), request, service.settings)
+    stored = _find(request, request.documents, service)
+    validate_access(stored, request.principal, "CAN_VIEW")
+    return answer_json(_build_access(stored), request, service.settings)
 
 
 def set_permissions(request: Request, service: DatabricksService) -> Change:
@@ -61,8 +61,8 @@ def _change(request: Request, service: DatabricksService, merge: Callable[[Grant
     def make(documents: Documents) -> Write:
         before = _find(request, documents, service)
         validate_access(before, request.principal, "CAN_MANAGE")
-        kept = before.but(access=tuple(merge(_group_grants(before.access), given).values()))
-        return Write(answer_json(_build_access(kept), request, service.settings), kept.name, kept.to_json())
+        stored = before.but(access=tuple(merge(_group_grants(before.access), given).values()))
+        return Write(answer_json(_build_access(stored), request, service.settings), stored.name, stored.to_json())
 
     return Change(make)
 
@@ -84,13 +84,13 @@ def _group_grants(grants: tuple[Object, ...]) -> Grants:
     return {"/".join(str(grant.get(who, "")) for who in WHO): grant for grant in grants}
 
 
-def _build_access(kept: StoredEndpoint) -> Object:
+def _build_access(stored: StoredEndpoint) -> Object:
     """Return the access control list; the creator always has CAN_MANAGE."""
-    owner: Object = {"user_name": kept.creator, "permission_level": "CAN_MANAGE"}
+    owner: Object = {"user_name": stored.creator, "permission_level": "CAN_MANAGE"}
     return {
-        "object_id": f"/serving-endpoints/{kept.id}",
+        "object_id": f"/serving-endpoints/{stored.id}",
         "object_type": "serving-endpoint",
-        "access_control_list": [_build_grant(grant) for grant in _group_grants((*kept.access, owner)).values()],
+        "access_control_list": [_build_grant(grant) for grant in _group_grants((*stored.access, owner)).values()],
     }
 
 
@@ -103,7 +103,7 @@ def _find(request: Request, documents: Documents, service: DatabricksService) ->
     """Return the endpoint of an id; preconfigured ones have none."""
     wanted = request.params["id"]
     endpoints = (load_stored(found, service) for found in list_all(documents, service))
-    found = next((kept for kept in endpoints if kept.id and kept.id == wanted), None)
+    found = next((stored for stored in endpoints if stored.id and stored.id == wanted), None)
     if found is None:
         raise error_parameter(f"'{wanted}' is not a valid Inference Endpoint ID.", code="INVALID_PARAMETER_VALUE")
     return found

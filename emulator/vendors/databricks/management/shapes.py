@@ -28,42 +28,42 @@ _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supp
 
 def build_endpoint(found: FoundEndpoint, request: Request, service: DatabricksService, *, full: bool) -> Object:
     """Return an endpoint, in full or as a list item."""
-    kept, profile, deployment = load_stored(found, service), found.profile, found.deployment
+    stored, profile, deployment = load_stored(found, service), found.profile, found.deployment
     shape: Object = {
-        "name": kept.name,
-        "creation_timestamp": _milliseconds(kept.created),
-        "last_updated_timestamp": _milliseconds(kept.updated),
-        "state": _build_state(kept, deployment),
+        "name": stored.name,
+        "creation_timestamp": _milliseconds(stored.created),
+        "last_updated_timestamp": _milliseconds(stored.updated),
+        "state": _build_state(stored, deployment),
     }
-    if kept.config or not kept.pending:
-        shape["config"] = _build_config(kept, profile, full=full)
-    if kept.pending is not None and full:
-        shape["pending_config"] = _build_pending(kept, deployment)
-    if kept.id:
-        shape |= {"id": kept.id, "creator": kept.creator, "tags": []}
-    options = {name: value for name, value in kept.told.items() if full or name in _LIST_FIELDS}
+    if stored.config or not stored.pending:
+        shape["config"] = _build_config(stored, profile, full=full)
+    if stored.pending is not None and full:
+        shape["pending_config"] = _build_pending(stored, deployment)
+    if stored.id:
+        shape |= {"id": stored.id, "creator": stored.creator, "tags": []}
+    options = {name: value for name, value in stored.told.items() if full or name in _LIST_FIELDS}
     shape |= {
         **({} if is_custom(deployment) else {"task": task_of(profile)}),
         "description": "",
-        "permission_level": level_of(found.kept, request.principal),
+        "permission_level": level_of(found.stored, request.principal),
         **options,
     }
     if kind := _endpoint_type(deployment):
         shape["endpoint_type"] = kind
-    if kept.id:
-        shape |= {"creator_display_name": kept.creator.partition("@")[0], "creator_kind": "User"}
+    if stored.id:
+        shape |= {"creator_display_name": stored.creator.partition("@")[0], "creator_kind": "User"}
     shape["capabilities"] = _build_capabilities(profile)
     if full:
         shape["route_optimized"] = bool(options.get("route_optimized"))
         if options.get("route_optimized"):
-            shape |= _build_data_plane(kept, f"{request.base_url}/{service.settings.workspace_id}")
+            shape |= _build_data_plane(stored, f"{request.base_url}/{service.settings.workspace_id}")
     return shape
 
 
 def load_stored(found: FoundEndpoint, service: DatabricksService) -> StoredEndpoint:
     """Return the stored form of an endpoint, built for an unchanged one."""
-    if found.kept is not None:
-        return found.kept
+    if found.stored is not None:
+        return found.stored
     deployment = found.deployment
     preconfigured = deployment.mode == "pay_per_token"
     created = PRECONFIGURED_AT if preconfigured else service.started
@@ -105,50 +105,52 @@ def _endpoint_type(deployment: Deployment) -> str | None:
     return "FOUNDATION_MODEL_API"
 
 
-def _build_state(kept: StoredEndpoint, deployment: Deployment) -> JSON:
-    updating = kept.updating or deployment.state == "loading"
-    update = "UPDATE_FAILED" if kept.failed else "IN_PROGRESS" if updating else "NOT_UPDATING"
+def _build_state(stored: StoredEndpoint, deployment: Deployment) -> JSON:
+    updating = stored.updating or deployment.state == "loading"
+    update = "UPDATE_FAILED" if stored.failed else "IN_PROGRESS" if updating else "NOT_UPDATING"
     state: Object = {"ready": "READY" if deployment.state == "ready" else "NOT_READY", "config_update": update}
     if deployment.mode == "pay_per_token":
         return state
     return {**state, "suspend": "STOPPED" if deployment.state == "stopped" else "NOT_SUSPENDED"}
 
 
-def _build_config(kept: StoredEndpoint, profile: DeploymentProfile, *, full: bool) -> JSON:
+def _build_config(stored: StoredEndpoint, profile: DeploymentProfile, *, full: bool) -> JSON:
     deployment = profile.deployment
     ready = deployment.state == "ready"
-    entities = [as_object(entity) for entity in as_array(kept.config["served_entities"])]
+    entities = [as_object(entity) for entity in as_array(stored.config["served_entities"])]
     if deployment.mode == "pay_per_token":
         return {"served_entities": entities}
     if full:
-        shapes = [_build_entity(entity, kept, "READY" if ready else "CREATING") for entity in entities]
+        shapes = [_build_entity(entity, stored, "READY" if ready else "CREATING") for entity in entities]
     else:
         shapes = [{name: entity[name] for name in _SUMMARY if name in entity} for entity in entities]
     config: Object = {"served_entities": shapes, **_build_served_models(deployment, entities)}
     if full:
-        rest = {name: value for name, value in kept.config.items() if name not in ("served_entities", "traffic_config")}
-        config |= {"config_version": kept.version, "traffic_config": kept.config["traffic_config"], **rest}
+        rest = {
+            name: value for name, value in stored.config.items() if name not in ("served_entities", "traffic_config")
+        }
+        config |= {"config_version": stored.version, "traffic_config": stored.config["traffic_config"], **rest}
     return config
 
 
-def _build_pending(kept: StoredEndpoint, deployment: Deployment) -> JSON:
-    pending = kept.pending
+def _build_pending(stored: StoredEndpoint, deployment: Deployment) -> JSON:
+    pending = stored.pending
     assert pending is not None
-    state = "FAILED" if kept.failed else "CREATING"
+    state = "FAILED" if stored.failed else "CREATING"
     entities = [as_object(entity) for entity in as_array(pending.config["served_entities"])]
     return {
         "start_time": _milliseconds(pending.since),
-        "config_version": kept.version + 1,
+        "config_version": stored.version + 1,
         **pending.config,
-        "served_entities": [_build_entity(entity, kept, state) for entity in entities],
+        "served_entities": [_build_entity(entity, stored, state) for entity in entities],
         **_build_served_models(deployment, entities),
     }
 
 
-def _build_entity(entity: Mapping[str, JSON], kept: StoredEndpoint, state: str) -> Object:
+def _build_entity(entity: Mapping[str, JSON], stored: StoredEndpoint, state: str) -> Object:
     text = "The model could not be deployed." if state == "FAILED" else ""  # unverified
     shape: Object = {**entity, "state": {"deployment": f"DEPLOYMENT_{state}", "deployment_state_message": text}}
-    return {"creator": kept.creator, "creation_timestamp": _milliseconds(kept.created), **shape}
+    return {"creator": stored.creator, "creation_timestamp": _milliseconds(stored.created), **shape}
 
 
 def _build_served_models(deployment: Deployment, entities: list[Object]) -> Object:
@@ -242,16 +244,16 @@ def _build_capabilities(profile: DeploymentProfile) -> JSON:
     return shape
 
 
-def _build_data_plane(kept: StoredEndpoint, prefix: str) -> Object:
+def _build_data_plane(stored: StoredEndpoint, prefix: str) -> Object:
     """Return the address of a route-optimized endpoint and the authorization details of its token.
 
     Source: docs.databricks.com, "Route optimization on serving endpoints"; databricks-sdk, ``data_plane.py``.
     """
-    url = f"{prefix}/serving-endpoints/{kept.name}/invocations"
+    url = f"{prefix}/serving-endpoints/{stored.name}/invocations"
     details = {
         "type": "workspace_permission",
         "object_type": "serving-endpoints",
-        "object_path": f"/serving-endpoints/{kept.id}",
+        "object_path": f"/serving-endpoints/{stored.id}",
         "actions": ["query_inference_endpoint"],
     }
     query: Object = {"endpoint_url": url, "authorization_details": dump_text([details])}

@@ -96,24 +96,24 @@ class StoredEndpoint(BaseModel):
         return found
 
 
-def deploy(kept: StoredEndpoint, base: Deployment | None) -> Deployment:
+def deploy(stored: StoredEndpoint, base: Deployment | None) -> Deployment:
     """Return the deployment of an endpoint; ``base``: that of the scenario or the catalogue."""
-    state = "stopped" if kept.stopped else "ready" if kept.up else "loading"
-    if kept.based and base is not None:
-        return replace(base, state="stopped" if kept.stopped else base.state if kept.up else "loading")
-    config = kept.config or (kept.pending.config if kept.pending else {})
+    state = "stopped" if stored.stopped else "ready" if stored.up else "loading"
+    if stored.based and base is not None:
+        return replace(base, state="stopped" if stored.stopped else base.state if stored.up else "loading")
+    config = stored.config or (stored.pending.config if stored.pending else {})
     entities = [as_object(entity) for entity in as_array(config["served_entities"])]
-    deployment = deploy_entity(kept.name, entities[0])
+    deployment = deploy_entity(stored.name, entities[0])
     shares: Object = dict(_list_shares(config, [str(entity["name"]) for entity in entities]))
     return replace(deployment, state=state, traits={**deployment.traits, "served_entities": shares})
 
 
-def deploy_entities(kept: StoredEndpoint) -> Mapping[str, Deployment]:
+def deploy_entities(stored: StoredEndpoint) -> Mapping[str, Deployment]:
     """Return the deployments of the served entities, if the endpoint has a config of its own."""
-    if kept.based or not kept.config:
+    if stored.based or not stored.config:
         return {}
-    entities = (as_object(entity) for entity in as_array(kept.config["served_entities"]))
-    return {str(entity["name"]): deploy_entity(kept.name, entity) for entity in entities}
+    entities = (as_object(entity) for entity in as_array(stored.config["served_entities"]))
+    return {str(entity["name"]): deploy_entity(stored.name, entity) for entity in entities}
 
 
 def _list_shares(config: Mapping[str, JSON], names: Iterable[str]) -> Iterable[tuple[str, float]]:

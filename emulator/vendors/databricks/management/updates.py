@@ -36,11 +36,11 @@ def put_gateway(request: Request, service: DatabricksService) -> Change:
     gateway: Object = {name: body[name] for name in _GATEWAY if body.get(name) is not None}
     validate_gateway({"ai_gateway": gateway})
 
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         validate_tokens({"ai_gateway": gateway}, found.deployment)
-        return kept.but(told={**kept.told, "ai_gateway": gateway})
+        return stored.but(told={**stored.told, "ai_gateway": gateway})
 
-    return change(request, service, alter, lambda kept: gateway, preconfigured=True)
+    return change(request, service, alter, lambda stored: gateway, preconfigured=True)
 
 
 def patch_tags(request: Request, service: DatabricksService) -> Change:
@@ -51,11 +51,11 @@ def patch_tags(request: Request, service: DatabricksService) -> Change:
     if not isinstance(deleted, list):
         raise invalid("'delete_tags' must be a list.", "delete_tags")
 
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        tags = sort_tags([*parse_tags(kept.told.get("tags", [])), *added])
-        return kept.but(told={**kept.told, "tags": [tag for tag in tags if tag["key"] not in deleted]})
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+        tags = sort_tags([*parse_tags(stored.told.get("tags", [])), *added])
+        return stored.but(told={**stored.told, "tags": [tag for tag in tags if tag["key"] not in deleted]})
 
-    return change(request, service, alter, lambda kept: {"tags": kept.told["tags"]}, preconfigured=True)
+    return change(request, service, alter, lambda stored: {"tags": stored.told["tags"]}, preconfigured=True)
 
 
 def patch_notifications(request: Request, service: DatabricksService) -> Change:
@@ -71,10 +71,10 @@ def patch_telemetry(request: Request, service: DatabricksService) -> Change:
     body = _parse_body(request, service)
     wanted = body.get("telemetry_config", {name: value for name, value in body.items() if name != "name"})
 
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
         if not is_custom(found.deployment):
             raise invalid("Telemetry is available for endpoints that serve custom models only.", "telemetry_config")
-        return kept.but(told={**kept.told, "telemetry_config": wanted})
+        return stored.but(told={**stored.told, "telemetry_config": wanted})
 
     return change(request, service, alter)
 
@@ -82,11 +82,11 @@ def patch_telemetry(request: Request, service: DatabricksService) -> Change:
 def _update_settings(
     request: Request, service: DatabricksService, options: Mapping[str, JSON], shown: tuple[str, ...]
 ) -> Change:
-    def alter(kept: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
-        return kept.but(told={**kept.told, **options})
+    def alter(stored: StoredEndpoint, found: FoundEndpoint) -> StoredEndpoint:
+        return stored.but(told={**stored.told, **options})
 
-    def show(kept: StoredEndpoint) -> JSON:
-        every: Object = {"name": kept.name, **options}
+    def show(stored: StoredEndpoint) -> JSON:
+        every: Object = {"name": stored.name, **options}
         return {name: every[name] for name in shown}
 
     return change(request, service, alter, show, preconfigured=True)

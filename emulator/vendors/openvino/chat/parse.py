@@ -143,7 +143,7 @@ def build_codec(fields: Fields, offer: Offer, prompt: str) -> ChatCodec:
         include_usage=fields.include_usage,
         stateful=profile.stateful,
         omits_logprobs=fields.release.since(2026, 1) and (profile.kind in ("vision", "omni") or profile.stateful),
-        apart=find_apart(fields, offer),
+        separate_kinds=find_separate_kinds(fields, offer),
         markup=profile.markup,
         voice=find_voice(fields),
     )
@@ -156,21 +156,21 @@ def find_voice(fields: Fields) -> Voice | None:
     return Voice(fields.pcm, fields.writes)
 
 
-def find_apart(fields: Fields, offer: Offer) -> frozenset[SegmentKind]:
+def find_separate_kinds(fields: Fields, offer: Offer) -> frozenset[SegmentKind]:
     """Return the segments parsed out of the text: reasoning since 2025.2, in streams since 2025.3, and tool calls.
 
     Segments stay in the text if the graph has no parser for them or the request shows special tokens.
     """
     release, profile = fields.release, fields.parsed.profile
-    apart: set[SegmentKind] = set()
+    separate_kinds: set[SegmentKind] = set()
     if fields.plain:
-        return frozenset(apart)
+        return frozenset(separate_kinds)
     streams = release.since(2025, 3) or not fields.parsed.stream
     if profile.reasoning_parser and release.since(2025, 2) and streams:
-        apart.add("reasoning")
+        separate_kinds.add("reasoning")
     if profile.tool_parser and release.tools != "ignored" and streams and (offer.parsed or not offer.tools):
-        apart.add("tool_call")
-    return frozenset(apart)
+        separate_kinds.add("tool_call")
+    return frozenset(separate_kinds)
 
 
 def _parse_logprobs(fields: Fields) -> None:

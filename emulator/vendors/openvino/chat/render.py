@@ -16,7 +16,7 @@ from emulator.vendors.openvino.chat.shapes import (
     draw_id,
     finish_reason,
     format_logprob,
-    put_in_text,
+    merge_into_text,
     render_body,
 )
 from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, has_second_step
@@ -33,7 +33,7 @@ class ChatCodec:
         prompt: text of the last turn.
         stateful: the servable is stateful.
         omits_logprobs: non-streaming responses have no ``logprobs``.
-        apart: segments parsed out of the text; ``markup``: format of a tool call in the text.
+        separate_kinds: segments parsed out of the text; ``markup``: format of a tool call in the text.
         voice: a non-streaming response has audio.
         template: of a response with a single text choice.
     """
@@ -44,7 +44,7 @@ class ChatCodec:
     include_usage: bool
     stateful: bool
     omits_logprobs: bool
-    apart: frozenset[SegmentKind]
+    separate_kinds: frozenset[SegmentKind]
     markup: str
     voice: Voice | None
     template: Template | None = None
@@ -76,8 +76,8 @@ class ChatCodec:
         )
 
     def _render_body(self, plan: Plan) -> bytes:
-        apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
-        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
+        merged = [merge_into_text(choice, self.separate_kinds, self.markup) for choice in plan.choices]
+        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(merged)]
         return render_body(
             plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=self.settings
         )
@@ -113,7 +113,7 @@ class ChatCodec:
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         release = self.settings.release
-        choice = put_in_text(plan.choices[0], self.apart, self.markup)
+        choice = merge_into_text(plan.choices[0], self.separate_kinds, self.markup)
         handshake = release.handshake and not self.stateful and has_second_step(choice)
         template = ChunkTemplate.make(
             plan,

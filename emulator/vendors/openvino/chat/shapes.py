@@ -76,12 +76,12 @@ def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
     return fixed or draw_alphanumeric(plan.key, 9, "tool_call", choice, call)
 
 
-def put_in_text(choice: Choice, apart: Set[SegmentKind] = frozenset(), markup: str = "llama3") -> Choice:
-    """Join segments into the text, as a model writes them, except for the kinds ``apart``."""
-    if has_only(choice) or not _MARKED - apart:
+def merge_into_text(choice: Choice, separate_kinds: Set[SegmentKind] = frozenset(), markup: str = "llama3") -> Choice:
+    """Join segments into the text, as a model writes them, except for ``separate_kinds``."""
+    if has_only(choice) or not _MARKED - separate_kinds:
         return choice
-    joined = markups.merge_into_text(choice, _KINDS - apart, lambda segment: _find_markup(segment, markup))
-    if choice.finish_reason == "tool_calls" and "tool_call" not in apart:
+    joined = markups.merge_into_text(choice, _KINDS - separate_kinds, lambda segment: _find_markup(segment, markup))
+    if choice.finish_reason == "tool_calls" and "tool_call" not in separate_kinds:
         return replace(joined, finish_reason="stop")
     return joined
 

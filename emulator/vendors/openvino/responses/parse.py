@@ -9,13 +9,13 @@ from emulator.core.json import JSON
 from emulator.core.vendor import InferenceCall
 from emulator.vendors.openvino.chat.fields import parse_fields, parse_token_limit
 from emulator.vendors.openvino.chat.formats import parse_response_format
-from emulator.vendors.openvino.chat.parse import apply_chat_template, build_chat, find_apart, find_voice
+from emulator.vendors.openvino.chat.parse import apply_chat_template, build_chat, find_separate_kinds, find_voice
 from emulator.vendors.openvino.decoder import promote
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields, ParsedRequest, parse_flag
 from emulator.vendors.openvino.responses.input import parse_input
 from emulator.vendors.openvino.responses.render import ResponsesCodec
-from emulator.vendors.openvino.responses.shapes import Echoed
+from emulator.vendors.openvino.responses.shapes import RequestEcho
 from emulator.vendors.openvino.tools import Offer, parse_tools
 
 _CHOICES = frozenset(("none", "auto", "required"))
@@ -43,11 +43,12 @@ def parse_responses(parsed: ParsedRequest) -> InferenceCall:
     messages, thinks = apply_chat_template(fields, messages)
     chat, counted = build_chat(fields, messages, offer, form, (effort or "medium") if thinks else None)
     deployment, profile = parsed.deployment, parsed.profile
-    echoed = _build_echoed(fields, deployment.name, offer)
+    echo = _build_echo(fields, deployment.name, offer)
+    separate_kinds = find_separate_kinds(fields, offer)
     return InferenceCall(
         deployment=deployment,
         request=chat,
-        codec=ResponsesCodec(parsed.settings, echoed, find_apart(fields, offer), profile.markup, find_voice(fields)),
+        codec=ResponsesCodec(parsed.settings, echo, separate_kinds, profile.markup, find_voice(fields)),
         stream=parsed.stream,
         prompt_tokens=counted,
         served=parsed.method,
@@ -55,7 +56,7 @@ def parse_responses(parsed: ParsedRequest) -> InferenceCall:
     )
 
 
-def _build_echoed(fields: Fields, model: str, offer: Offer) -> Echoed:
+def _build_echo(fields: Fields, model: str, offer: Offer) -> RequestEcho:
     """Build the members that the response repeats; only tools with parameters, by name."""
     known: dict[str, JSON] = {tool.name: tool.parameters for tool in offer.tools if tool.parameters is not None}
     tools: JSON = [{"type": "function", "name": name, "parameters": known[name]} for name in sorted(known)]
@@ -63,7 +64,7 @@ def _build_echoed(fields: Fields, model: str, offer: Offer) -> Echoed:
     numbers = {
         name: promote(fields.numbers[name]) for name in ("temperature", "top_p", "min_p") if name in fields.numbers
     }
-    return Echoed(
+    return RequestEcho(
         model=model,
         tools=tools,
         tool_choice=choice,

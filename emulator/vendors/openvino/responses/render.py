@@ -8,9 +8,9 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan, SegmentKind
-from emulator.vendors.openvino.chat.shapes import put_in_text
+from emulator.vendors.openvino.chat.shapes import merge_into_text
 from emulator.vendors.openvino.media.audio_files import Voice
-from emulator.vendors.openvino.responses.shapes import Echoed, build_response
+from emulator.vendors.openvino.responses.shapes import RequestEcho, build_response
 from emulator.vendors.openvino.responses.stream import ResponseStream
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -20,25 +20,25 @@ class ResponsesCodec:
     """Codec of the Responses API.
 
     Fields:
-        apart: segments parsed out of the text; ``markup``: format of a tool call in the text.
+        separate_kinds: segments parsed out of the text; ``markup``: format of a tool call in the text.
         voice: the response has audio.
     """
 
     settings: OpenVinoSettings
-    echoed: Echoed
-    apart: frozenset[SegmentKind]
+    echo: RequestEcho
+    separate_kinds: frozenset[SegmentKind]
     markup: str
     voice: Voice | None
 
     def render(self, plan: Plan, request: Request) -> Response:
-        response = build_response(self._join_segments(plan), self.echoed, self.voice)
+        response = build_response(self._join_segments(plan), self.echo, self.voice)
         return Response(200, dump_json(response), self.settings.json_headers)
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         return StreamingResponse(
-            ResponseStream(self._join_segments(plan), self.echoed, self.voice).events(), self.settings.stream_headers
+            ResponseStream(self._join_segments(plan), self.echo, self.voice).events(), self.settings.stream_headers
         )
 
     def _join_segments(self, plan: Plan) -> Plan:
-        choices = tuple([put_in_text(choice, self.apart, self.markup) for choice in plan.choices])
+        choices = tuple([merge_into_text(choice, self.separate_kinds, self.markup) for choice in plan.choices])
         return plan if choices == plan.choices else replace(plan, choices=choices)

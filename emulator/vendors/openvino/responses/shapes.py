@@ -15,7 +15,7 @@ from emulator.vendors.openvino.media.audio_files import Voice
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
-class Echoed:
+class RequestEcho:
     """Members of the request that the response repeats."""
 
     model: str
@@ -27,7 +27,7 @@ class Echoed:
     max_output_tokens: int | None
 
 
-def build_response(plan: Plan, echoed: Echoed, voice: Voice | None = None) -> Object:
+def build_response(plan: Plan, echo: RequestEcho, voice: Voice | None = None) -> Object:
     """Build a finished response, ``incomplete`` if cut off; with a ``voice``, its first message has audio."""
     output = [item for index, choice in enumerate(plan.choices) for item in _build_items(plan, index, choice)]
     if voice is not None:
@@ -38,7 +38,7 @@ def build_response(plan: Plan, echoed: Echoed, voice: Voice | None = None) -> Ob
         "output_tokens": plan.usage.completion_tokens,
         "total_tokens": plan.usage.total_tokens,
     }
-    return build_envelope(plan, echoed, "incomplete" if cut else "completed", output) | {"usage": usage}
+    return build_envelope(plan, echo, "incomplete" if cut else "completed", output) | {"usage": usage}
 
 
 def _add_sound(output: list[Object], voice: Voice) -> None:
@@ -51,7 +51,7 @@ def _add_sound(output: list[Object], voice: Voice) -> None:
             return
 
 
-def build_envelope(plan: Plan, echoed: Echoed, status: str, output: list[Object]) -> Object:
+def build_envelope(plan: Plan, echo: RequestEcho, status: str, output: list[Object]) -> Object:
     """Build a response object in any status."""
     created = int(plan.created)
     response: Object = {"id": f"resp-{created}", "object": "response", "created_at": created}
@@ -59,16 +59,16 @@ def build_envelope(plan: Plan, echoed: Echoed, status: str, output: list[Object]
         response["completed_at"] = created
     if status == "incomplete":
         response["incomplete_details"] = {"reason": "max_tokens"}
-    response |= {"error": None, "model": echoed.model, "status": status}
+    response |= {"error": None, "model": echo.model, "status": status}
     response |= {"parallel_tool_calls": True, "store": True}
-    response |= _build_optional("temperature", echoed.temperature)
+    response |= _build_optional("temperature", echo.temperature)
     response["text"] = {"format": {"type": "text"}}
-    response["tool_choice"] = echoed.tool_choice
-    response["tools"] = echoed.tools
-    response |= _build_optional("top_p", echoed.top_p) | _build_optional("min_p", echoed.min_p)
+    response["tool_choice"] = echo.tool_choice
+    response["tools"] = echo.tools
+    response |= _build_optional("top_p", echo.top_p) | _build_optional("min_p", echo.min_p)
     response["truncation"] = "disabled"
     response["metadata"] = {}
-    response |= _build_optional("max_output_tokens", echoed.max_output_tokens)
+    response |= _build_optional("max_output_tokens", echo.max_output_tokens)
     response["output"] = output
     return response
 

@@ -18,7 +18,7 @@ from emulator.vendors.openvino.chat.stream import cut_with_lag
 from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.responses.shapes import (
-    Echoed,
+    RequestEcho,
     build_call,
     build_envelope,
     build_message,
@@ -36,7 +36,7 @@ class ResponseStream:
     """Stream of one response: events are numbered from 1, items from 0."""
 
     plan: Plan
-    echoed: Echoed
+    echo: RequestEcho
     voice: Voice | None = None
     sequence: int = 0
     item: int = -1
@@ -52,7 +52,7 @@ class ResponseStream:
             elif isinstance(step, ToolCallStarted):
                 call = step
             elif isinstance(step, ChoiceStarted):
-                members: Object = {"response": build_envelope(plan, self.echoed, "in_progress", [])}
+                members: Object = {"response": build_envelope(plan, self.echo, "in_progress", [])}
                 yield self._event(step.due, 0, "response.created", members)
                 yield self._event(step.due, 0, "response.in_progress", members)
             elif isinstance(step, ChoiceFinished):
@@ -61,7 +61,7 @@ class ResponseStream:
                         "delta": Voice(pcm=True, writes=True).say(choice.text()).decode()
                     }  # raw PCM in every format
                     yield self._event(step.due, step.tokens, "response.audio.delta", sound)
-                whole = build_response(plan, self.echoed)
+                whole = build_response(plan, self.echo)
                 yield self._event(step.due, step.tokens, f"response.{whole['status']}", {"response": whole}, _LAST)
                 if self.voice is not None:  # its number is always 0
                     yield (
