@@ -151,9 +151,9 @@ def _record_response(context: RequestContext, choice: Choice | None, most: int) 
     ``most``: bytes kept of the request, which must be whole for that.
     """
     response, call, plan = context.response, context.call, context.plan
-    if call is not None and plan is not None and len(context.request.body) <= most:
-        if can_respond_again(context, call, plan):
-            return None
+    is_whole = len(context.request.body) <= most
+    if call is not None and plan is not None and is_whole and can_respond_again(context, call, plan):
+        return None
     if response is None:
         return RecordedResponse(context.extra, None, choice)
     headers = (*response.headers, *context.extra)
