@@ -76,8 +76,11 @@ class Explainer:
         return RecordedResponse(headers, response.body if isinstance(response, Response) else None, plan.choices[0])
 
 
-def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan) -> bool:
-    """Return whether request and match alone determine the response, and it is made again in little time."""
+def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan, most: int) -> bool:
+    """Return whether request and match alone determine the response, and it is made again in little time.
+
+    ``most``: bytes kept of a body; a request that is cut cannot be parsed again.
+    """
     admission, match = context.admission, context.match
     return (
         call.repeatable
@@ -87,6 +90,7 @@ def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan) 
         and not context.is_stopped
         and not context.overrides
         and not context.request.documents
+        and len(context.request.body) <= most
         and len(plan.choices) > 0
         and plan.usage.completion_tokens <= MAX_TOKENS_AGAIN
         and (admission is None or admission.slot is None)

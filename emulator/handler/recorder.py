@@ -146,13 +146,9 @@ def _read_plan(context: RequestContext) -> _Figures:
 
 
 def _record_response(context: RequestContext, choice: Choice | None, most: int) -> RecordedResponse | None:
-    """Return the response of a call as its record holds it; ``None`` if it can be made again.
-
-    ``most``: bytes kept of the request, which must be whole for that.
-    """
+    """Return the response of a call as its record holds it, or ``None`` if it can be made again."""
     response, call, plan = context.response, context.call, context.plan
-    is_whole = len(context.request.body) <= most
-    if call is not None and plan is not None and is_whole and can_respond_again(context, call, plan):
+    if call is not None and plan is not None and can_respond_again(context, call, plan, most):
         return None
     if response is None:
         return RecordedResponse(context.extra, None, choice)
