@@ -24,6 +24,7 @@ CANNOT = {  # of a system as sys.platform names it: files, folders or tests as p
         "tests/faults": _RESET,
         "tests/packaging/test_workflows.py::test_image_is_named": _SHELL,
         "tests/scenario/test_reply_files.py": _FILES,
+        "tests/serve/test_port_file.py": _FILES,
         "tests/serve/test_signals.py": _SIGNALS,
         "tests/serve/test_supervisor.py": "processes cannot share a port",
         "tests/serve/test_watch.py": _FILES,

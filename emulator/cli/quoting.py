@@ -1,4 +1,4 @@
-"""Quote words for a shell's command line."""
+"""Quote words for the command line of sh, bash, zsh and fish."""
 
 from __future__ import annotations
 

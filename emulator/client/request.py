@@ -1,4 +1,4 @@
-"""Requests and responses of the control plane, independent of the transport."""
+"""Build requests to the control API and parse its responses, without sending them."""
 
 from __future__ import annotations
 

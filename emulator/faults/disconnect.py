@@ -1,4 +1,4 @@
-"""Reset of the connection."""
+"""Fault ``disconnect``: reset of the connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow connection."""
+"""Fault ``drip``: slow connection."""
 
 from __future__ import annotations
 

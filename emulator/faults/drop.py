@@ -1,4 +1,4 @@
-"""Removal of fields."""
+"""Fault ``drop``: removal of fields."""
 
 from __future__ import annotations
 

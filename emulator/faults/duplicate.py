@@ -1,4 +1,4 @@
-"""Repetition of an event."""
+"""Fault ``duplicate``: repetition of an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Response without a body."""
+"""Fault ``empty_body``: response without a body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addition of unknown fields."""
+"""Fault ``extra_fields``: addition of unknown fields."""
 
 from __future__ import annotations
 

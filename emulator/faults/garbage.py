@@ -1,4 +1,4 @@
-"""Invalid JSON."""
+"""Fault ``garbage``: invalid JSON."""
 
 from __future__ import annotations
 

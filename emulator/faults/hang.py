@@ -1,4 +1,4 @@
-"""Response that never begins or never ends."""
+"""Fault ``hang``: response that never begins or never ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error after the response has begun."""
+"""Fault ``late_error``: error after the response has begun."""
 
 from __future__ import annotations
 

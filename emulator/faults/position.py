@@ -1,4 +1,4 @@
-"""Position of a fault in a response."""
+"""Position of a fault in a response: a byte, token, event or mark, and its place in the body."""
 
 from __future__ import annotations
 

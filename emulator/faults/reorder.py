@@ -1,4 +1,4 @@
-"""Wrong order of events."""
+"""Fault ``reorder``: wrong order of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Right bytes in awkward writes."""
+"""Fault ``split``: right bytes in awkward writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pause within a response."""
+"""Fault ``stall``: pause within a response."""
 
 from __future__ import annotations
 

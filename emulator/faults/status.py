@@ -1,4 +1,4 @@
-"""Right body with a wrong status."""
+"""Fault ``status``: right body with a wrong status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Response that ends too early without an error."""
+"""Fault ``truncate``: response that ends too early without an error."""
 
 from __future__ import annotations
 

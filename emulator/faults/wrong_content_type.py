@@ -1,4 +1,4 @@
-"""Right body with a wrong content type."""
+"""Fault ``wrong_content_type``: right body with a wrong content type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong token counts."""
+"""Fault ``wrong_usage``: wrong token counts."""
 
 from __future__ import annotations
 

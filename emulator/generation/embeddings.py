@@ -1,4 +1,4 @@
-"""Embeddings: the same text, model and seed always give the same vector."""
+"""Generate embeddings: the same text, model and seed always give the same vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synthetic log-probabilities of tokens and their alternatives."""
+"""Generate log-probabilities of tokens and their alternatives."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import shake_128

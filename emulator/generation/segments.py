@@ -1,4 +1,4 @@
-"""Parts of an answer: reasoning, prose, tool calls, JSON, or a reply that a scenario fixes."""
+"""Plan the parts of an answer: reasoning, prose, tool calls, JSON, or a reply that a scenario fixes."""
 
 from __future__ import annotations
 

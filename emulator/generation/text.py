@@ -1,4 +1,4 @@
-"""Readable prose of an exact number of tokens."""
+"""Generate readable prose of an exact number of tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Names that a certificate can hold."""
+"""Find the names of this machine, and check that a certificate can hold a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Due times of the tokens of a response, from TTFT, ITL, prefill and server load."""
+"""Compute the due times of the tokens of a response, from TTFT, ITL, prefill and server load."""
 
 from __future__ import annotations
 

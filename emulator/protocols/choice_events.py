@@ -1,4 +1,4 @@
-"""Iterate a choice as typed events, and collect its message."""
+"""Iterate a generated choice as typed events (text, reasoning, tool calls), and collect its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of numbers in a request, as rows of a vendor's table."""
+"""Ranges of numeric request fields, one row each of a vendor's table."""
 
 from math import inf, nextafter
 from typing import NamedTuple

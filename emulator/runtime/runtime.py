@@ -1,4 +1,4 @@
-"""Runtime of one process: hold the active scenarios and replace them."""
+"""Hold the active scenarios of one process, and replace them."""
 
 from __future__ import annotations
 

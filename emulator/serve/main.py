@@ -16,8 +16,9 @@ from emulator.observability.spans import Spans
 from emulator.observability.tracing import open_spans
 from emulator.scenario.parsed import ParsedScenario
 from emulator.serve.application import Application
+from emulator.serve.port_file import PortFile
 from emulator.serve.server import Announce, Prepared, prepare, serve
-from emulator.serve.signals import PortFile, allow_connections, stoppable
+from emulator.serve.signals import allow_connections, stoppable
 from emulator.serve.supervisor import Supervisor, reserved
 from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.storage import HUB, is_memory

@@ -1,4 +1,4 @@
-"""Warm up after the start, and collect garbage while no request is open."""
+"""Warm up after the start, and collect garbage only while no request is open."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Worker process, started by ``supervisor.py``."""
+"""Run one worker process, which ``supervisor.py`` starts."""
 
 import asyncio
 import base64

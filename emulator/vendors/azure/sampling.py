@@ -1,4 +1,4 @@
-"""Sampling parameters and token limits of chat and text completions.
+"""Validate sampling parameters and token limits of chat and text completions.
 
 Sources: as of ``chat.models``.
 """

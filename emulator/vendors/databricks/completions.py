@@ -1,4 +1,4 @@
-"""Text completions of one or several prompts.
+"""Parse text completions of one or several prompts, and render their responses.
 
 Sources: Databricks, "Foundation model REST API reference", completion task; databricks-genai-inference for
 batches and streams.

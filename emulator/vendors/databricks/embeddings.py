@@ -1,4 +1,4 @@
-"""Embeddings of texts.
+"""Parse embedding requests and render their responses.
 
 Source: Databricks, "Foundation model REST API reference", embedding task.
 """

@@ -1,4 +1,4 @@
-"""Render errors as Databricks does.
+"""Render the error responses of Databricks.
 
 Sources: github.com threads that quote real answers (named at each text), docs.databricks.com "Model Serving
 limits and regions", databricks-sdk error mapping. Texts without a source are marked unverified.

@@ -1,4 +1,4 @@
-"""Families of models and kinds of endpoints."""
+"""Find the model family of an endpoint, and with it the traits it has by default."""
 
 from __future__ import annotations
 

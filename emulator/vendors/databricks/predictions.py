@@ -1,4 +1,4 @@
-"""Custom (pyfunc) models: data frames in, predictions out.
+"""Parse requests to custom (pyfunc) models, data frames in, and render predictions.
 
 Sources: databricks-sdk ``serving_endpoints.query``; mlflow's scoring protocol for the shapes of input.
 """

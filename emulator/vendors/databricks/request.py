@@ -1,4 +1,4 @@
-"""Admit an inference request: body, endpoint, fields."""
+"""Parse and validate what all inference requests share: body, endpoint, served entity."""
 
 from __future__ import annotations
 

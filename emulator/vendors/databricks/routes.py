@@ -1,4 +1,4 @@
-"""Endpoint table.
+"""Route table and vendor definition of Databricks.
 
 Source: docs.databricks.com, "Query serving endpoints" and "Foundation model REST API reference"; databricks-sdk
 for discovery and management.

@@ -1,4 +1,4 @@
-"""Routes ``GET /metrics`` and ``/metrics-json``.
+"""Routes ``GET /metrics`` and ``/metrics-json``: figures of requests, in Prometheus text and as JSON.
 
 Source: MindIE-LLM, ``http_wrapper/prometheus_metrics.cpp`` and ``http_wrapper/http_handler.cpp``. Hardware values
 are 0.

@@ -1,4 +1,4 @@
-"""Request ids, and stopping a running request by its id.
+"""Choose request ids, and stop a running request by its id.
 
 Source: MindIE-LLM, ``single_req_infer_interface_base.cpp`` and ``single_req_triton_text_infer_interface.cpp``.
 """

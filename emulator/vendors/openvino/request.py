@@ -1,4 +1,4 @@
-"""Route a generative request to its graph.
+"""Find the graph of a generative request, and parse what all its tasks share.
 
 Source: model_server, src/http_rest_api_handler.cpp, processV3.
 """

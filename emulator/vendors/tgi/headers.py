@@ -1,4 +1,4 @@
-"""Build response headers.
+"""Build the response headers of TGI's router.
 
 Source: text-generation-inference, ``router/src/server.rs``.
 """

@@ -1,4 +1,4 @@
-"""Route ``GET /metrics``.
+"""Route ``GET /metrics``: figures of requests and batches, in Prometheus text.
 
 Source: text-generation-inference, ``router/src/server.rs`` and ``backends/v3/src/backend.rs`` (names), and the
 buckets set up in ``router/src/server.rs``. Each request counts as a batch of its own: one prefill for the first token

@@ -1,4 +1,4 @@
-"""Declare ``tools``, ``tool_choice`` and the tool calls of earlier turns.
+"""Declare the fields ``tools`` and ``tool_choice``, and the tool calls of earlier turns.
 
 Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/tool_grammar.rs``.
 """

@@ -1,4 +1,4 @@
-"""Audio answers: silence as long as the speech would take, in formats that players open.
+"""Render audio answers: silence as long as the speech would take, in formats that players open.
 
 Sources: openai-python, ``types/chat/chat_completion_audio.py``; learn.microsoft.com, "Quickstart: audio generation".
 """

@@ -1,4 +1,4 @@
-"""Stored chat completions: retrieve, list, update metadata, delete.
+"""Routes of stored chat completions: retrieve, list, update metadata, delete.
 
 Sources: openai-python, ``resources/chat/completions``; OpenAI API reference, "List Chat Completions" (sample answer).
 Texts of refusals ``unverified``.

@@ -1,4 +1,4 @@
-"""Responses codec and stored documents."""
+"""Render responses of the Responses API, and build the document that stores one."""
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Request, Response, StreamingResponse

@@ -1,4 +1,4 @@
-"""Stored responses: retrieve, delete, cancel, list input items.
+"""Routes of stored responses: retrieve, delete, cancel, list input items.
 
 Source: learn.microsoft.com, "Azure OpenAI Responses API"; openai-python, ``resources/responses``. Texts of refusals as
 the OpenAI API words them, unverified for Azure.

@@ -1,4 +1,4 @@
-"""``tools`` and ``tool_choice`` of the Responses API.
+"""Validate and parse ``tools`` and ``tool_choice`` of the Responses API.
 
 Sources: openai-python, ``types/responses/tool_param.py``, ``tool_choice_allowed.py`` and ``tool_choice_custom.py``.
 """

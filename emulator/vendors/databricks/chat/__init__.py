@@ -1,1 +1,1 @@
-"""The chat task."""
+"""Chat completions of serving endpoints: parse a request, render its response."""

@@ -1,4 +1,4 @@
-"""Personal access tokens and OAuth tokens.
+"""Issue and verify personal access tokens and OAuth tokens.
 
 An issued token is a function of its grant and secret, so every replica can verify it without storage.
 """

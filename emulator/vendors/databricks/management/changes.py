@@ -1,4 +1,4 @@
-"""Create, update and delete endpoints.
+"""Routes that create, update, start, stop and delete endpoints.
 
 Sources: databricks-sdk (``service/serving.py``), docs.databricks.com ("Manage model serving endpoints"), and the
 fake server of databricks-cli for codes and texts.

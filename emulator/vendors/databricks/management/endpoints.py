@@ -1,4 +1,4 @@
-"""List serving endpoints.
+"""Routes that list serving endpoints and foundation models, and show one endpoint.
 
 Sources: databricks-sdk (``service/serving.py``) and a public capture of a real listing of endpoints.
 """

@@ -1,4 +1,4 @@
-"""Access of principals to endpoints.
+"""Find the permission level of a principal on an endpoint, and refuse one that is too low.
 
 Source: docs.databricks.com, "Serving endpoint ACLs"; databricks-demos/dbdemos issue 218 for the text. There is no
 directory of groups: every principal belongs to ``users`` and to no other group.

@@ -1,4 +1,4 @@
-"""Permissions of an endpoint.
+"""Routes that show, set and update the permissions of an endpoint.
 
 Source: databricks-sdk, ``service/serving.py``.
 """

@@ -1,4 +1,4 @@
-"""A response in one piece."""
+"""Render responses of the Responses API, whole or as a stream."""
 
 from __future__ import annotations
 

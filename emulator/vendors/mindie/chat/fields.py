@@ -1,4 +1,4 @@
-"""``logprobs`` and ``response_format`` of the chat route.
+"""Parse and validate ``logprobs`` and ``response_format`` of the chat route.
 
 Source: MindIE-LLM, ``utils/infer_param.cpp``.
 """

@@ -1,1 +1,1 @@
-"""Graphs that generate text: chat and completions."""
+"""Chat completions of the graphs that generate text."""

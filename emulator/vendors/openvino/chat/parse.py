@@ -1,4 +1,4 @@
-"""Parse chat requests.
+"""Parse ``/v3/chat/completions`` requests.
 
 Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_completions.cpp.
 """

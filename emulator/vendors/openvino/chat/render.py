@@ -1,4 +1,4 @@
-"""Render chat responses.
+"""Render ``/v3/chat/completions`` responses.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse.
 """
