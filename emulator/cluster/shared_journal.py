@@ -21,7 +21,15 @@ from emulator.core.storage import StoreLostError
 from emulator.faults import FaultSite
 from emulator.handler.call_record import CallRecord
 from emulator.handler.planning import Emulator
-from emulator.journal.entry import Attempts, Explainer, JournalEntry, JournalItem, LimitCheck, MatchEvidence, Payload
+from emulator.journal.entry import (
+    Attempts,
+    EntryExplainer,
+    JournalEntry,
+    JournalItem,
+    LimitCheck,
+    MatchEvidence,
+    Payload,
+)
 from emulator.journal.journal import MAX_SESSION_ENTRIES, Journal, PendingItem
 from emulator.runtime.active import ActiveScenario
 from emulator.scenario.matching import Match, RuleResult
@@ -40,7 +48,7 @@ AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # field
 class KnownScenario:
     """Active scenario that explains records of other replicas."""
 
-    explainer: Explainer
+    explainer: EntryExplainer
     emulator: Emulator
 
 
@@ -256,7 +264,7 @@ class _RemoteRecord:
         return self.entry
 
     @property
-    def explainer(self) -> Explainer | None:
+    def explainer(self) -> EntryExplainer | None:
         return None if self.known is None else self.known.explainer
 
     def without_payload(self) -> JournalEntry:

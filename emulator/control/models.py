@@ -18,7 +18,6 @@ __all__ = [
     "Calls",
     "Checked",
     "ClockState",
-    "DeploymentEntry",
     "Deployments",
     "DeploymentsQuery",
     "Duration",
@@ -58,13 +57,14 @@ __all__ = [
     "Rules",
     "ScenarioName",
     "ScenarioState",
+    "ServedDeployment",
     "ServerLoad",
+    "ServerStatus",
     "SessionEnded",
     "SessionList",
     "SessionName",
     "SessionQuery",
     "SessionState",
-    "Status",
     "StrikeShown",
     "TimingErrors",
     "TimingReport",
@@ -202,7 +202,7 @@ class JournalState(ResponseModel):
     emptied: int = Field(description="Entries that lost their bodies for want of room since the process began.")
 
 
-class Status(ResponseModel):
+class ServerStatus(ResponseModel):
     version: str
     uptime_seconds: float
     memory: int = Field(description="Resident bytes of the process; 0 where the system does not say.")
@@ -637,7 +637,7 @@ class DeploymentsQuery(SessionQuery):
     vendor: str | None = Field(default=None, description="Of this vendor alone.")
 
 
-class DeploymentEntry(ResponseModel):
+class ServedDeployment(ResponseModel):
     vendor: str
     name: str = Field(description="What a client asks for.")
     task: str = Field(description="chat, completions, embeddings, rerank or images.")
@@ -647,4 +647,4 @@ class DeploymentEntry(ResponseModel):
 
 
 class Deployments(ResponseModel):
-    deployments: list[DeploymentEntry] = Field(description="By vendor, each in the order of its catalogue.")
+    deployments: list[ServedDeployment] = Field(description="By vendor, each in the order of its catalogue.")

@@ -124,7 +124,7 @@ ROUTES = (
         summary="What the process is busy with and what it holds.",
         action="get_status",
         is_of_journal=True,
-        gives=models.Status,
+        gives=models.ServerStatus,
     ),
     Route(
         method="POST",

@@ -25,7 +25,7 @@ class DocumentsError(Exception):
 
 
 @dataclass(slots=True)
-class Health:
+class StoreHealth:
     """Connection state of a remote store.
 
     Fields:
@@ -50,7 +50,7 @@ class Store(Protocol):
         """Message bus of the replicas that share the store; ``None``: a single process uses it."""
 
     @property
-    def health(self) -> Health | None:
+    def health(self) -> StoreHealth | None:
         """Connection state; ``None`` for a store in the memory of this process."""
 
     def open(self, namespace: str) -> "State":

@@ -17,7 +17,7 @@ from emulator.http.schedule import Sent
 from emulator.journal.entry import (
     NO_ATTEMPTS,
     Attempts,
-    Explainer,
+    EntryExplainer,
     JournalEntry,
     LimitCheck,
     MatchEvidence,
@@ -108,7 +108,7 @@ class CallRecord:
         left: the client disconnected early; ``over``: the record is final.
     """
 
-    explainer: Explainer | None
+    explainer: EntryExplainer | None
     vendor: str
     request: Request
     started: float

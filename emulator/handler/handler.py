@@ -25,7 +25,7 @@ from emulator.http.sessions import SessionRoute
 from emulator.http.writer import TIMING, ResponseWriter
 from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
-from emulator.observability.timing import TimingReport
+from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.matching import RuleResult
@@ -48,7 +48,7 @@ class VendorApp:
         service: AnyService,
         emulator: Emulator,
         journal: Journal,
-        timing: TimingReport,
+        timing: TimingAccuracy,
         metrics: VendorMetrics,
         *,
         hints: Suggestions,

@@ -14,7 +14,7 @@ from emulator.handler.explain import Explainer, can_respond_again, explain_rules
 from emulator.handler.planning import Emulator
 from emulator.journal.entry import RecordedResponse
 from emulator.journal.journal import Journal
-from emulator.observability.timing import TimingReport
+from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.ratelimit import Ticket
 
@@ -27,7 +27,7 @@ class CallRecorder:
         vendor: str,
         emulator: Emulator,
         journal: Journal,
-        timing: TimingReport,
+        timing: TimingAccuracy,
         metrics: VendorMetrics,
         explainer: Explainer,
     ) -> None:

@@ -57,7 +57,7 @@ class JournalItem(Protocol):
     def size(self) -> int: ...
 
     @property
-    def explainer(self) -> Explainer | None: ...
+    def explainer(self) -> EntryExplainer | None: ...
 
     def load(self) -> JournalEntry:
         """Return the entry, the same object at each call."""
@@ -87,7 +87,7 @@ class RecordedResponse:
     fault_sites: tuple[FaultSite, ...] = ()
 
 
-class Explainer(Protocol):
+class EntryExplainer(Protocol):
     """Matches a stored request against the rules of its scenario again.
 
     Fields:
@@ -120,7 +120,7 @@ class MatchEvidence:
         rule_results: the explanation itself, where rules match credentials, which are not stored.
     """
 
-    explainer: Explainer | None
+    explainer: EntryExplainer | None
     match: Match | None
     fingerprint: bytes
     attempt: int
@@ -281,7 +281,7 @@ class JournalEntry:
         return 0 if self.payload is None else self.payload.size
 
     @property
-    def explainer(self) -> Explainer | None:
+    def explainer(self) -> EntryExplainer | None:
         return None if self.evidence is None else self.evidence.explainer
 
     def load(self) -> JournalEntry:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 from emulator import __version__
 from emulator.core.cache import read_stats
 from emulator.core.quota import Level
-from emulator.core.storage import Health
+from emulator.core.storage import StoreHealth
 from emulator.core.vendor import Metrics
-from emulator.observability.totals import OPERATIONS, Histogram, MetricTotals, Series
+from emulator.observability.totals import OPERATIONS, BucketCounts, MetricTotals, Series
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -86,7 +86,7 @@ class Page:
     vendors: Mapping[str, MetricsSource]
     levels: Sequence[Level]
     session: str | None = None
-    store: Health | None = None
+    store: StoreHealth | None = None
 
     def collect(self) -> Iterator[Metric]:
         """Yield every family with its samples, like a collector of ``prometheus_client``."""
@@ -122,7 +122,7 @@ _LISTED: Mapping[Family, Callable[[MetricTotals], Rows]] = {
     FAULTS: lambda sums: [((fault,), count) for fault, count in sums.faults.items()],
     RULES: lambda sums: [((rule,), count) for rule, count in sums.rules.items()],
 }
-_TIMED: Mapping[Family, Callable[[Series], Histogram]] = {
+_TIMED: Mapping[Family, Callable[[Series], BucketCounts]] = {
     DURATION: lambda series: series.duration,
     FIRST: lambda series: series.first_token,
     REST: lambda series: series.per_token,
@@ -143,9 +143,9 @@ def _by_model(sums: MetricTotals, pick: Callable[[Series], int]) -> Rows:
     return [(model, count) for model, count in counts.items() if count]
 
 
-def _list_times(sums: Iterable[MetricTotals], pick: Callable[[Series], Histogram]) -> Mapping[Key, Histogram]:
+def _list_times(sums: Iterable[MetricTotals], pick: Callable[[Series], BucketCounts]) -> Mapping[Key, BucketCounts]:
     """Return the histograms of requests to a model, of any status, by labels."""
-    found: dict[Key, Histogram] = {}
+    found: dict[Key, BucketCounts] = {}
     for each in sums:
         for (operation, provider, model, _, error), series in each.series.items():
             histogram = pick(series)
@@ -166,7 +166,7 @@ def _family(family: Family, rows: Rows) -> Metric:
     return _without_empty(metric)
 
 
-def _histograms(family: Family, rows: Mapping[Key, Histogram]) -> Metric:
+def _histograms(family: Family, rows: Mapping[Key, BucketCounts]) -> Metric:
     from prometheus_client.metrics_core import HistogramMetricFamily
 
     metric = HistogramMetricFamily(family.name, family.text, labels=family.labels)

@@ -99,7 +99,7 @@ class TimedCall(Protocol):
     def lateness(self) -> Sequence[float]: ...
 
 
-class TimingReport:
+class TimingAccuracy:
     """Timing errors of all responses since the process started, and since the last reset."""
 
     def __init__(self) -> None:

@@ -67,16 +67,16 @@ class CountedCall(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
-    """Histogram: counts of values up to each bound and above the last one, and their sum."""
+class BucketCounts:
+    """Counts of values up to each bound and above the last one, and their sum."""
 
     bounds: tuple[float, ...]
     counts: Sequence[int]
     total: float
 
-    def merge(self, other: Histogram) -> Histogram:
+    def merge(self, other: BucketCounts) -> BucketCounts:
         counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
-        return Histogram(self.bounds, counts, self.total + other.total)
+        return BucketCounts(self.bounds, counts, self.total + other.total)
 
 
 # A series is a row of one array: long-lived small objects, allocated between short-lived ones, would fragment memory.
@@ -107,21 +107,21 @@ class Series:
         return int(self.figures[self.start + 2])
 
     @property
-    def duration(self) -> Histogram:
+    def duration(self) -> BucketCounts:
         return self._read(_DURATION_AT, DURATIONS)
 
     @property
-    def first_token(self) -> Histogram:
+    def first_token(self) -> BucketCounts:
         return self._read(_FIRST_TOKEN_AT, FIRST_TOKENS)
 
     @property
-    def per_token(self) -> Histogram:
+    def per_token(self) -> BucketCounts:
         return self._read(_PER_TOKEN_AT, PER_TOKEN)
 
-    def _read(self, place: int, bounds: tuple[float, ...]) -> Histogram:
+    def _read(self, place: int, bounds: tuple[float, ...]) -> BucketCounts:
         begin = self.start + place
         end = begin + len(bounds) + 1
-        return Histogram(bounds, [*map(int, self.figures[begin:end])], self.figures[end])
+        return BucketCounts(bounds, [*map(int, self.figures[begin:end])], self.figures[end])
 
     def add(self, calls: Sequence[CountedCall]) -> None:
         """Count requests of equal :attr:`CountedCall.kind`; of successful streams the token times, too."""

@@ -14,7 +14,7 @@ from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
 from emulator.latency import Latency
 from emulator.observability.spans import Spans
-from emulator.observability.timing import TimingReport
+from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import ActiveScenario, Apps
 from emulator.runtime.services import check_vendors, create_service, read_settings
@@ -71,7 +71,7 @@ class ScenarioBuilder:
     overrides: Overrides
     store: Store
     journal: Journal
-    timing: TimingReport
+    timing: TimingAccuracy
     metrics: Mapping[str, VendorMetrics]
     urls: Mapping[str, str]
     closing: asyncio.Event = field(default_factory=asyncio.Event)

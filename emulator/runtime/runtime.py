@@ -19,7 +19,7 @@ from emulator.core.storage import State
 from emulator.core.vendor import Vendors
 from emulator.journal.journal import Journal
 from emulator.observability.spans import Spans
-from emulator.observability.timing import TimingReport
+from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import NOW, Activation, ActiveScenario
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
@@ -144,7 +144,7 @@ class Runtime:
         self.store = open_store(overrides.state_url, overrides.state_loss)
         bus = self.store.bus
         self.journal = Journal() if bus is None else SharedJournal(bus, self.find)
-        self.timing = TimingReport()
+        self.timing = TimingAccuracy()
         self.closing = asyncio.Event()
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
         self.follow: Callable[[], Awaitable[None]] = _do_nothing

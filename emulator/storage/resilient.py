@@ -10,7 +10,7 @@ from emulator.core.bus import ClusterBus
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
-from emulator.core.storage import Health, IsolatedReplicaError, State, Store, StoreLostError
+from emulator.core.storage import IsolatedReplicaError, State, Store, StoreHealth, StoreLostError
 from emulator.storage.memory import MemoryState
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class ResilientStore:
     def __init__(self, store: Store, loss: Loss) -> None:
         self._store = store
         self.loss = loss
-        self.health = store.health or Health()
+        self.health = store.health or StoreHealth()
         self.isolated = ""
 
     @property

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.observability.timing import Quantiles, TimingReport
+from emulator.observability.timing import Quantiles, TimingAccuracy
 from tests.conftest import Start
 from tests.handler.toy import TOY
 from tests.http_client import Running
@@ -126,6 +126,6 @@ async def test_late_run_is_invalid(start: Start, caplog: pytest.LogCaptureFixtur
 
 
 def test_bound_not_exceeded_is_valid() -> None:
-    timing = TimingReport()
+    timing = TimingAccuracy()
     timing.set_bound(5.0)
     assert timing.invalid is None

@@ -93,7 +93,7 @@ class ScenarioHandlers:
             check_vendor(query.vendor, apps)
         return models.Deployments(
             deployments=[
-                models.DeploymentEntry.model_validate(deployment)
+                models.ServedDeployment.model_validate(deployment)
                 for vendor, app in apps.items()
                 if query.vendor in (None, vendor)
                 for deployment in app.service.deployments.values()

@@ -91,10 +91,10 @@ class StatusHandlers:
             ]
         )
 
-    async def get_status(self, query: models.NoQuery, body: bytes, name: str) -> models.Status:
+    async def get_status(self, query: models.NoQuery, body: bytes, name: str) -> models.ServerStatus:
         runtime = self._runtime
         busy = [row for active in runtime.active_scenarios for row in active.emulator.busy]
-        return models.Status(
+        return models.ServerStatus(
             version=__version__,
             uptime_seconds=round(runtime.uptime, 3),
             memory=_measure_memory(),

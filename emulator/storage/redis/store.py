@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, parse_qs, quote
 from emulator.core.cache import lru
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
-from emulator.core.storage import DocumentsError, Health, IsolatedReplicaError, StoreLostError
+from emulator.core.storage import DocumentsError, IsolatedReplicaError, StoreHealth, StoreLostError
 from emulator.storage.documents import DEFAULT_LIMITS, StorageLimits
 from emulator.storage.redis.bus import RedisBus
 from emulator.storage.redis.client import LEASE, Connections, Server, ask, read_text, write_bounds
@@ -200,7 +200,7 @@ class RedisStore:
         self.server = ways.asking
         self._ways = ways
         self.line = line
-        self.health = Health()  # ``ResilientStore`` sets the rest
+        self.health = StoreHealth()  # ``ResilientStore`` sets the rest
         self.held: dict[str, Costs] = {}
         self.owed: list[tuple[str, ...]] = []
         self.renewals = Renewals()
