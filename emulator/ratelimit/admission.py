@@ -55,7 +55,7 @@ class AdmissionController:
         """Make every charge of a call; a deployment with concurrency limits takes :meth:`acquire` next.
 
         Args:
-            identity: fingerprint of a request whose attempt is counted in the same round trip, and set in the
+            identity: fingerprint of a request; its attempt is counted in the same round trip, and set in the
                 request; ``None``: it is counted already.
 
         Raises:

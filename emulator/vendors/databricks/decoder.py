@@ -44,7 +44,7 @@ def _scalar(kind: str) -> Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Array whose items have one shape."""
+    """Array with items of one shape."""
 
     item: Shape
     exact: PythonTypes = _NULL

@@ -31,7 +31,7 @@ def parse_gateway(
     """Parse a request to an endpoint, named as such or as a model of Unity Catalog.
 
     Args:
-        family: the only family whose API the path accepts.
+        family: the only family with an API that the path accepts.
 
     Raises:
         EmulatedError: the gateway or the endpoint rejects the request.

@@ -21,7 +21,7 @@ from emulator.vendors.mindie.server_state import list_served, validate_serving
 
 
 class _MindieOptions(RememberedOptions):
-    """Remembered options whose codec has the id of the request and the lengths of its prompt and answer."""
+    """Remembered options; the codec has the id of the request and the lengths of prompt and answer."""
 
     __slots__ = ("_asked", "_codec")
 
@@ -54,7 +54,7 @@ class _MindieOptions(RememberedOptions):
 
 def parse_chat(request: Request, service: MindieService) -> InferenceCall:
     settings = service.settings
-    if settings.coordinator or settings.infer_mode == "dmi":  # whose requests depend on headers
+    if settings.coordinator or settings.infer_mode == "dmi":  # their requests depend on headers
         return _parse_whole(request, service)[0]
     call = recall_chat(request, service, limit=min(INLINE_BYTES, settings.max_input_chars // GROWTH))
     if call is None:
