@@ -53,7 +53,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_configure() -> None:
-    """Thousands of collected tests stay to the end: nobody need look for garbage among them again and again."""
+    """Keep the garbage collector from traversing thousands of collected tests, which live to the end."""
     gc.disable()
 
 
@@ -65,7 +65,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def terminal() -> Iterator[None]:
-    """Whatever began the tests, ``nohup`` for one, a closed terminal ends what they begin."""
+    """Let SIGHUP end the processes that a test starts, also if the tests run under ``nohup``."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)

@@ -1,6 +1,6 @@
 """Golden exchanges: one file holds a request and the whole answer, head and body.
 
-The request is what stands above the line of dashes: request line, headers, a blank line, body. Below it
+The request is above the line of dashes: request line, headers, a blank line, body. Below it
 is the answer; its head is shown with plain line ends, its body exactly, without chunk framing.
 """
 
@@ -17,7 +17,7 @@ _PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 
 def golden_files(test_file: str) -> list[object]:
-    """Parameters for a test: every ``golden/*.http`` beside it."""
+    """Return the parameters of a test: every ``golden/*.http`` of its folder."""
     folder = Path(test_file).parent / "golden"
     return [pytest.param(path, id=path.stem.replace("_", " ")) for path in sorted(folder.glob("*.http"))]
 
@@ -30,7 +30,7 @@ def read_request(path: Path) -> tuple[str, bytes]:
 
 
 async def check_golden(running: Running, vendor: str, path: Path, *, update: bool) -> None:
-    """Send the request of a file and compare the answer with the one that stands there."""
+    """Send the request of a file and compare the response with the one in the file."""
     request, _, expected = path.read_bytes().decode().partition(_SEPARATOR)
     head, body = read_request(path)
     lines = "".join(line + "\r\n" for line in head.split("\n"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tests.untyped_json import JSON
 
 Cases = Sequence[tuple[Mapping[str, JSON], Mapping[str, object]]]
-"""Requests that show one field, each with what is seen: paths and what stands there (a value, a type, a piece)."""
+"""Requests that show one field, each with paths and the expected value, type or part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def check(outcome: object, seen: Mapping[str, object]) -> None:
 
 
 def find(value: JSON, path: str) -> JSON:
-    """What stands at a path of keys, positions and attributes, such as ``answer.choices.0.message``."""
+    """Return the value at a path of keys, positions and attributes, such as ``answer.choices.0.message``."""
     for step in path.split("."):
         if isinstance(value, Mapping):
             value = value[step]

@@ -21,7 +21,7 @@ _DUMP = "#!/bin/sh\nprintf '%s\\0' \"$@\" END\n"
 
 
 class Ground:
-    """A folder and few programs, among them a ``curl`` that says which words it was given, and its input."""
+    """Folder with few programs, among them a ``curl`` that prints its arguments and its input."""
 
     def __init__(self, folder: Path) -> None:
         self._programs, self._ground = folder / "programs", folder / "ground"
@@ -37,7 +37,7 @@ class Ground:
         program.chmod(0o755)
 
     def run(self, shell: str, script: bytes) -> list[bytes]:
-        """What a script writes, cut at each NUL; it says nothing else, and leaves nothing in the folder.
+        """Return the output of a script, cut at each NUL; check that no error and no file is left.
 
         No program but the few is found: one that ran would be complained of.
         """

@@ -1,4 +1,4 @@
-"""What keeps the house easy to live in: small files, short functions, honest types, no circles, one contract."""
+"""Conventions of the code: short functions, few ``Any``, no import cycles, one place for each name."""
 
 import ast
 import re
@@ -63,7 +63,7 @@ def imports_of(name: str, tree: ast.AST) -> set[str]:
 
 def test_modules_have_no_import_cycle() -> None:
     modules = {name: imports_of(name, tree) for name, tree in TREES.items() if name != "emulator"}
-    TopologicalSorter(modules).prepare()  # says the circle; the root imports nothing before it is called
+    TopologicalSorter(modules).prepare()  # names the cycle; the root imports nothing before it is called
 
 
 def find_bare_refusals(tree: ast.AST) -> list[int]:
@@ -85,7 +85,7 @@ def test_find_bare_refusals_finds_unraised_refusal() -> None:
     assert find_bare_refusals(ast.parse(source)) == [2, 3]
 
 
-# Names of members in the answers of vendors; each vendor says itself where they lie.
+# Names of members in the answers of vendors; each vendor declares where they lie.
 _VENDOR_FIELDS = re.compile(r"usage|finish_reason|stop_reason|generated_text|completion_tokens|generated_tokens")
 _OF_THE_LANGUAGE = {"emulator.faults.drop", "emulator.faults.position", "emulator.faults.wrong_usage"}
 
@@ -120,7 +120,7 @@ def test_registered_names_appear_in_few_files(pattern: str, files: set[str]) -> 
 
 
 def test_vendor_is_named_in_one_file_outside_its_folder() -> None:
-    """And among the words that people bring, which nobody has to add to."""
+    """And among the aliases of other tools, where an entry is optional."""
     named = files_with(r"\bopenvino\b") - {"scenario/errors.py"}
     assert {name for name in named if not name.startswith("vendors/openvino/")} == {"vendors/__init__.py"}
 

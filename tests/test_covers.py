@@ -1,4 +1,4 @@
-"""Every row of a specification, and every name of the scenario language, is covered by a test that says so."""
+"""Every row of a specification, and every name of the scenario language, is covered by a test with its marker."""
 
 from collections import Counter
 from collections.abc import Iterable

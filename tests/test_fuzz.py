@@ -1,4 +1,4 @@
-"""Ten thousand requests nobody would send: every one gets the vendor's answer, none finds a bug of ours."""
+"""Ten thousand mutated requests: every one gets the vendor's answer, none finds a bug of ours."""
 
 # ruff: noqa: E501 -- one request, one line
 
@@ -212,7 +212,7 @@ async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> Cou
 
 
 def check(request: bytes, answer: Answer) -> None:
-    """The vendor answered, and what says it is JSON is JSON."""
+    """Check that the vendor answered, with valid JSON where the header says JSON."""
     assert answer.header("x-emulator-bug") is None, request
     assert 200 <= answer.status < 600, request
     if (answer.header("Content-Type") or "").startswith("application/json") and answer.body:

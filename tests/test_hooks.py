@@ -24,7 +24,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Somebody's, with scenarios of every kind, and the commands a runner has."""
+    """Repository of a user, with scenarios of every kind, and the commands of a runner."""
     (tmp_path / "scenarios").mkdir()
     for name, text in (("good", GOOD), ("odd", ODD), ("bad", BAD)):
         (tmp_path / "scenarios" / f"{name}.yaml").write_text(text)

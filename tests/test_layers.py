@@ -1,4 +1,4 @@
-"""Who may import whom: the parts of the program, from the core outwards."""
+"""Allowed imports between the parts of the program, from the core outwards."""
 
 import ast
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def refuse(importer: str, imported: str) -> str | None:
     if rest == ["__version__"]:
         return None
     if rest == ["start"]:
-        rest = ["serve"]  # whoever may start an emulator may say so
+        rest = ["serve"]  # a part that may start an emulator may import this
     if part not in ALLOWED:
         return f"{part or 'the root'} may import nothing of ours; a new part needs a row in ALLOWED"
     if part and rest[:1] == [part]:

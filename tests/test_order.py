@@ -1,4 +1,4 @@
-"""The same requests have the same outcomes in whatever order, on however many connections they come."""
+"""The same requests have the same outcomes in any order and on any number of connections."""
 
 import asyncio
 import json

@@ -26,7 +26,7 @@ RULES = '[{"name": "busy", "times": {"first": 1}, "error": {"kind": "rate_limite
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A suite of somebody else, in this process; no plugin is loaded but ours and those of the arguments."""
+    """Run another suite in this process; only our plugin and those of the arguments are loaded."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     pytester.makepyfile(app=APP)

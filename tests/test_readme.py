@@ -1,4 +1,4 @@
-"""What the README says, and what was too long for it, done."""
+"""Examples of the README and of ``docs/``, run."""
 
 import re
 import shlex

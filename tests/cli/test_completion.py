@@ -21,7 +21,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
-# In a terminal of its own, every word that the completion offers is said.
+# Every word that the completion offers is printed, in a terminal of its own.
 ZSH = """
 zmodload zsh/zpty
 zpty z zsh -f -i

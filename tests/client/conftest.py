@@ -54,7 +54,7 @@ def client(request: pytest.FixtureRequest, session: EmulatorClient) -> Iterator[
         return asyncio.run_coroutine_threadsafe(todo, loop).result(30)
 
     awaiting = AsyncEmulatorClient(session.front, session=session.session_name)
-    yield Driver(awaiting, run)  # type: ignore[misc]  # it has the same methods, as a test of its own says
+    yield Driver(awaiting, run)  # type: ignore[misc]  # it has the same methods, as another test shows
     run(awaiting.close())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()

@@ -61,7 +61,7 @@ def test_unreachable_store_error_names_setting_without_password() -> None:
 
 
 class Swallowing:
-    """A runtime with a store whose failure hides a cancellation."""
+    """Runtime with a store that fails while it is cancelled."""
 
     def __init__(self) -> None:
         self.store = self

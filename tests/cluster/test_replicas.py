@@ -72,7 +72,7 @@ async def test_store_commands_per_call(kind: str, tmp_path: Path, vendor: str) -
             heard = await asyncio.wait_for(listen(monitor, "ECHO enough"), 20)
     asked = sum(":world:" in command for command in heard)
     assert [answer.status for answer in answers] == [200] * 5 + [429] * 2, answers[0].body
-    assert asked == 7 + 2 * 5  # each asks once, and tells when it will end and that it has
+    assert asked == 7 + 2 * 5  # each asks once, and reports when it will end and that it has
     assert len({answer.header("x-emulator-request-id") for answer in answers}) == 7  # each is another attempt
 
 

@@ -20,14 +20,14 @@ _NUMBERS = count(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class World(Running):
+class SessionTarget(Running):
     """The same emulator, as the client of one session reaches it."""
 
     session: str = ""
     way: str = "plain"
 
     def front(self, vendor: str) -> str:
-        """The path stands before the vendor's prefix; a port of its own is one vendor's."""
+        """The session's path comes before the vendor's prefix; a session's own port serves one vendor."""
         if self.way == "own port":
             pytest.skip("a port of its own has no prefix")
         return f"{self.urls['front']}/{vendor}"
@@ -53,26 +53,26 @@ def collect_what_clients_left() -> Iterator[None]:
 
 @pytest.fixture(params=["plain", "path", "key", "own port"])
 def session_by(request: pytest.FixtureRequest) -> str:
-    """How a client names its session; modules whose client takes only a host leave the path out."""
+    """Ways of a client to name its session; modules with a client that takes only a host leave the path out."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session")
 def disable_recording() -> bool:
-    """Of pytest-recording, which a client's suite may bring with it: it would stand between a test and its world."""
+    """Of pytest-recording, which a client's suite may bring with it: it would intercept the requests of a test."""
     return True
 
 
 @pytest.fixture
 def live(live: Running, session_by: str) -> Iterator[Running]:
-    with in_session(live, session_by) as world:
-        yield world
+    with in_session(live, session_by) as target:
+        yield target
 
 
 @pytest.fixture
 def live_with(live_with: LiveWith, session_by: str) -> Iterator[LiveWith]:
-    with ExitStack() as worlds:
-        yield lambda scenario: worlds.enter_context(in_session(live_with(scenario), session_by))
+    with ExitStack() as servers:
+        yield lambda scenario: servers.enter_context(in_session(live_with(scenario), session_by))
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def in_session(running: Running, way: str) -> Iterator[Running]:
         return
     session, front = f"{way.replace(' ', '-')}-{next(_NUMBERS)}", running.urls["front"]
     before = _calls(front, "limit=1")
-    yield World(running.built, _urls(running.urls, way, session), running.certificate, session, way)
+    yield SessionTarget(running.built, _urls(running.urls, way, session), running.certificate, session, way)
     made = _calls(front, f"limit=10000&since={before[-1]['seq'] if before else 0}")
     named = [call for call in made if way != "key" or (call["principal"] and "/oidc/" not in call["path"])]
     assert {call["session"] for call in named} <= {session}

@@ -2,7 +2,7 @@
 
 ``python -m tests.conformance.resources FOLDER`` runs them and writes the page anew; FOLDER is the package's unpacked
 source distribution, and the packages that its tests import are installed. They were written for a mock that takes
-anything: what fails stands on the page with what the service says and why that is right.
+anything: a failure is listed on the page, with the service's answer and the reason why that is right.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _REASONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Outcome:
-    """How a test of an operation ended; ``said``: :data:`PASS`, else what the service or the client said."""
+    """Outcome of the test of an operation; ``said``: :data:`PASS`, or else the error of the service or the client."""
 
     resource: str
     operation: str

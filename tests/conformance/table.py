@@ -1,6 +1,6 @@
 """The table of clients in ``docs/clients.md``: which operation of which client was tried, and what came of it.
 
-A row is a test of this folder: ``test_<vendor>_<client>.py`` says of whom, the test's name which operation. A module
+A row is a test of this folder: ``test_<vendor>_<client>.py`` names the client, the test's name the operation. A module
 may name the client's package (``CLIENT``), or one for each beginning of a test's name (``CLIENTS``). What is not
 installed is not tried, and its rows keep the verdict they had.
 """
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(slots=True, eq=False)
 class Outcomes:
-    """What a run says of each test, a plugin of pytest's: of those that one row tells of, each by its name.
+    """Plugin of pytest that records the outcome of each test; tests that share a row, by their names.
 
     A test that names its session in several ways is one, and as good as in the worst of them.
     """
@@ -118,7 +118,7 @@ def read_table(text: str) -> Mapping[Key, Row]:
 
 
 def judge(outcomes: Outcomes, before: str) -> str:
-    """The page, with what a run has found in place of what it said before."""
+    """Return the page with the results of a run in place of earlier ones."""
     rows, old = list_rows(), read_table(before)
     judged = {where: _judge_row(row, [*outcomes.found.get(where, {}).values()], old) for where, row in rows.items()}
     keep = {row.key for where, row in rows.items() if {*outcomes.found.get(where, {}).values()} <= {"skipped"}}

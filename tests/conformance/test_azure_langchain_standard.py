@@ -1,6 +1,6 @@
 """LangChain's standard integration tests, on its classes for OpenAI, Azure OpenAI and Azure AI.
 
-A scenario says what only a model could know: a joke in the keys that a prompt asks for, a name out of a sentence, that
+A scenario supplies what only a model could know: a joke in the keys of a prompt, a name out of a sentence, that
 one question about the weather is one call. What fails all the same is named with its reason.
 """
 

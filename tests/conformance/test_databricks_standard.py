@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the cli
 
 
 def makes_blocks(request: pytest.FixtureRequest) -> bool:
-    """Whether a test's model makes LangChain's own content blocks, where tests are told apart by that."""
+    """Return whether the model of a test makes LangChain's own content blocks."""
     return bool(request.node.callspec.params.get("model") != {})
 
 

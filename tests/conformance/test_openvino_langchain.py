@@ -25,8 +25,8 @@ def newest_server() -> Iterator[Running]:
 
 @pytest.fixture
 def newest(newest_server: Running, session_by: str) -> Iterator[Running]:
-    with in_session(newest_server, session_by) as world:
-        yield world
+    with in_session(newest_server, session_by) as target:
+        yield target
 
 
 def _chat(running: Running, **fields: JSON) -> JSON:

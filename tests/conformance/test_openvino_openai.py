@@ -36,8 +36,8 @@ def newest_server() -> Iterator[Running]:
 
 @pytest.fixture
 def newest(newest_server: Running, session_by: str) -> Iterator[Running]:
-    with in_session(newest_server, session_by) as world:
-        yield world
+    with in_session(newest_server, session_by) as target:
+        yield target
 
 
 def base_url(running: Running, way: str, root: str = "/v3") -> str:

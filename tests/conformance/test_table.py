@@ -1,4 +1,4 @@
-"""The table of clients names what is tried, no more and no less, and says what a run has found."""
+"""The table of clients lists exactly the tested operations, with the results of a run."""
 
 import os
 from pathlib import Path

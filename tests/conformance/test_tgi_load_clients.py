@@ -103,7 +103,7 @@ async def test_aiperf_joins_stream_tokens(live: Running, vendor: str, path: str)
 
 @pytest.mark.covers("mindie/programs", "AISBench")
 async def test_aisbench_reads_unary_and_stream(live: Running) -> None:
-    """The text call wants an object; the stream call the text of the last event, and JSON in every other."""
+    """The text call expects an object; the stream call the text of the last event, and JSON in every other."""
     body = {"inputs": PROMPT, "parameters": {"max_new_tokens": MOST, "ignore_eos": True}}
     async with post(live, "mindie", "/generate", body) as response:
         whole: JSON = await response.json()

@@ -38,8 +38,8 @@ def throttling() -> Iterator[Running]:
 
 @pytest.fixture
 def server(throttling: Running, session_by: str) -> Iterator[Running]:
-    with in_session(throttling, session_by) as world:
-        yield world
+    with in_session(throttling, session_by) as target:
+        yield target
 
 
 def headers(running: Running) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A browser that looks at an emulator, and says whatever it complains of or asks elsewhere."""
+"""Browser that opens an emulator's page; it collects errors, and requests to other hosts."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def emulator_at_work() -> Iterator[EmulatorClient]:
 
 @pytest.fixture
 def look(browser: Any, emulator_at_work: EmulatorClient) -> Iterator[Open]:
-    """Open a page; at the end nothing was complained of, and nobody but the page's own host was asked."""
+    """Open a page; at the end check that there was no error, and no request to another host."""
     complaints: list[str] = []
     contexts = []
 

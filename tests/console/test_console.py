@@ -112,7 +112,7 @@ def test_call_detail_links_attempts(look: Open, emulator_at_work: EmulatorClient
     page.locator("#detail h2", has_text="#1 ").wait_for()
     chat(emulator_at_work, "rivers", "rivers")
     wait_for_rows(page, 6)
-    page.locator("#call-1").click()  # of which the list was told before the others came
+    page.locator("#call-1").click()  # which the list had before the others came
     page.locator("#call-2").click()
     joined.get_by_text("4: 429").wait_for()
 
@@ -210,7 +210,7 @@ def test_skipped_live_calls_are_counted_and_loaded_on_demand(look: Open, emulato
     page.locator("#link", has_text="live").wait_for()
     asked = re.compile(r"since=\d+&most=\d+")
     page.route("**/events?*", lambda route: route.continue_(url=asked.sub("since=0&most=3", route.request.url)))
-    page.evaluate("void follow()")  # it is told of three a second, and so of forty at once of the last
+    page.evaluate("void follow()")  # it gets three events a second, and so only the last of forty at once
     button = page.get_by_role("button", name="skipped: show the latest")
     button.wait_for()
     page.unroute("**/events?*")

@@ -68,7 +68,7 @@ def elsewhere() -> Iterator[Callable[[str], str]]:
             self.wfile.write(pages[-1])
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Send nothing."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)

@@ -48,7 +48,7 @@ def test_report_finds_one_of_ten_thousand_calls(look: Open, emulator_at_work: Em
     page = look((tmp_path / "run.html").as_uri())
     page.context.set_offline(True)
     page.locator("#found", has_text="10,000 of 10,000").wait_for()
-    assert page.evaluate("packed === null")  # nothing was unpacked for what nobody asked for
+    assert page.evaluate("packed === null")  # nothing was unpacked that was not requested
     for words in ("session:a", "rule:rare", "needle 9950 é"):
         page.fill("#filter", words)
         page.locator("#found", has_text="1 of 10,000").wait_for()

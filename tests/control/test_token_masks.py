@@ -131,7 +131,7 @@ async def test_a_token_is_said_nowhere_whatever_the_scenario_says_of_it(start: S
     answer = await toy.ask(
         "toy", f"/chat?a={TOKEN}", {"prompt": f"Is it {TOKEN}?"}, headers={"x-key": TOKEN, "x-odd": TOKEN}
     )
-    assert answer.body.startswith(b"Said dapi-NEVER")  # what a reply says is the author's
+    assert answer.body.startswith(b"Said dapi-NEVER")  # the text of a reply is the author's
     await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={"x-key": TOKEN})
     log.flush()
     for path in ("/scenario", "/rules", "/requests?detail=true", "/requests", "/scenarios", "/metrics", "/sessions"):

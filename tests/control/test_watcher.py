@@ -27,7 +27,7 @@ def counted() -> Iterator[Steps]:
     steps: Steps = Counter()
 
     def see(frame: FrameType, event: str, said: object) -> None:
-        if frame.f_code.co_name == "__del__":  # of whatever the garbage collector finds meanwhile
+        if frame.f_code.co_name == "__del__":  # of objects that the garbage collector finds meanwhile
             return
         if event == "call" and "/emulator/" in frame.f_code.co_filename.replace("\\", "/"):
             steps[f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"] += 1
@@ -40,10 +40,10 @@ def counted() -> Iterator[Steps]:
 
 
 async def steps_of(running: Running, count: int) -> Steps:
-    """Count the function calls of the server for equal chat requests; new texts would be parsed once more."""
+    """Count the function calls of the server for equal chat requests; new texts would be parsed again."""
     journal = running.built.journal
     others = len(running.clients)
-    len(journal)  # whoever asks for its length has it enter what waits: neither more nor less is counted
+    len(journal)  # reading the length adds pending records: the count stays the same
     with counted() as steps:
         for _ in range(count):
             answer = await running.send("databricks", HEAD, BODY)

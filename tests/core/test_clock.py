@@ -1,4 +1,4 @@
-"""Time that passes, and time that stands still."""
+"""Real, scaled, instant and frozen clocks."""
 
 import asyncio
 import time
@@ -206,7 +206,7 @@ async def test_catch_up_runs_due_callbacks_without_event_loop() -> None:
     clock.call_at(now + 3600.0, lambda: woken.append("not due"))
     clock.catch_up()
     assert woken == []
-    while clock.now() < now + 0.003:  # work that lets nobody else have a turn
+    while clock.now() < now + 0.003:  # work that blocks the event loop
         pass
     clock.catch_up()
     assert woken == ["due"]

@@ -1,4 +1,4 @@
-"""What of a control request is read beside the event loop."""
+"""Work of control requests that runs in the worker thread."""
 
 import threading
 

@@ -31,6 +31,6 @@ def build(overlay: Path) -> Built:
         pytest.skip("neither kustomize nor kubectl is installed")
     built = subprocess.run([*command, str(overlay)], capture_output=True, text=True, timeout=60, check=False)
     assert built.returncode == 0, built.stderr
-    assert built.stderr == ""  # a field that kustomize no longer wants
+    assert built.stderr == ""  # a field that kustomize no longer accepts
     documents = yaml.safe_load_all(built.stdout)
     return {(document["kind"], document["metadata"]["name"]): document for document in documents}

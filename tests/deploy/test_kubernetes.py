@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = FOLDER.parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-RELEASES = ["1.30", "1.37"]  # the first that knows all that is used, and a late one
+RELEASES = ["1.30", "1.37"]  # the first release that has all used fields, and a late one
 PROBES = ["startupProbe", "readinessProbe", "livenessProbe"]
 SECRETS = {"control-token": "t0ken", "store-password": "s3cret"}
 

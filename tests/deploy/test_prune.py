@@ -40,7 +40,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(prefix: Path) -> str:
-    """What is said with the packages of a prefix, before all others."""
+    """Run a program with the packages of a prefix before all others; return its output."""
     (site,) = prefix.glob("lib/python3.*/site-packages")
     script = f"import sys; sys.path.insert(0, {str(site)!r})\n{KEPT}\nprint(numpy.__file__)"
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True).stdout

@@ -1,4 +1,4 @@
-"""What the image says that it contains."""
+"""The software bill of materials of the image."""
 
 import json
 import re

@@ -74,7 +74,7 @@ def _chain(rules: int, more: str = "") -> str:
 
 
 def test_long_rule_chain_compiles() -> None:
-    assert re.fullmatch(parse_lark(_chain(499)), "x")  # each rule once more for each other would be too much
+    assert re.fullmatch(parse_lark(_chain(499)), "x")  # expanding each rule in each other would be too much
 
 
 def test_overly_interdependent_rules_are_rejected() -> None:
@@ -90,7 +90,7 @@ def test_grammar_over_length_limit_is_rejected(syntax: str) -> None:
 
 def test_exponential_grammar_is_rejected() -> None:
     rules = "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(40))
-    with pytest.raises(BadGrammarError, match="takes no text"):  # none that anybody would want to read
+    with pytest.raises(BadGrammarError, match="takes no text"):  # unreadable on purpose
         parse_lark(f'start: r0\n{rules}\nr40: "a"')
 
 

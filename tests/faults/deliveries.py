@@ -58,7 +58,7 @@ _FAULTS: TypeAdapter[Fault] = TypeAdapter(AnyFault)
 
 
 def make_fault(**fields: JSON) -> Fault:
-    """A fault as a scenario writes it; ``for_`` stands for ``for``, which Python keeps."""
+    """Build a fault as a scenario writes it; ``for_`` is ``for``, a keyword of Python."""
     return _FAULTS.validate_python({name.rstrip("_"): value for name, value in fields.items()})
 
 

@@ -39,7 +39,7 @@ def ask(client: OpenAI, fault: str) -> str | None:
 
 
 def listen(client: OpenAI, fault: str, heard: list[str]) -> None:
-    """All that a stream says, and at last why it ends."""
+    """Return all texts of a stream, and at last why it ends."""
     with client.chat.completions.create(
         model="databricks-meta-llama-3-3-70b-instruct",
         messages=[{"role": "user", "content": "hi"}],

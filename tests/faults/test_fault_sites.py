@@ -11,7 +11,7 @@ WIDE = "你".encode()
 
 
 def strike(response: FaultableResponse, *faults: dict[str, JSON]) -> tuple[tuple[str, int], ...]:
-    """Bend a response by each fault, and say where each is found in the bytes that are sent."""
+    """Apply each fault to a response; return where each is found in the bytes sent."""
     strikes: tuple[FaultSite, ...] = ()
     for given in faults:
         fault = make_fault(**given)

@@ -1,4 +1,4 @@
-"""Every fault on an answer in events and on the same in one piece: each does what the table in ``docs`` says."""
+"""Every fault on a streamed and on a whole response has the effect that the table in ``docs`` states."""
 
 import re
 from collections.abc import Iterator

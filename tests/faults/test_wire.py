@@ -19,7 +19,7 @@ SAY = f"rules:\n- name: r\n  reply: {{chunks: {json.dumps(CHUNKS, ensure_ascii=F
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call of a vendor; ``flag``: what the body says to be streamed, ``streamed``: its own path for that."""
+    """Request to a vendor; ``flag``: member of the body that asks for a stream, ``streamed``: the path of streams."""
 
     vendor: str
     path: str
@@ -176,7 +176,7 @@ async def test_late_error_replaces_unary_response(start: Start, case: Case) -> N
 
 
 _BODIES = ("no body", "a part of the body", "another body")
-_TIMED = ("stall", "hang", "drip")  # the clock stands still; when they send what is tested elsewhere
+_TIMED = ("stall", "hang", "drip")  # the clock is frozen; when they send is tested elsewhere
 _MAY_FIND_NOTHING = ("drop", "wrong_usage")  # a vendor may have no end mark, and no counts in a stream
 
 

@@ -1,4 +1,4 @@
-"""How much is kept of what was said."""
+"""Size limits of the content cache."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Asks become drafts: what is said, how much of it, and why it ends."""
+"""Generated content of requests: text, length and finish reason."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The engine's modules stand one above the other."""
+"""The modules of ``generation/`` import one another in one direction."""
 
 from graphlib import TopologicalSorter
 

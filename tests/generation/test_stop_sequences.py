@@ -1,4 +1,4 @@
-"""Where a stop string ends an answer."""
+"""Cutting tokens at stop strings."""
 
 import pytest
 from hypothesis import given

@@ -24,7 +24,7 @@ HALF = 24  # tokens of half a long sentence: an answer ends at the sentence end 
 def write_answer(
     tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
 ) -> tuple[Tokens, Ids, bool]:
-    """Texts and ids of an answer, and whether it ended by itself; its text is that of its tokens."""
+    """Return texts and ids of an answer, and whether it reached its own end."""
     said = generate_text(tokenizer, key, language, limit, ignore_eos, opening)
     assert said.text == "".join(said.tokens)
     assert len(said.tokens) == said.count

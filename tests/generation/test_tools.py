@@ -1,4 +1,4 @@
-"""Which tools are called, with what, and what is said of their results."""
+"""Selected tools, their arguments, and answers to their results."""
 
 import json
 from typing import Literal

@@ -13,7 +13,7 @@ from tests.conftest import Start
 from tests.handler.toy import TOY
 
 KEY = {"x-key": "k"}
-REFUSED = 400  # how the toy says every refusal; vendors say 500
+REFUSED = 400  # the toy's status of every refusal; vendors send 500
 
 
 @pytest.mark.parametrize(

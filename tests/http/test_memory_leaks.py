@@ -61,7 +61,7 @@ async def test_response_leaves_no_reference_cycle(start: Start, vendor: str, no_
     before = _list(RequestContext), _list(EmulatedError)  # other tests' own
     for body, headers in _CASES.values():
         await _ask(running, vendor, body, headers)
-    await running.ask("front", "/_emulator/health")  # whatever was under way has ended
+    await running.ask("front", "/_emulator/health")  # all running requests have ended
     exchanges, errors = _list(RequestContext, before[0]), _list(EmulatedError, before[1])
     assert exchanges == []
     assert not any(error.__traceback__ or error.__context__ for error in errors)

@@ -54,7 +54,7 @@ ECHO = b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n"
 
 
 class Client:
-    """Client that reads only what it is told to."""
+    """Client that reads only on demand."""
 
     def __init__(self, served: Running, room: int | None = None) -> None:
         url = urlsplit(served.urls["toy"])
@@ -89,7 +89,7 @@ class Stage:
 
     Fields:
         rest: what the client has not sent yet.
-        others: clients whose calls hold what the request waits for.
+        others: clients with calls that hold what the request waits for.
     """
 
     served: Running
@@ -213,7 +213,7 @@ STAGES = [
 
 @asynccontextmanager
 async def reached(reach: Reach) -> AsyncIterator[Stage]:
-    """Bring a request to a stage; check that nothing of it is left when its connections are closed."""
+    """Bring a request to a stage; check that no object of it remains when its connections are closed."""
     built = create_application(load_text(SCENARIO), vendors={"toy": TOY})
     listeners = Listeners(built.runtime, built.control, _BOUND)
     await listeners.open("127.0.0.1", {"front": 0, "toy": 0})

@@ -289,7 +289,7 @@ _STEPS = st.tuples(st.sampled_from(["soon", "soon", "soon", "at once", "clear", 
 @given(steps=st.lists(_STEPS, max_size=60))
 def test_deferred_entries_equal_immediate_entries(steps: list[_Step]) -> None:
     slow, quick = Journal(most_kept=100), Journal(most_kept=100)
-    slow.listeners.append(lambda call: None)  # it has to be told at once
+    slow.listeners.append(lambda call: None)  # it has to be notified at once
     told: list[tuple[Call, Call]] = []
     for number, (step, session, choice) in enumerate(steps):
         if step == "clear":

@@ -1,4 +1,4 @@
-"""Distributions lie where they say."""
+"""Quantiles of each latency distribution."""
 
 import math
 

@@ -43,11 +43,11 @@ async def test_reset_releases_all_records(start: Start) -> None:
 async def test_replaced_emulator_is_released(start: Start) -> None:
     running = await start(vendors=[TOY])
     await fill(running)
-    world = weakref.ref(running.built.runtime.active.emulator)
+    emulator = weakref.ref(running.built.runtime.active.emulator)
     await running.ask("front", "/_emulator/scenario", b"version: 1\n", method="PUT")
     await running.ask("front", "/_emulator/reset", method="POST")
     gc.collect()
-    assert world() is None
+    assert emulator() is None
 
 
 async def test_latest_ten_thousand_calls_use_little_memory(start: Start) -> None:

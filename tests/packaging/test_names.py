@@ -1,4 +1,4 @@
-"""What the repository, the image and the version are called, which pyproject.toml and the package say once."""
+"""Names of repository, image and version: pyproject.toml and the package define each once."""
 
 import re
 import tomllib
@@ -45,7 +45,7 @@ SAME = {
 
 
 def find_others(texts: dict[str, str], pattern: str, same: set[str]) -> list[str]:
-    """One line for each place where something else stands."""
+    """Return one line for each place with another name."""
     return [
         f"{name}:{text.count(chr(10), 0, found.start()) + 1} {found[0]}"
         for name, text in texts.items()

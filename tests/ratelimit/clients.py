@@ -1,4 +1,4 @@
-"""Callers of a server whose clock moves only when told."""
+"""Callers of a server with a clock that the test advances."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def move(running: Running, seconds: float) -> None:
 
 
 async def wait_for(running: Running, calls: Sequence[asyncio.Task[Answer]], count: int) -> list[Answer]:
-    """Answers of the calls that are over, once so many are and nobody else is on the way."""
+    """Return the responses of finished calls, once so many are finished and no other is about to."""
     while sum(call.done() for call in calls) < count:
         await asyncio.sleep(0.001)
     return [call.result() for call in calls if call.done()]

@@ -1,4 +1,4 @@
-"""What a call is charged, which quotas cover it, and what a refusal says."""
+"""Charges of a call, the quotas that apply to it, and the details of a refusal."""
 
 from dataclasses import replace
 

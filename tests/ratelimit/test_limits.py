@@ -1,4 +1,4 @@
-"""Limits on the wire, with real vendors and a clock that moves only when told."""
+"""Limits on the wire, with real vendors and a clock that the test advances."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Requests that hold a credential each: every name at every place where one can stand, in every form it may have."""
+"""Requests with one credential each: every name, at every place, in every form."""
 
 import json
 from base64 import b64encode
@@ -78,7 +78,7 @@ URLS = (
     *("postgres://user:{}@db:5432/x", "/relative?password={}", "https://h/?next=https%3A%2F%2Fu%3A{}%40i%2F"),
     *("https://h/?next=%2Fa%3Ftoken%3D{}", "Endpoint=sb://h/;SharedAccessKey={}", "see https://u:{}@h/ and others"),
 )
-_JSON_FORMS = {  # of a member whose value is a credential
+_JSON_FORMS = {  # of a member with a credential as its value
     "plain": '{{"{name}": "{secret}"}}',
     "a line break before": '\n{{"{name}": "{secret}"}}',
     "a blank before": ' {{"{name}" : "{secret}"}}',
@@ -99,7 +99,7 @@ _JSON_FORMS = {  # of a member whose value is a credential
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request; ``marker`` is what nobody may read of its credential."""
+    """One request; ``marker`` is the part of its credential that must not appear."""
 
     name: str
     marker: str

@@ -1,4 +1,4 @@
-"""No credential that a client sends is in any byte of what the emulator says of its calls."""
+"""No credential of a client is in any byte that the emulator outputs about its requests."""
 
 import asyncio
 import io
@@ -43,7 +43,7 @@ async def send_all(running: Running) -> None:
 
 
 def find_leaks(text: bytes) -> list[str]:
-    """The rows of which more than the beginning is said."""
+    """Return the rows of which more than the beginning is shown."""
     return [row.name for row in ROWS if row.marker.encode() in text]
 
 

@@ -17,7 +17,7 @@ from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as running_store
 
 LIMITED = b"version: 1\nrules: [{name: a, error: {kind: rate_limited}}]\n"
-REFUSED = 400  # how the toy says that it is too much
+REFUSED = 400  # the toy's status of a body that is too large
 FEW = SessionLimits(most=5, own=3)
 
 

@@ -23,7 +23,7 @@ from tests.untyped_json import JSON
 ROOT = Path(__file__).parent.parent.parent / "emulator"
 SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(render_schema()))
 
-# What no JSON Schema can say: it compares no two values, reads no regular expression of Python's, and sees no YAML.
+# Messages beyond JSON Schema: it compares no two values, reads no regular expression of Python's, and sees no YAML.
 CANNOT = {
     "regular expression": "whether Python can read it",
     "between the wrong way round": "two values compared",

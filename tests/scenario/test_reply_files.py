@@ -23,7 +23,7 @@ def load(tmp_path: Path) -> Callable[..., list[str]]:
     (folder / "loop.txt").symlink_to(folder / "pool.txt")
     (folder / "pool.txt").symlink_to(folder / "loop.txt")
     with (folder / "giant.txt").open("wb") as giant:
-        giant.truncate(10 * 1024**3)  # a hole, which takes no room on the disk
+        giant.truncate(10 * 1024**3)  # a hole, which takes no space on the disk
 
     def read(*rules: str) -> list[str]:
         file = folder / "a.yaml"

@@ -59,7 +59,7 @@ def test_replaced_scenario_is_collected_once_idle(session: str, looks: int) -> N
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no other C library is asked")
 def test_tidy_returns_free_memory_to_system() -> None:
-    held = [b"%d" % number * 20_000 for number in range(1000, 2000)]  # below what the C library maps by itself
+    held = [b"%d" % number * 20_000 for number in range(1000, 2000)]  # below what the C library maps separately
     stays = [held.pop() for _ in range(20)]
     before = measure()
     del held

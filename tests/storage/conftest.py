@@ -28,7 +28,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def new_state(store_url: str) -> NewState:
-    """Opens an empty world."""
+    """Opens an empty namespace."""
     numbers = count()
 
     @asynccontextmanager
@@ -48,7 +48,7 @@ async def state(new_state: NewState) -> AsyncIterator[State]:
 
 @pytest.fixture
 async def small(store_url: str, request: pytest.FixtureRequest) -> AsyncIterator[State]:
-    """An empty world of a store that keeps little."""
+    """Open an empty namespace of a store with small limits."""
     store = open_store(store_url, limits=SMALL)
     yield store.open(f"small{abs(hash(request.node.nodeid))}")
     await store.close()

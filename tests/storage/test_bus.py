@@ -1,4 +1,4 @@
-"""What processes tell one another, through each thing that can carry it."""
+"""Messages between processes, over every implementation of the bus."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

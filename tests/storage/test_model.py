@@ -1,4 +1,4 @@
-"""Random schedules: the store says and does what the slow exact reference says and does."""
+"""Random schedules: the store behaves like a slow, exact reference."""
 
 import asyncio
 from collections.abc import Sequence

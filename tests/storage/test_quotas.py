@@ -223,7 +223,7 @@ async def test_admit_counts_and_charges_together(state: State, strategy: Strateg
     assert [(before, balance.left, balance.wait is None) for before, (balance,) in found] == [
         (0, 35, True),
         (1, 10, True),
-        (2, 10, False),  # whoever is refused has asked all the same
+        (2, 10, False),  # a refused request was counted all the same
     ]
     assert await state.count("", "attempt", b"a") == 3
     await state.settle("", b"0", [5], 0.0)

@@ -1,4 +1,4 @@
-"""Whose fault a refusal is."""
+"""Errors of the server: the emulator's own, or those of its configuration."""
 
 import pytest
 

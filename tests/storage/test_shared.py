@@ -62,7 +62,7 @@ async def test_namespace_starts_at_first_process_time(three: list[Store]) -> Non
 
 
 class Moved:
-    """The way to a server whose clock is so many seconds ahead."""
+    """Return a connection to a server with a clock so many seconds ahead."""
 
     def __init__(self, line: Pipeline, ahead: float) -> None:
         self._line = line
@@ -359,7 +359,7 @@ async def test_burst_leaves_at_most_three_connections(server_url: str) -> None:
         await asyncio.gather(store.bus.receive(), *questions, *[store.bus.gather_replies(each, 0.2) for each in posted])
         left = {len(await server.client_list()) - before for _ in range(500)}  # until those that were closed are gone
         await store.close()
-    assert min(left) <= 3  # for calls, for what is asked now and then, and for what others say
+    assert min(left) <= 3  # for calls, for occasional requests, and for messages of other replicas
 
 
 async def test_every_store_key_expires(server_url: str) -> None:

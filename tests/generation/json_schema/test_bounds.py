@@ -109,4 +109,4 @@ def test_generation_terminates_for_hostile_schema(schema: JSON) -> None:
     started = time.process_time()
     with suppress(Unsatisfiable):
         generate(schema, b"k")  # not judged: the judge itself would not come to an end
-    assert time.process_time() - started < 2  # counted in steps; this only tells an endless search from a long one
+    assert time.process_time() - started < 2  # counted in steps; this only separates an endless search from a long one

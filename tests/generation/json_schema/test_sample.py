@@ -16,8 +16,8 @@ EVERY = 10  # of the sample in an ordinary run
 NO_INSTANCE = {"Glaiveai2K/calculate_area_f88fb53c"}  # requires the properties of two branches of which one must hold
 OTHER_READING = {"Github_hard/o72113"}  # the judge takes ``\<`` for the beginning of a word, and ECMA 262 for ``<``
 UNBREAKABLE = {
-    "Github_trivial/o47151",  # says nothing of any value
-    "Github_medium/o69749",  # says the same twice: its type, and that of its branches
+    "Github_trivial/o47151",  # constrains no value
+    "Github_medium/o69749",  # has the same type twice: its own, and that of its branches
 }
 
 

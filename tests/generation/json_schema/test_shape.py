@@ -1,4 +1,4 @@
-"""What instances look like: modes, hints, and names that say what to expect."""
+"""Generated instances: modes, hints, and values that fit the names of properties."""
 
 import re
 

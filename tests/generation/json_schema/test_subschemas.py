@@ -1,4 +1,4 @@
-"""What is taken for a schema: all that any draft allows, and nothing else; what is none is said to be none."""
+"""Schemas of every draft are accepted, and values that are none are rejected."""
 
 import pytest
 from hypothesis import given, settings

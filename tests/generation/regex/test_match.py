@@ -16,7 +16,7 @@ def test_matcher_agrees_with_python_search(pattern: str, text: str) -> None:
 
 @pytest.mark.slow
 def test_compiled_pattern_cache_is_bounded() -> None:
-    for number in range(1200):  # more than there is room for
+    for number in range(1200):  # more than the budget
         text = "ab" * 40 + str(number)
         assert reads(f"^(a|b|ab|[a-z]{{1,9}}|{number})*$", text, Budget(10**7))
     machines = _MACHINES.values()

@@ -1,4 +1,4 @@
-"""Gemini's schemas say the same as JSON Schema."""
+"""Gemini's schemas convert to equivalent JSON Schemas."""
 
 import pytest
 

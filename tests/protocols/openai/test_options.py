@@ -32,7 +32,7 @@ _KINDS: list[Object] = [{"name": "small", "context": 60, "max_output": 10}, {"na
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class Setup:
     """Vendor settings with extra deployments, and the path and models of the requests."""
 
     vendor: str
@@ -43,7 +43,7 @@ class World:
     query: dict[str, str] = field(default_factory=dict, hash=False)
 
 
-def _databricks(**switches: JSON) -> World:
+def _databricks(**switches: JSON) -> Setup:
     traits: list[Object] = [
         {"name": "split", "traits": {"served_entities": {"a": 50, "b": 50}}},
         {"name": "asleep", "traits": {"scale_to_zero_enabled": True}},
@@ -51,7 +51,7 @@ def _databricks(**switches: JSON) -> World:
         {"name": "template", "traits": {"template_overhead_tokens": 30}},
         {"name": "gone", "state": "stopped"},
     ]
-    return World(
+    return Setup(
         vendor="databricks",
         path="/serving-endpoints/chat/completions",
         models=(LLAMA, CLAUDE, GPT, *[str(entry["name"]) for entry in (*_KINDS, *traits)]),
@@ -60,8 +60,8 @@ def _databricks(**switches: JSON) -> World:
     )
 
 
-def _azure(path: str = "", model: str = "mistral-small-2503", **switches: JSON) -> World:
-    return World(
+def _azure(path: str = "", model: str = "mistral-small-2503", **switches: JSON) -> Setup:
+    return Setup(
         vendor="azure",
         path=f"{path}/chat/completions",
         models=(
@@ -81,7 +81,7 @@ def _azure(path: str = "", model: str = "mistral-small-2503", **switches: JSON) 
     )
 
 
-def _openvino(**switches: JSON) -> World:
+def _openvino(**switches: JSON) -> Setup:
     traits: list[Object] = [
         {"name": "thinking", "traits": {"reasoning": True}},
         {"name": "stock", "traits": {"chat_template": "stock"}},
@@ -90,7 +90,7 @@ def _openvino(**switches: JSON) -> World:
         {"name": "tight", "context": 60, "traits": {"max_tokens_limit": 100}},
         {"name": "stateful", "traits": {"stateful": True, "tool_parser": "none"}},
     ]
-    return World(
+    return Setup(
         vendor="openvino",
         path="/v3/chat/completions",
         models=("llama3", *[str(entry["name"]) for entry in (*_KINDS, *traits)]),
@@ -99,8 +99,8 @@ def _openvino(**switches: JSON) -> World:
     )
 
 
-def _mindie(**switches: JSON) -> World:
-    return World(
+def _mindie(**switches: JSON) -> Setup:
+    return Setup(
         vendor="mindie",
         path="/v1/chat/completions",
         models=("llama_65b", "qwen", "small", "usual", "gone", "adapter"),
@@ -109,8 +109,8 @@ def _mindie(**switches: JSON) -> World:
     )
 
 
-def _tgi(*deployments: Object, **switches: JSON) -> World:
-    return World(
+def _tgi(*deployments: Object, **switches: JSON) -> Setup:
+    return Setup(
         vendor="tgi",
         path="/v1/chat/completions",
         models=("tgi", "mistralai/Mistral-7B-Instruct-v0.2", "small", "adapter"),
@@ -119,7 +119,7 @@ def _tgi(*deployments: Object, **switches: JSON) -> World:
     )
 
 
-WORLDS = [
+SETUPS = [
     pytest.param(_databricks(), id="databricks"),
     pytest.param(_databricks(profile="seed"), id="databricks as in the seed"),
     pytest.param(_databricks(alternate_roles=True), id="databricks, where roles must alternate"),
@@ -190,48 +190,48 @@ def bodies(draw: st.DrawFn, models: tuple[str, ...]) -> JSON:
 
 
 @cache
-def find(world: World) -> tuple[Callable[[Request, AnyService], object], dict[str, str], AnyService]:
-    """Where the world is asked."""
-    vendor = VENDORS[world.vendor]
-    entries = [{"vendor": world.vendor, **entry} for entry in world.deployments]
-    head: JSON = {"version": 1, "vendors": {world.vendor: world.settings}, "deployments": entries}
+def find(setup: Setup) -> tuple[Callable[[Request, AnyService], object], dict[str, str], AnyService]:
+    """Return the parser, the path parameters and the service of a setup."""
+    vendor = VENDORS[setup.vendor]
+    entries = [{"vendor": setup.vendor, **entry} for entry in setup.deployments]
+    head: JSON = {"version": 1, "vendors": {setup.vendor: setup.settings}, "deployments": entries}
     scenario = Scenario.model_validate(head)
     service = create_service(vendor, read_settings(vendor, scenario), scenario, FrozenClock(), VendorMetrics())
-    endpoint, params = Router(vendor.endpoints).resolve("POST", world.path)
+    endpoint, params = Router(vendor.endpoints).resolve("POST", setup.path)
     return endpoint.parse, dict(params), service
 
 
-def parse(world: World, body: JSON | bytes, headers: dict[str, str] | None = None) -> InferenceCall | EmulatedError:
+def parse(setup: Setup, body: JSON | bytes, headers: dict[str, str] | None = None) -> InferenceCall | EmulatedError:
     """Parse a request; ``body`` is JSON unless bytes."""
-    run, _, service = find(world)
+    run, _, service = find(setup)
     try:
-        call = run(build(world, body, headers), service)
+        call = run(build(setup, body, headers), service)
     except EmulatedError as error:
         return error
     assert isinstance(call, InferenceCall)
     return call
 
 
-def build(world: World, body: JSON | bytes, headers: dict[str, str] | None = None) -> Request:
+def build(setup: Setup, body: JSON | bytes, headers: dict[str, str] | None = None) -> Request:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {"Content-Type": "application/json", **(headers or {})}
-    return Request("POST", world.path, world.query, given, sent, find(world)[1], key=bytes(range(16)))
+    return Request("POST", setup.path, setup.query, given, sent, find(setup)[1], key=bytes(range(16)))
 
 
 PLAIN_SAID: JSON = [{"role": "user", "content": "Was ist das?"}]
 
 
-def remember(world: World, body: JSON | bytes) -> None:
+def remember(setup: Setup, body: JSON | bytes) -> None:
     """Send other plain messages with the options of a body until they are remembered."""
     with suppress(ValueError):
         options = json.loads(body.decode("utf-8-sig")) if isinstance(body, bytes) else body
         if isinstance(options, dict):
             for _ in range(2):
-                parse(world, {**options, "messages": PLAIN_SAID})
+                parse(setup, {**options, "messages": PLAIN_SAID})
 
 
-def is_remembered(world: World) -> bool:
-    return any(options is not None for options in find(world)[2].options.values())
+def is_remembered(setup: Setup) -> bool:
+    return any(options is not None for options in find(setup)[2].options.values())
 
 
 def say(call: InferenceCall, request: Request) -> object:
@@ -247,19 +247,19 @@ def say(call: InferenceCall, request: Request) -> object:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("setup", SETUPS)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
-def test_remembered_options_are_read_as_new_ones(world: World, data: st.DataObject) -> None:
-    compare(world, data.draw(bodies(world.models)))
+def test_remembered_options_are_read_as_new_ones(setup: Setup, data: st.DataObject) -> None:
+    compare(setup, data.draw(bodies(setup.models)))
 
 
-def compare(world: World, body: JSON | bytes, headers: dict[str, str] | None = None) -> None:
+def compare(setup: Setup, body: JSON | bytes, headers: dict[str, str] | None = None) -> None:
     """A request has the same call or refusal whether its options were seen before or not."""
-    find(world)[2].options.clear()
-    whole = parse(world, body, headers)
-    remember(world, body)
-    call, request = parse(world, body, headers), build(world, body, headers)
+    find(setup)[2].options.clear()
+    whole = parse(setup, body, headers)
+    remember(setup, body)
+    call, request = parse(setup, body, headers), build(setup, body, headers)
     if isinstance(whole, EmulatedError):
         assert isinstance(call, EmulatedError)
         assert (call.kind, call.message, call.details) == (whole.kind, whole.message, whole.details)
@@ -277,17 +277,17 @@ def compare(world: World, body: JSON | bytes, headers: dict[str, str] | None = N
     assert say(call, request) == say(whole, request)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_every_model_is_asked_alike(world: World) -> None:
+@pytest.mark.parametrize("setup", SETUPS)
+def test_every_model_is_asked_alike(setup: Setup) -> None:
     """Of short prompts and of long ones, within every bound and beyond."""
     texts = ("Tell me about the tides.", "tide " * 30, "tide " * 300, "I'm <ov_genai_image_0>")
     limits = (None, 5, 10, 11, 12, 64)
-    for model, text, limit in product(world.models, texts, limits):
+    for model, text, limit in product(setup.models, texts, limits):
         more = {} if limit is None else {"max_tokens": limit}
-        compare(world, {"model": model, "messages": [{"role": "user", "content": text}], **more})
-    for model, stream in product(world.models, (True, False)):
+        compare(setup, {"model": model, "messages": [{"role": "user", "content": text}], **more})
+    for model, stream in product(setup.models, (True, False)):
         said: JSON = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "x"}]
-        compare(world, {"model": model, "messages": said, "stream": stream})
+        compare(setup, {"model": model, "messages": said, "stream": stream})
 
 
 def say_all(turns: str) -> JSON:
@@ -303,16 +303,16 @@ CONVERSATIONS = (
 )
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_every_conversation_is_read_alike(world: World) -> None:
+@pytest.mark.parametrize("setup", SETUPS)
+def test_every_conversation_is_read_alike(setup: Setup) -> None:
     for turns in CONVERSATIONS:
-        compare(world, {"model": world.models[0], "messages": say_all(turns)})
+        compare(setup, {"model": setup.models[0], "messages": say_all(turns)})
 
 
 PLAIN = [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o"), _openvino(), _mindie(), _tgi()]
 
 
-@pytest.mark.parametrize("world", PLAIN, ids=lambda world: world.vendor + world.path)
+@pytest.mark.parametrize("setup", PLAIN, ids=lambda setup: setup.vendor + setup.path)
 @pytest.mark.parametrize(
     "text",
     [
@@ -335,8 +335,8 @@ PLAIN = [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o"), _openvin
         pytest.param('[{"model":"%s"}]', id="a list"),
     ],
 )
-def test_a_body_in_an_odd_form_is_read_alike(world: World, text: str) -> None:
-    compare(world, (text % world.models[0]).encode())
+def test_a_body_in_an_odd_form_is_read_alike(setup: Setup, text: str) -> None:
+    compare(setup, (text % setup.models[0]).encode())
 
 
 OPTIONS: tuple[Object, ...] = (
@@ -350,38 +350,38 @@ OPTIONS: tuple[Object, ...] = (
 )
 
 
-@pytest.mark.parametrize("world", PLAIN, ids=lambda world: world.vendor + world.path)
+@pytest.mark.parametrize("setup", PLAIN, ids=lambda setup: setup.vendor + setup.path)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_options_are_remembered_when_seen_twice(world: World, options: Object) -> None:
-    body: Object = {"model": world.models[0], "messages": PLAIN_SAID, **options}
-    compare(world, body)
-    assert is_remembered(world) or isinstance(parse(world, body), EmulatedError)
-    find(world)[2].options.clear()
-    parse(world, body)
-    assert not is_remembered(world)
+def test_options_are_remembered_when_seen_twice(setup: Setup, options: Object) -> None:
+    body: Object = {"model": setup.models[0], "messages": PLAIN_SAID, **options}
+    compare(setup, body)
+    assert is_remembered(setup) or isinstance(parse(setup, body), EmulatedError)
+    find(setup)[2].options.clear()
+    parse(setup, body)
+    assert not is_remembered(setup)
 
 
 @pytest.mark.parametrize("value", [1, 1.0, True, "1", -0.0, 0, None, [1], {"a": 1}], ids=repr)
-@pytest.mark.parametrize("world", PLAIN, ids=lambda world: world.vendor + world.path)
-def test_values_that_equal_another_are_told_apart(world: World, value: JSON) -> None:
-    body: Object = {"model": world.models[0], "messages": PLAIN_SAID}
+@pytest.mark.parametrize("setup", PLAIN, ids=lambda setup: setup.vendor + setup.path)
+def test_values_that_equal_another_are_told_apart(setup: Setup, value: JSON) -> None:
+    body: Object = {"model": setup.models[0], "messages": PLAIN_SAID}
     for other in (1, 1.0, True, 0.0, -0.0, 0, False):
         for name in ("temperature", "max_tokens", "seed"):
-            find(world)[2].options.clear()
-            remember(world, {**body, name: other})
-            again = parse(world, {**body, name: value})
-            find(world)[2].options.clear()
-            whole = parse(world, {**body, name: value})
+            find(setup)[2].options.clear()
+            remember(setup, {**body, name: other})
+            again = parse(setup, {**body, name: value})
+            find(setup)[2].options.clear()
+            whole = parse(setup, {**body, name: value})
             assert (isinstance(again, EmulatedError)) == (isinstance(whole, EmulatedError)), (name, other)
             if isinstance(again, InferenceCall) and isinstance(whole, InferenceCall):
                 assert repr(again.request) == repr(whole.request)
 
 
-@pytest.mark.parametrize("world", PLAIN[:4], ids=lambda world: world.vendor + world.path)
-def test_what_words_an_answer_is_made_once_for_all(world: World) -> None:
-    remember(world, {"model": world.models[0]})
-    asked: list[JSON] = [{"model": world.models[0], "messages": [{"role": "user", "content": text}]} for text in "ab"]
-    one, other = [parse(world, body) for body in asked]
+@pytest.mark.parametrize("setup", PLAIN[:4], ids=lambda setup: setup.vendor + setup.path)
+def test_what_words_an_answer_is_made_once_for_all(setup: Setup) -> None:
+    remember(setup, {"model": setup.models[0]})
+    asked: list[JSON] = [{"model": setup.models[0], "messages": [{"role": "user", "content": text}]} for text in "ab"]
+    one, other = [parse(setup, body) for body in asked]
     assert isinstance(one, InferenceCall)
     assert isinstance(other, InferenceCall)
     assert one.codec is other.codec
@@ -396,13 +396,13 @@ def test_headers_that_have_a_say_are_part_of_the_options(header: str) -> None:
 
 def test_a_named_served_entity_is_part_of_the_options() -> None:
     """A fallback asks for another entity under the same path."""
-    world = _databricks()
-    run, _, service = find(world)
+    setup = _databricks()
+    run, _, service = find(setup)
     body: JSON = {"model": "split", "messages": PLAIN_SAID}
     service.options.clear()
     served = []
     for name in "aababb":
-        request = build(world, body)
+        request = build(setup, body)
         request.params = {"served": name}
         call = run(request, service)
         assert isinstance(call, InferenceCall)
@@ -411,17 +411,17 @@ def test_a_named_served_entity_is_part_of_the_options() -> None:
 
 
 def test_long_options_are_not_remembered() -> None:
-    world = _azure()
-    find(world)[2].options.clear()
+    setup = _azure()
+    find(setup)[2].options.clear()
     for length, remembered in ((3000, False), (10, True)):
-        remember(world, {"model": world.models[0], "stop": ["x" * length]})
-        assert is_remembered(world) is remembered
+        remember(setup, {"model": setup.models[0], "stop": ["x" * length]})
+        assert is_remembered(setup) is remembered
 
 
 def test_unique_options_leave_no_call_behind() -> None:
-    world = _databricks()
-    find(world)[2].options.clear()
+    setup = _databricks()
+    find(setup)[2].options.clear()
     for seed in range(600):
-        parse(world, {"model": world.models[0], "messages": PLAIN_SAID, "seed": seed})
-    assert not is_remembered(world)
-    assert len(find(world)[2].options) <= 512
+        parse(setup, {"model": setup.models[0], "messages": PLAIN_SAID, "seed": seed})
+    assert not is_remembered(setup)
+    assert len(find(setup)[2].options) <= 512

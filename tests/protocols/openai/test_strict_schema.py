@@ -1,4 +1,4 @@
-"""Which schemas OpenAI's models take, and what they say of the others."""
+"""Schemas that OpenAI's models accept, and errors of the others."""
 
 import pytest
 

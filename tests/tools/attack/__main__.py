@@ -1,4 +1,4 @@
-"""Send every hostile request to an emulator of its own, and say what others saw meanwhile; 1 if it was too much."""
+"""Send every hostile request to a separate emulator and report what other clients notice; 1 above a limit."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from tests.tools.attack.scenarios import list_scenarios
 from tests.tools.attack.watch import Watch
 from tests.tools.fuzz.server import Server
 
-_OWN = (  # what vendors themselves say
+_OWN = (  # the vendors' own statuses
     (503, "mindie POST /v1/load_lora_adapter"),  # where it was started for no adapters
     (500, "mindie POST /v1/load_lora_adapter"),  # to a name that is no text
     (500, "mindie POST /v1/unload_lora_adapter"),
@@ -79,7 +79,7 @@ class Runner:
         return self._server
 
     def _ask(self, server: Server, vendor: str) -> str:
-        """What an ordinary call brings, asked in a session where nobody asked before."""
+        """Return the response to an ordinary call in a new session."""
         self._count += 1
         vendor = vendor if vendor in CHATS else "azure"
         session = f"x-emulator-session: s{self._count}"

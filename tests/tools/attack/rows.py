@@ -27,7 +27,7 @@ class Row:
     """One attack.
 
     Fields:
-        vendor: whose port it is for and whose ordinary call comes next.
+        vendor: receives the request and the ordinary call after it.
         act: does it; the answers, ``None`` where there was none.
         scenario: put to work before.
         flags: of ``emulator serve``.
@@ -87,6 +87,6 @@ def sending(vendor: str, *makes: Callable[[], bytes]) -> Act:
 
 
 def chat(vendor: str, **fields: JSON) -> bytes:
-    """The body of an ordinary chat, and whatever is added to it."""
+    """Return the body of an ordinary chat with additional members."""
     messages = [{"role": "user", "content": "Hi"}]
     return json.dumps({"model": CHATS[vendor][1], "messages": messages, "max_tokens": 5, **fields}).encode()

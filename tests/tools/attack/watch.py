@@ -1,4 +1,4 @@
-"""What others see of an emulator while somebody attacks it."""
+"""Measure what other clients notice of an emulator under attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure the emulator beside bare handlers: ``python -m tests.tools.bench``.
+"""Measure the emulator and bare handlers: ``python -m tests.tools.bench``.
 
 ``docs/performance.md`` explains the rows."""
 

@@ -167,7 +167,7 @@ class Reference:
 
 
 class Written(web.StreamResponse):
-    """Response that is already written; nothing of the base class is used."""
+    """Response that is already written; it uses no member of the base class."""
 
     def __init__(self) -> None:
         """Leave the base class uninitialised."""

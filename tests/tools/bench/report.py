@@ -77,7 +77,7 @@ def format_table(rows: Sequence[Row], results: Results, loop: str) -> Iterator[s
 
 
 def format_row(row: Row, values: Sequence[float] = ()) -> str:
-    """Format one line of the table; without values it says that the row is not measured yet."""
+    """Format one line of the table; without values the row is marked as not measured yet."""
     middle, spread, verdict = UNMEASURED, "", ""
     if values:
         figure = median(values)
@@ -90,7 +90,7 @@ def format_row(row: Row, values: Sequence[float] = ()) -> str:
 
 
 def update_page(text: str, rows: Sequence[Row], results: Results, loop: str) -> str:
-    """Return a page whose table has the new results; rows without a result keep their line."""
+    """Return a page with the new results in its table; rows without a result keep their line."""
     lines = text.splitlines(keepends=True)
     start = next(number for number, line in enumerate(lines) if line.startswith(_HEAD))
     end = next(number for number in range(start, len(lines)) if not lines[number].startswith("|"))

@@ -70,7 +70,7 @@ class Row:
     """One line of the table.
 
     Fields:
-        side: side whose figure is shown.
+        side: side with the figure that is shown.
         figure: name of a figure of :mod:`~tests.tools.bench.load`.
         against: other side; the row is the ratio to its figure, or with ``added`` the difference.
         must, aim: bounds; absent: none.
@@ -112,7 +112,7 @@ def chat(tokens: int, *, stream: bool = False) -> dict[str, object]:
 
 
 def long_stream() -> dict[str, object]:
-    """Build the body of a stream whose text reaches its limit of tokens; each request has a ``user`` of its own."""
+    """Build the body of a stream with a text of the maximum tokens; each request has its own ``user``."""
     return {**_chat(_LONG, LIMIT, stream=True), "user": f"user-{NUMBER}"}
 
 
@@ -152,7 +152,7 @@ def _pace(connections: int, ramp: float, warm: float, share: float, *scenarios: 
 
 
 def usual_scenario() -> str:
-    """Read the scenario that stands for what users write."""
+    """Read the scenario that is typical of what users write."""
     return Path(__file__).with_name("usual.yaml").read_text(encoding="utf-8")
 
 

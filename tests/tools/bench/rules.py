@@ -13,7 +13,7 @@ from emulator.scenario.matching import RuleMatcher
 from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, rules
 
-KINDS: Mapping[str, str] = {  # `#` stands for the number of the rule
+KINDS: Mapping[str, str] = {  # `#` is replaced by the number of the rule
     "other deployments": "deployment: 'gpt-#*'",
     "other principals": "principal: p#, prompt: {contains: weather}",
     "other header values": "header.x-team: 't#'",

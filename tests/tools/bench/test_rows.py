@@ -1,4 +1,4 @@
-"""Rows refer to works and sides that exist, and the scenarios of the sides are what the rows say."""
+"""Rows refer to works and sides that exist, with valid scenarios."""
 
 import json
 from collections.abc import Iterator

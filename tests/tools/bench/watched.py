@@ -1,7 +1,7 @@
-"""What it costs that somebody looks: ``python -m tests.tools.bench.watched``, three minutes on a quiet machine.
+"""Measure the cost of an open console: ``python -m tests.tools.bench.watched``, three minutes on a quiet machine.
 
 Two servers are asked in turns for as much as they can answer; the console looks at one of them: not yet, then with a
-thousand calls a second for half a minute, and then no longer. The other tells how fast the machine was meanwhile. It
+thousand calls a second for half a minute, and then no longer. The other measures how fast the machine was meanwhile. It
 is done with plain calls, and with rules and faults; what counts is the processor time that a server
 takes for a call. At the end a report of ten thousand calls is opened without a network.
 """
@@ -92,7 +92,7 @@ def compare(load: Loader, looked_at: Served, other: Served, turns: int) -> float
 
 
 def watch_for(load: Loader, server: Running, front: str, seconds: float, page: Page) -> None:
-    """Load it at a fixed rate for a while, and say how the page was meanwhile."""
+    """Load it at a fixed rate for a while, and return how the page responded meanwhile."""
     paced = Load(body=BODY, connections=36, warm=0.1, rate=RATE)
     with load.start(paced, server, seconds + 2) as process:
         time.sleep(1)
@@ -161,7 +161,7 @@ def browse(driver: Any, folder: Path) -> Iterator[Any]:
 
 
 def watch(load: Loader, browser: Any, looked_at: Served, other: Served, seconds: float) -> None:
-    """One server with nobody looking, with somebody, and with nobody again."""
+    """Measure one server with the console closed, open, and closed again."""
     for server, _ in (looked_at, other):
         load.run(Load(body=BODY, connections=36), server, 3)  # until each call lets an older one go
     print(" nobody has looked yet:")

@@ -20,7 +20,7 @@ IMAGE = yaml.safe_load((CI / "compose.yaml").read_text(encoding="utf-8"))["servi
 
 
 def run(folder: Path, *command: str) -> bool:
-    """Whether a command ends well, said in a line."""
+    """Run a command; print a line with its outcome, and return whether it succeeded."""
     done = subprocess.run(command, cwd=folder, check=False).returncode == 0
     print("ok   " if done else "FAIL ", " ".join(command), flush=True)
     return done

@@ -31,7 +31,7 @@ PROMPTS = ("What should I know about tides?", "What do rivers carry?", "How old 
 
 
 def ask(client: EmulatorClient, prompt: str, key: str, *, stream: bool) -> None:
-    """One chat, whatever becomes of it."""
+    """Send one chat and ignore its outcome."""
     address = urlsplit(client.url("databricks", via="root"))
     connection = http.client.HTTPConnection(address.hostname or "", address.port)
     body = {"messages": [{"role": "user", "content": prompt}], "max_tokens": 32, "stream": stream}
@@ -39,7 +39,7 @@ def ask(client: EmulatorClient, prompt: str, key: str, *, stream: bool) -> None:
         connection.request("POST", PATH, json.dumps(body), {"authorization": f"Bearer {key}"})
         connection.getresponse().read()
     except (OSError, http.client.HTTPException):
-        pass  # it was cut, as the scenario wants
+        pass  # the scenario cuts it
     finally:
         connection.close()
 

@@ -29,7 +29,7 @@ _MEANS = {
     "journal": "What the journal keeps.",
     "timing": "How exact times are to be.",
     "bounds": "What one call may cost.",
-}  # of keys that say nothing themselves
+}  # of keys without a description
 
 
 def render() -> str:

@@ -1,4 +1,4 @@
-"""What the language reference tells, in its order: every object of the language, with an example of every key.
+"""Sections of the language reference, in order: every object of the language, with an example of every key.
 
 An example is what an author writes in place of the ``…`` of its section; ``tests/tools/docs/test_reference.py``
 serves each.
@@ -20,8 +20,8 @@ class Section:
 
     Fields:
         model: its name in the schema; empty: the file itself.
-        place: where it stands in a scenario, with ``…`` for itself.
-        examples: one for every key; a key that is missing here is told elsewhere.
+        place: its place in a scenario, with ``…`` for itself.
+        examples: one for every key; a key that is missing here is described elsewhere.
         intro: in place of the model's own words.
         level: of its heading.
     """
@@ -36,7 +36,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """What stands above some sections."""
+    """Introductions of some sections."""
 
     title: str
     intro: str
@@ -415,7 +415,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
 SECTIONS = tuple(entry for entry in CONTENTS if isinstance(entry, Section))
 POSITION = frozenset({"after_tokens", "after_bytes", "at", "before", "inside"})
 
-# Objects that are told with others: parts of a mixture are distributions with a weight, a step has a rule's outcomes.
+# Objects described with others: parts of a mixture are distributions with a weight, a step has a rule's outcomes.
 TOLD_WITH_OTHERS = frozenset(
     {"ErrorKind", "SizeBounds", "Step"}
     | {f"{name}Part" for name in ("Empirical", "Gamma", "Histogram", "Lognormal", "Normal", "Pareto", "Uniform")}

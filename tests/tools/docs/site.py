@@ -102,7 +102,7 @@ def find_order() -> list[Any]:
 
 
 def find_title(page: Path) -> str:
-    """The page's own heading as far as it fits beside others: to its first colon or comma."""
+    """Return the page's heading, short enough for a list: to its first colon or comma."""
     (title,) = re.findall(r"^# ([^:,\n]+)", page.read_text(encoding="utf-8"), re.MULTILINE)[:1]
     return str(title)
 

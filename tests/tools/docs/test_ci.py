@@ -1,4 +1,4 @@
-"""The files of docs/ci: shown as they are, valid, and run beside an emulator where that takes no container engine."""
+"""The files of docs/ci: shown as they are, valid, and run with an emulator where that takes no container engine."""
 
 import os
 import shlex

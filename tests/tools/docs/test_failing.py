@@ -1,4 +1,4 @@
-"""What the page on testing shows of a test that fails, as pytest says it."""
+"""The page on testing shows the output of pytest for a failed test."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page on metrics and the dashboard tell what is exposed."""
+"""The page on metrics and the dashboard match the exposed metrics."""
 
 import json
 import re

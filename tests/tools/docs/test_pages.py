@@ -1,4 +1,4 @@
-"""Every block of README and docs is run, or said to be run elsewhere; every link leads somewhere."""
+"""Every block of README and docs is run here or by a named test; every link has a target."""
 
 import http.client
 import json
@@ -123,7 +123,7 @@ def at_work(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def run_block(block: str, at_work: dict[str, str]) -> list[tuple[int, str]]:
-    """Each line of a block of shell, with the running emulator's ports: what it ends with and says."""
+    """Run each line of a shell block with the running emulator's ports; return exit codes and output."""
     done = []
     for line in block.replace("http://127.0.0.1:4010", at_work["front"]).splitlines():
         line = re.sub(r"^emulator ", "python -m emulator ", line)

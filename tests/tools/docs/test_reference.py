@@ -1,4 +1,4 @@
-"""The language reference is current, tells every key, and every example of it works."""
+"""The language reference is current and complete, and every example of it works."""
 
 import re
 from collections import Counter

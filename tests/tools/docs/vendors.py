@@ -1,4 +1,4 @@
-"""What the language reference tells of each vendor: its profiles and switches, made from the settings models."""
+"""Vendors' part of the language reference: profiles and switches, generated from the settings models."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -30,7 +30,7 @@ def tell_vendors() -> Iterator[str]:
 
 
 def switches(vendor: AnyVendor) -> dict[str, Object]:
-    """Each switch with its schema, which says nothing of null: that is the same as to leave it out."""
+    """Return each switch with its schema, without null, which equals an absent switch."""
     properties = as_object(vendor.settings.model_json_schema()["properties"])
     return {key: _without_null(as_object(schema)) for key, schema in properties.items()}
 
@@ -59,7 +59,7 @@ def read_switches(settings: VendorSettings) -> Object:
 
 
 def _value(settings: VendorSettings, key: str, value: JSON) -> JSON:
-    """A switch of a release that is not set is what the release says."""
+    """Return the default of a switch: that of the release where it is not set."""
     return getattr(getattr(settings, "release", None), key, None) if value is None else value
 
 

@@ -57,7 +57,7 @@ def _takes_plain(schema: Object) -> str:
 
 
 def _of_pattern(schema: Object) -> str:
-    """Durations and sizes are known by their examples, whatever their pattern says."""
+    """Recognise durations and sizes by their examples."""
     examples = [str(each) for each in as_array(schema.get("examples", []))]
     if any("iB" in each for each in examples):
         return "size"
@@ -81,7 +81,7 @@ def _bounds(schema: Object) -> str:
 
 
 def default(schema: Object) -> str:
-    """Of plain values that are not nothing anyway; a size is told in its sentence."""
+    """Format the default of a plain value; that of a size is in its description."""
     value: JSON = schema.get("default")
     if value in ("", None, False) or isinstance(value, list | dict) or "size" in takes(schema):
         return ""
@@ -89,7 +89,7 @@ def default(schema: Object) -> str:
 
 
 def _link(model: str) -> str:
-    """To the section that tells an object."""
+    """Return a link to the section of an object."""
     if model == "ErrorKind":
         return takes(as_object(definitions()[model]))
     wanted = {"SizeBounds": "Bounds", "Step": "Rule"}.get(model, model)

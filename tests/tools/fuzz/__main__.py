@@ -1,4 +1,4 @@
-"""Attack an emulator for some time, and say what was found; 1 if anything was."""
+"""Attack an emulator for some time, and report findings; exit code 1 if there are any."""
 
 import argparse
 import http.client
@@ -14,7 +14,7 @@ from tests.tools.fuzz.server import Server
 _WARM = 300  # rounds before memory is first looked at: figures of the latest 10,000 calls of each vendor are full then
 _GROWTH = 1.05
 _SAYS = 30.0  # seconds
-_RESTS = 8.0  # seconds; every five the server gives back what is free, if nobody is being answered
+_RESTS = 8.0  # seconds; every five the server gives back what is free, if no request is open
 _PLAIN = {"version": 1, "name": "plain"}
 
 
@@ -84,7 +84,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _settle(server: Server) -> tuple[float, int]:
-    """Memory and open files once everything that may be forgotten is."""
+    """Return memory and open files after all caches are cleared."""
     server.control("PUT", "scenario", _PLAIN)
     server.control("POST", "reset")
     time.sleep(_RESTS)

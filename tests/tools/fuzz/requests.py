@@ -1,4 +1,4 @@
-"""Requests nobody would send: golden exchanges bent in their structure, or in their bytes."""
+"""Mutated requests: golden exchanges changed in their structure or in their bytes."""
 
 # ruff: noqa: E501 -- tables of odd things, one kind a line
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.golden import read_request
 from tests.test_fuzz import CORPUS, mutate
+from tests.tools.fuzz.scenarios import ERROR_HEADERS, FAULT_HEADERS
 from tests.tools.fuzz.seeds import list_more
-from tests.tools.fuzz.worlds import ERROR_HEADERS, FAULT_HEADERS
 
 _VENDORS = Path(__file__).parent.parent.parent / "vendors"
 _LONG = 300
@@ -31,7 +31,7 @@ class Request:
     """What is sent.
 
     Fields:
-        framed: it says rightly where it ends.
+        framed: its length is declared correctly.
         alone: its head may be none, after which a server believes nothing on that connection.
     """
 

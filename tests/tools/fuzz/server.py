@@ -1,4 +1,4 @@
-"""The emulator under attack: a process of its own, whose time and memory are looked at from outside."""
+"""Emulator under attack: a separate process; its time and memory are measured from outside."""
 
 import http.client
 import json
@@ -73,7 +73,7 @@ class Server:
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def begin_peak(self) -> float:
-        """Forget the most memory it ever had; what it has now. Source: proc(5), ``clear_refs``."""
+        """Reset the peak memory and return the current one. Source: proc(5), ``clear_refs``."""
         Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
         return self.memory()
 

@@ -1,4 +1,4 @@
-"""A client that believes nothing: it reads each answer exactly as its head says."""
+"""Strict client: it reads each response exactly as its head declares."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _HEAD = re.compile(rb"HTTP/1\.[01] ([2-5]\d\d) [^\r\n]*\r\n(?:[!-9;-~]+:[^\r\n\0]*\r\n)*\r\n")
-_PATIENCE = 20.0  # seconds for an answer to a request that says where it ends
+_PATIENCE = 20.0  # seconds for a response to a request with a declared length
 _GLANCE = 0.01  # seconds for one to a request that may not, once it is looked at
 
 

@@ -14,7 +14,7 @@ from emulator.generation.language import LOCALES
 from emulator.generation.text import find_prose
 from tests.tools.prose.templates import TEMPLATES, Templates
 
-MADE_WITH = "40.54.0"  # of Faker; another release may know other names
+MADE_WITH = "40.54.0"  # of Faker; another release may have other names
 
 _OPENERS = 64
 _SENTENCES = 512

@@ -1,4 +1,4 @@
-"""Load one server for a long time, and say whether it holds on to anything. Run as ``python -m tests.tools.soak``.
+"""Load one server for a long time, and report whether it leaks anything. Run as ``python -m tests.tools.soak``.
 
 At quiet moments, with nothing under way, sessions ended and the journal cleared, its memory, open files and tasks are
 read: what it has then it does not give back. The first such moment comes after a warm-up, once everything that is
@@ -31,7 +31,7 @@ _TOLD = 10  # losses that are shown
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a server has while nobody asks it for anything; ``at``: seconds since the beginning."""
+    """Resources of an idle server; ``at``: seconds since the beginning."""
 
     at: float
     memory: float
@@ -91,7 +91,7 @@ async def rest(client: Client, pid: int, began: float) -> Moment:
 
 
 def look_at(pid: int, tasks: int, began: float) -> Moment:
-    """What the system says of a process."""
+    """Return the system's figures of a process."""
     return Moment(time.monotonic() - began, read_memory(pid), len(os.listdir(f"/proc/{pid}/fd")), tasks)
 
 
@@ -102,7 +102,7 @@ def read_memory(pid: int) -> float:
 
 
 def judge(moments: list[Moment]) -> list[str]:
-    """What grew: the last third of the moments beside the first."""
+    """Return what grew: the last third of the measurements compared with the first."""
     first, last = moments[0], moments[-max(1, len(moments) // 3) :]
     found = {
         "memory": (first.memory, statistics.median(moment.memory for moment in last), _ALLOWED),
@@ -138,7 +138,7 @@ def main() -> int:
     parser.add_argument(
         "--warm-up",
         type=float,
-        default=600,  # until most words of the language were said once: each is remembered from then on
+        default=600,  # until most words of the language were generated once: each is cached from then on
         help="seconds of load before the first look (default 600)",
     )
     parser.add_argument("--rate", type=float, default=40, help="actions a second (default 40)")

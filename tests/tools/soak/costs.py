@@ -58,7 +58,7 @@ async def _time_calls(served: Serving, count: int, prompt: str) -> list[float]:
 def measure_workers(folder: Path) -> bool:
     """As many calls as one worker answers, and as two do, by turns.
 
-    By wall two show what they can only if each has a core that the load, a program in C, leaves alone; else it is told,
+    By wall two show what they can only if each has a core that the load, a program in C, leaves free; else a note,
     and they are judged by processor time: what two do that have a core each, by what a call of theirs takes of it.
     """
     scenario, runs = "version: 1\nname: workers\n", {1: _Run(), 2: _Run()}

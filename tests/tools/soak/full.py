@@ -1,8 +1,8 @@
-"""A server with more to do than it can, whose clients hang up at random: run as ``python -m tests.tools.soak.full``.
+"""Load a server above its capacity while clients disconnect at random: run as ``python -m tests.tools.soak.full``.
 
-Every client asks again as soon as it is answered, most of them what nobody asked before. As in :mod:`tests.tools.soak`,
+Every client sends its next request after each response, mostly a new one. As in :mod:`tests.tools.soak`,
 memory, files and tasks are read at quiet moments, and must be at the end what they were after the warm-up; nothing may
-be answered wrongly, and the server may say nothing in its log.
+be answered wrongly, and the server may log nothing.
 """
 
 import argparse

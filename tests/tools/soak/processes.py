@@ -94,7 +94,7 @@ def find_kind() -> str:
 
 @contextmanager
 def serving(folder: Path, scenario: str, *flags: str, log: Path | None = None) -> Iterator[Serving]:
-    """One emulator, or its workers; what goes wrong there is told in ``log``."""
+    """One emulator, or its workers; their errors are in ``log``."""
     name = f"{time.monotonic_ns()}"
     ports, file = folder / f"{name}.json", folder / f"{name}.yaml"
     file.write_text(scenario, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 Run it as ``python -m tests.tools.soak.replicas``.
 
-It takes redis-server or valkey-server. Each trial says what was found and whether that is as it should be:
+It takes redis-server or valkey-server. Each trial prints what was found and whether that is correct:
 
 - sixty a minute and eight at once over three replicas with 64 clients each;
 - a replica that is killed in the middle of streams, again and again: what it held comes back with its lease;
@@ -31,7 +31,7 @@ _LATE = 5.0  # real seconds after a lease is over until all was surely taken bac
 
 
 async def try_sixty(folder: Path, store: str) -> bool:
-    """As many are admitted as may be, whoever asks whom."""
+    """Check that exactly the quota is admitted, over all replicas."""
     scenario = "version: 1\nname: sixty\nlimits:\n  - {unit: requests, amount: 60, window: 60s, strategy: sliding}\n"
     with replicas(folder, scenario, store) as three:
         answers = await asyncio.gather(*(three[n % 3].ask(f"{n}") for n in range(3 * 64)))

@@ -64,7 +64,7 @@ class Stream:
 
 
 class Generator:
-    """Begins streams at their times, whatever becomes of those before, and reads what comes."""
+    """Starts streams at their times, independently of earlier ones, and reads them."""
 
     def __init__(self, address: tuple[str, int], request: bytes) -> None:
         self._address = address

@@ -35,7 +35,7 @@ from tests.tools.soak.processes import Serving, find_kind, serving
 _CLIENTS = 12
 _PLAIN = "version: 1\n"
 _TOLD = 10  # losses that are shown
-_QUIET = 6.0  # seconds; connections that nobody uses have ended then, by their limits
+_QUIET = 6.0  # seconds; idle connections have ended then, by their timeouts
 _LOOKS, _BETWEEN = 5, 0.2  # of each replica: what it asks the store now and then takes a file or a task for a moment
 _STANDING = (
     "owners",

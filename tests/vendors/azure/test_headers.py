@@ -1,4 +1,4 @@
-"""Headers that are read, repeated, or tell what is left."""
+"""Headers that are read, repeated, or report the remaining quota."""
 
 import pytest
 from multidict import CIMultiDict

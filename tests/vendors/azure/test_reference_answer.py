@@ -1,4 +1,4 @@
-"""The reference page's tables of an answer: hand-written plans and errors, and where each field stands in them."""
+"""The reference page's tables of an answer: hand-written plans and errors, and the place of each field."""
 
 import pytest
 

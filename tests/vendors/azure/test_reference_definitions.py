@@ -27,7 +27,7 @@ def part(**fields: JSON) -> JSON:
 
 
 def told(**call: JSON) -> JSON:
-    """A body that tells of one call."""
+    """Return a body with one tool call."""
     return says("assistant", tool_calls=[{"id": "c1", "type": "function", "function": CALLED, **call}])
 
 

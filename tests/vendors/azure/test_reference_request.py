@@ -69,7 +69,7 @@ REQUEST: dict[str, Cases] = {
     ],
 }
 
-# what stands for a field that is absent, and values of another type
+# the values of an absent field, and values of another type
 DEFAULTS: dict[str, Cases] = {
     "messages": [({"messages": "Hi"}, broken("Input should be a valid list", "messages"))],
     "frequency_penalty": [

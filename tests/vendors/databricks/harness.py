@@ -88,7 +88,7 @@ def answer(call: InferenceCall, request: Request) -> Exchange:
 
 
 def render(plan: Plan, call: InferenceCall, request: Request) -> Exchange:
-    """A plan on the wire, as the call wants it."""
+    """Return a plan on the wire, whole or streamed as the call asks."""
     if not call.stream:
         return replace(_read(call.codec.render(plan, request)), call=call)
     stream = call.codec.stream(plan, request)

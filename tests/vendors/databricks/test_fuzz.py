@@ -1,4 +1,4 @@
-"""Whatever JSON comes in, an answer in Databricks' own words goes out."""
+"""Any JSON body gets a response or an error in Databricks' own words."""
 
 import json
 from typing import Any

@@ -24,7 +24,7 @@ def says(**message: JSON) -> JSON:
 
 
 def called(**fields: JSON) -> JSON:
-    """A request that tells of a call and its result."""
+    """Return a request with a tool call and its result."""
     messages = [USER, {"role": "assistant", "tool_calls": [{**CALL, **fields}]}, RESULT]
     return {"messages": messages, "max_tokens": 1}
 

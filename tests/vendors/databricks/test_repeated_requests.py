@@ -1,4 +1,4 @@
-"""Requests that come again: what may be remembered of them, and what is said anew."""
+"""Repeated requests: what is cached of them, and what is computed again."""
 
 import json
 from dataclasses import replace

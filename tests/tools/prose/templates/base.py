@@ -1,7 +1,7 @@
 """Sentences with gaps.
 
 ``{person}``, ``{first}``, ``{city}``, ``{company}`` and ``{job}`` are filled by Faker in the language's
-locale, every other gap from the language's own words. A sentence is grammatical whatever fills it,
+locale, every other gap from the language's own words. A sentence is grammatical with any of them,
 so German nouns go by gender, and no gap follows an English indefinite article.
 """
 
@@ -16,9 +16,9 @@ class Templates:
     Fields:
         openers: sentences fit to begin an answer.
         sentences: all others.
-        words: by gap, what may fill it, apart by blanks.
+        words: by gap, the words that may fill it, separated by blanks.
         lower_jobs: Faker begins jobs with a capital letter the language does not give them.
-        spaced_names: a blank stands between first and last name, and the first comes first.
+        spaced_names: a blank separates first and last name, in this order.
     """
 
     openers: tuple[str, ...]

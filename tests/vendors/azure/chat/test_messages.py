@@ -1,4 +1,4 @@
-"""What messages say."""
+"""Parsing of the messages of a chat."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Chat answers of hand-written plans, byte by byte; where a stream says the same, both."""
+"""Chat responses of hand-written plans, byte by byte, whole and streamed."""
 
 from dataclasses import replace
 

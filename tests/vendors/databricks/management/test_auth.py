@@ -145,7 +145,7 @@ async def test_token_issued_in_session_names_session(start: Start) -> None:
     assert (await running.ask("databricks", ME, headers=bearer)).json()["displayName"] == "search"
     assert [(entry.session, entry.status) for entry in running.built.journal] == [
         ("mine", 200),
-        ("", 200),  # what is exchanged stands in the body
+        ("", 200),  # the body names the exchanged token
         ("mine", 200),
     ]
 

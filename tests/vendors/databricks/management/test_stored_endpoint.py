@@ -1,4 +1,4 @@
-"""What is kept of an endpoint, at a time."""
+"""State of a stored endpoint at a time."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The worlds that are attacked: every vendor and profile, under clocks, limits and faults that are drawn."""
+"""Scenarios that are attacked: every vendor and profile, with random clocks, limits and faults."""
 
 # ruff: noqa: E501 -- tables of odd things, one kind a line
 
@@ -53,10 +53,10 @@ def list_profiles(vendor: str) -> list[str]:
     return [*get_args(VENDORS[vendor].settings.model_fields["profile"].annotation)]
 
 
-def make_world(vendor: str, draw: random.Random) -> JSON:
+def make_scenario(vendor: str, draw: random.Random) -> JSON:
     """A scenario for one vendor."""
     clock = draw.choice(_CLOCKS)
-    world: dict[str, JSON] = {
+    scenario: dict[str, JSON] = {
         "version": 1,
         "name": "fuzz",
         "seed": draw.randrange(9),
@@ -65,11 +65,11 @@ def make_world(vendor: str, draw: random.Random) -> JSON:
         "rules": [_make_rule(number, draw) for number in range(draw.randrange(5))],
     }
     if clock != "frozen" and draw.random() < 0.5:
-        world["latency"] = {"ttft": "1ms", "itl": {"type": "lognormal", "median": "20us", "p99": "100us"}}
+        scenario["latency"] = {"ttft": "1ms", "itl": {"type": "lognormal", "median": "20us", "p99": "100us"}}
     if draw.random() < 0.3:
         quotas = draw.sample(_UNITS, 2)
-        world["limits"] = [{"unit": unit, "amount": draw.choice([5, 500]), "window": "10ms"} for unit in quotas]
-    return world
+        scenario["limits"] = [{"unit": unit, "amount": draw.choice([5, 500]), "window": "10ms"} for unit in quotas]
+    return scenario
 
 
 def _make_rule(number: int, draw: random.Random) -> JSON:
