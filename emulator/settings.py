@@ -95,6 +95,13 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
+def find_visible_host(host: str) -> str:
+    """Return an address that a client on this machine can connect to."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104  # nothing is bound here
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
 def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> Settings:
     """Combine the given flags with the environment.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from emulator import __version__
-from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
+from emulator.cli.names import FORMATS, MODES, SHELLS, VENDOR_NAMES
 from emulator.cli.workflow import break_commands
 from emulator.core.text import escape
 from emulator.settings import (
@@ -64,12 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
     health.add_argument("--port-file", metavar="FILE", help=text)
     health.set_defaults(run=_run_health)
-    env = verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help)
-    env.add_argument("vendor", choices=VENDOR_NAMES, help="vendor of the client")
-    env.add_argument("--host", help=_text("where the emulator listens", "host", "127.0.0.1"))
-    env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
-    env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
-    env.set_defaults(run=_run_env)
+    _add_env(verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help))
     ca = verbs.add_parser(
         "ca", help="print the path of the certificate that clients trust for --tls", formatter_class=_Help
     )
@@ -201,6 +196,20 @@ def _add_instance(instance: argparse.ArgumentParser) -> None:
     instance.set_defaults(run=_run_instance)
 
 
+def _add_env(env: argparse.ArgumentParser) -> None:
+    env.add_argument("vendor", choices=VENDOR_NAMES, help="vendor of the client")
+    env.add_argument("--host", help=_text("where the emulator listens", "host", "127.0.0.1"))
+    env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
+    env.add_argument("--port-file", metavar="FILE", help=text)
+    env.add_argument(
+        "--format", choices=FORMATS, default="sh", help="of the output (default sh); github: for $GITHUB_ENV"
+    )
+    env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
+    _add_tls_dir(env)
+    env.set_defaults(run=_run_env)
+
+
 def _add_report(report: argparse.ArgumentParser) -> None:
     report.add_argument("--out", metavar="FILE", required=True, help="where the page is written")
     report.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
@@ -265,7 +274,7 @@ def _run_health(options: argparse.Namespace, settings: Settings) -> int:
 def _run_env(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.env import print_environment
 
-    print_environment(options.vendor, settings)
+    print_environment(options.vendor, settings, options.format, options.port)
     return 0
 
 

@@ -1,5 +1,6 @@
 """Validate and list the files and folders given to a command."""
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,3 +43,16 @@ def list_files(paths: Sequence[Path]) -> Iterator[Path]:
         if not files:
             raise SettingsError(f"{path} is a folder without scenarios")
         yield from files
+
+
+def read_port_file(path: Path) -> dict[str, str]:
+    """Return the base URLs by name, as ``--port-file`` has them.
+
+    Raises:
+        ValueError: the file is missing or was not written by an emulator.
+    """
+    try:
+        urls = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): str(url) for name, url in urls.items() if urls["front"]}
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        raise ValueError(f"no emulator has written {path}") from None

@@ -1,12 +1,11 @@
 """``emulator health``: check whether a running emulator is ready."""
 
-import json
 import sys
 import urllib.error
 import urllib.request
 from http.client import HTTPException
-from pathlib import Path
 
+from emulator.cli.files import read_port_file
 from emulator.cli.trust import choose_trust
 from emulator.core.text import escape
 from emulator.settings import Settings
@@ -19,15 +18,8 @@ def find_front(settings: Settings, port: str | None) -> str:
         ValueError: the port file is missing or was not written by an emulator.
     """
     if port is None and settings.port_file is not None:
-        return _read_front(settings.port_file)
+        return read_port_file(settings.port_file)["front"]
     return f"{settings.scheme}://127.0.0.1:{settings.port}"
-
-
-def _read_front(path: Path) -> str:
-    try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["front"])
-    except (OSError, ValueError, TypeError, LookupError):
-        raise ValueError(f"no emulator has written {path}") from None
 
 
 def check_health(url: str, settings: Settings) -> int:

@@ -26,6 +26,7 @@ from emulator.http.writer import write_control
 from emulator.runtime.active import ActiveScenario
 from emulator.runtime.runtime import Runtime
 from emulator.runtime.sessions import require_capacity
+from emulator.settings import find_visible_host
 
 _CANCEL_TIMEOUT = 1.0  # seconds for cancelled handlers to end
 
@@ -324,7 +325,7 @@ class Listeners:
         return sock
 
     def _url(self, port: int) -> str:
-        return f"{self.scheme}://{_visible(self._host)}:{port}"
+        return f"{self.scheme}://{find_visible_host(self._host)}:{port}"
 
     @property
     def open_answers(self) -> int:
@@ -416,13 +417,6 @@ class Port:
         target = app.find_target(head, route, path, base)
         head.destination = _Destination(runtime.active, active, app, target)
         return await app.serve(request, target)
-
-
-def _visible(host: str) -> str:
-    """Return an address that a client on this machine can connect to."""
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104  # nothing is bound here
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
 
 
 def number_ports(vendors: Iterable[str], front: int) -> dict[str, int]:

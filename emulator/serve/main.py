@@ -24,6 +24,8 @@ from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.storage import HUB, is_memory
 from emulator.vendors import VENDORS, environment_of
 
+_SHOWN = 3  # variables of a vendor
+
 
 def run(settings: Settings) -> int:
     """Serve until a signal; return 0 after SIGTERM, 130 after SIGINT, 2 after an error that is printed."""
@@ -102,13 +104,13 @@ def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, objec
 
 
 def banner(loaded: ParsedScenario, built: Application, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:
-    """Yield the lines of the banner, with one line of environment variables per vendor."""
+    """Yield the lines of the banner, with the first environment variables of each vendor; ``emulator env`` has all."""
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
     for name in built.runtime.active.apps:
         url = urls[name]
-        exports = " ".join(f"{key}={value}" for key, value in environment_of(name, url).items())
+        exports = " ".join(f"{key}={value}" for key, value in [*environment_of(name, url).items()][:_SHOWN])
         yield f"  {name:<11} {url}   {exports}"
     for name in built.runtime.active.apps.planes:
         yield f"  {name:<11} {urls.get(name, '')}"

@@ -2,12 +2,18 @@
 
 from collections.abc import Mapping
 
+_TOKEN = "dapi-emulator"
+
 
 def environment(url: str) -> Mapping[str, str]:
-    """Return the environment variables of databricks-sdk, mlflow and litellm."""
+    """Return the environment variables of databricks-sdk, mlflow, litellm, openai and anthropic."""
     return {
         "DATABRICKS_HOST": url,
-        "DATABRICKS_TOKEN": "dapi-emulator",
+        "DATABRICKS_TOKEN": _TOKEN,
         "DATABRICKS_API_BASE": f"{url}/serving-endpoints",
-        "DATABRICKS_API_KEY": "dapi-emulator",
+        "DATABRICKS_API_KEY": _TOKEN,
+        "OPENAI_BASE_URL": f"{url}/serving-endpoints",
+        "OPENAI_API_KEY": _TOKEN,
+        "ANTHROPIC_BASE_URL": f"{url}/serving-endpoints/anthropic",
+        "ANTHROPIC_AUTH_TOKEN": _TOKEN,
     }
