@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
-SegmentKind = Literal["reasoning", "text", "refusal", "tool_call"]
+SegmentKind = Literal["reasoning", "text", "refusal", "frame", "tool_call"]
 
 
 @lru(4096)
@@ -32,7 +32,8 @@ def undelayed(count: int) -> Sequence[float]:
 class Segment:
     """Range ``tokens[start:end]`` of a choice that holds one kind of content.
 
-    A ``tool_call`` segment holds the call's arguments; ``name`` is the tool's. ``id`` is set only where a
+    A ``tool_call`` segment holds the call's arguments; ``name`` is the tool's. A ``frame`` holds what the model writes
+    before them and no client receives as text. ``id`` is set only where a
     scenario fixes the call's id; otherwise the renderer draws one in the vendor's form.
     """
 

@@ -147,6 +147,7 @@ class ChatRequest:
         parallel: allow more than one tool call in an answer.
         format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of a string that satisfies it.
         around: prefix and suffix of an answer that satisfies a schema.
+        call_frame: what the model writes before and after a tool's name in a call; the second text is one token.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a reasoning model; ``None``: no reasoning.
         language: locale of the last message if all messages are text and it is a user's; empty: not detected yet.
     """
@@ -161,6 +162,7 @@ class ChatRequest:
     schema: JSON | None = None
     bare: bool = False
     around: tuple[str, str] = ("", "")
+    call_frame: tuple[str, str] | None = None
     reasoning: str | None = None
     language: str = field(default="", compare=False)
     task: Literal["chat"] = "chat"

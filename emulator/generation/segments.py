@@ -69,7 +69,8 @@ def plan_parts(
         return _own_parts(request, prompt, key, tokenizer, request.sampling.max_tokens)
     if reply.mode is not None and isinstance(request, ChatRequest):
         return [_structured(request, key, tokenizer, reply.mode)]
-    return _fixed_parts(reply, tokenizer)
+    frame = request.call_frame if isinstance(request, ChatRequest) else None
+    return _fixed_parts(reply, tokenizer, frame)
 
 
 def _own_parts(
@@ -132,8 +133,18 @@ def _call_tools(request: ChatRequest, prompt: str, key: bytes, tokenizer: Tokeni
     for number, tool in enumerate(calls):
         turn = calls[:number].count(tool)  # a second call of one tool takes the prompt's second value
         arguments = write_arguments(tool, prompt, derive_key(key, "arguments", number), turn)
+        parts += _frame_call(request.call_frame, tool.name, tokenizer)
         parts.append(_whole("tool_call", arguments, tokenizer, tool.name))
     return parts
+
+
+def _frame_call(frame: tuple[str, str] | None, name: str, tokenizer: Tokenizer) -> list[ContentPart]:
+    """Return the part in front of the arguments of a call, if the model writes one."""
+    if frame is None:
+        return []
+    opening = frame[0] + dump_text(name)[1:-1]
+    ids = *tokenizer.encode(opening), (tokenizer.encode(frame[1]) or [tokenizer.eos])[0]
+    return [ContentPart("frame", (*tokenizer.pieces(opening), frame[1]), ids)]
 
 
 def _structured(request: ChatRequest, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> ContentPart:
@@ -161,7 +172,7 @@ def _whole(kind: SegmentKind, text: str, tokenizer: Tokenizer, name: str = "", c
     return ContentPart(kind, tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), name, call_id)
 
 
-def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[ContentPart]:
+def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer, frame: tuple[str, str] | None) -> list[ContentPart]:
     parts = []
     if reply.reasoning is not None:
         parts.append(_whole("reasoning", reply.reasoning, tokenizer))
@@ -172,5 +183,7 @@ def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[ContentPart]:
     if reply.pieces:
         ids = tuple((tokenizer.encode(piece) or [tokenizer.eos])[0] for piece in reply.pieces)
         parts.append(ContentPart("text", reply.pieces, ids))
-    parts += [_whole("tool_call", arguments, tokenizer, name, id_) for name, arguments, id_ in reply.tool_calls]
+    for name, arguments, call_id in reply.tool_calls:
+        parts += _frame_call(frame, name, tokenizer)
+        parts.append(_whole("tool_call", arguments, tokenizer, name, call_id))
     return parts or [ContentPart("text", (), ())]

@@ -178,7 +178,7 @@ def collect_message(choice: Choice) -> MessageContent:
         text = "".join(tokens[segment.start : segment.end])
         if segment.kind == "tool_call":
             calls.append(MessageToolCall(len(calls), segment.name, segment.id, text))
-        else:
+        elif segment.kind != "frame":
             texts[segment.kind] += text
     return MessageContent(texts["text"], texts["reasoning"], texts["refusal"], tuple(calls))
 

@@ -30,6 +30,7 @@ RESPONSE: JSON = {
 }
 AGREE = """\
 vendors: {openvino: {profile: "2026.3"}}
+deployments: [{vendor: tgi, name: own}]
 rules:
 - name: agrees
   when:

@@ -1,15 +1,19 @@
 """Parse ``grammar`` and ``response_format``, which constrain the response.
 
-Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``router/src/validation.rs``.
+Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``router/src/validation.rs:343-411``.
+The regular expressions themselves are compiled by the model server, which is not emulated.
 """
 
 from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, parse_json
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import refusal
+from emulator.vendors.tgi.metaschema import find_schema_error
+from emulator.vendors.tgi.outlines import Endless, Uncompilable, compile_schema
 from emulator.vendors.tgi.settings import TgiSettings
 
 _VARIANTS = ("json", "json_object", "regex", "json_schema")
@@ -17,9 +21,9 @@ _VARIANTS = ("json", "json_object", "regex", "json_schema")
 
 @fast_dataclass(frozen=True, slots=True)
 class GrammarType:
-    """``GrammarType`` of a request: JSON (an object or its text), a regular expression, or a named schema."""
+    """``GrammarType`` of a request: JSON (an object or its text), a regular expression, a named schema, or tools."""
 
-    variant: Literal["json", "regex", "json_schema"]
+    variant: Literal["json", "regex", "json_schema", "tools"]
     value: JSON
 
 
@@ -79,9 +83,23 @@ def parse_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar
     if grammar.variant == "regex":
         return Grammar({"type": "string", "pattern": f"^(?:{grammar.value})$"}, bare=True)
     schema = _parse_schema(grammar.value) if grammar.variant == "json" else grammar.value
-    if not isinstance(schema, dict) or "properties" not in schema:
-        raise refusal("grammar is not valid: Grammar must have a 'properties' field", "grammar")
-    return Grammar(schema)
+    error = find_schema_error(schema)
+    if error is None and (not isinstance(schema, dict) or "properties" not in schema):
+        error = "Grammar must have a 'properties' field"
+    if error is not None:
+        raise refusal(f"grammar is not valid: {error}", "grammar")
+    _validate_compilable(schema)
+    return None if grammar.variant == "tools" else Grammar(schema)
+
+
+def _validate_compilable(schema: JSON) -> None:
+    """Raise if outlines does not compile a schema; one that contains itself ends the router, here the request."""
+    try:
+        compile_schema(schema)
+    except Uncompilable as error:
+        raise refusal(f"cannot compile regex from schema: {error}", "grammar") from None
+    except Endless:
+        raise EmulatedError(ErrorKind.INTERNAL, param="grammar") from None
 
 
 def _parse_schema(value: JSON) -> JSON:

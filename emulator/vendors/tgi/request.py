@@ -68,7 +68,7 @@ def parse_request(
     best_of = validate_best_of(parameters, settings, stream=stream)
     validate_sampling(parameters, best_of, settings)
     prompt = _parse_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
-    limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
+    limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens, parameters.truncate)
     sampled = is_sampled(parameters)
     return ParsedRequest(
         prompt=prompt,
@@ -105,19 +105,48 @@ def measure_input(settings: TgiSettings, deployment: Deployment) -> tuple[int, i
     return limit, total
 
 
-def measure_limit(settings: TgiSettings, deployment: Deployment, count: int, asked: int | None) -> int:
+def measure_limit(
+    settings: TgiSettings, deployment: Deployment, count: int, asked: int | None, truncate: int | None = None
+) -> int:
     """Raise if the prompt is too long; return the maximum tokens of the response.
 
-    From 2.0 on the router schedules 1024 tokens at a time, and only the first step has to fit.
+    From 2.0 on the router schedules 1024 tokens at a time, and only the first lot has to fit. A response that reaches
+    the end of a lot becomes part of the prompt of the next, which has the size of the first: the response grows by
+    whole lots until it has the tokens asked for, or until a lot does not fit.
+
+    Source: text-generation-inference, ``router/src/validation.rs:136-178`` (validate_input) and
+    ``router/src/infer/mod.rs:148-187`` (generate_stream).
+
+    Args:
+        truncate: maximum tokens of the prompt, each time it is read.
     """
     prompt_limit, total = measure_input(settings, deployment)
-    if asked is not None:
-        wanted = asked
-    elif settings.old:
-        wanted = deployment.default_max_tokens or _OLD_LENGTH
+    wanted = asked or deployment.default_max_tokens
+    if settings.old:
+        wanted = wanted or _OLD_LENGTH
+        _validate_lengths(count, wanted, prompt_limit, total)
+        limit = min(wanted, total - count)
     else:
-        wanted = max(0, min(total - count, deployment.default_max_tokens or total))
-    first = wanted if settings.old else min(wanted, _CHUNK)
+        limit = _measure_lots(count, wanted, prompt_limit, total, truncate)
+    return max(1, min(limit, deployment.max_output or limit))
+
+
+def _measure_lots(count: int, wanted: int | None, prompt_limit: int, total: int, truncate: int | None) -> int:
+    """Return the tokens of all lots of a response; the first one raises if it does not fit."""
+    goal = max(0, total - count) if wanted is None else wanted
+    first = min(goal, _CHUNK)
+    _validate_lengths(count, first, prompt_limit, total)
+    generated = first
+    while generated < goal:
+        length = min(count + generated, truncate or total)
+        lot = min(total - length if wanted is None else wanted, _CHUNK)
+        if lot <= 0 or length + lot > total or length > prompt_limit:
+            break
+        generated += lot
+    return generated
+
+
+def _validate_lengths(count: int, first: int, prompt_limit: int, total: int) -> None:
     if count + first > total:
         text = (
             f"`inputs` tokens + `max_new_tokens` must be <= {total}. "
@@ -126,5 +155,3 @@ def measure_limit(settings: TgiSettings, deployment: Deployment, count: int, ask
         raise refusal(text, "max_new_tokens")
     if count > prompt_limit:
         raise refusal(f"`inputs` must have less than {prompt_limit} tokens. Given: {count}", "inputs")
-    bounds = [wanted, total - count, *([deployment.max_output] if deployment.max_output else [])]
-    return max(1, min(bounds))

@@ -3,11 +3,12 @@
 Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/tool_grammar.rs``.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import ToolChoice
 from emulator.vendors.tgi import decoder as serde
@@ -52,6 +53,13 @@ def _parse_function(value: JSON) -> serde.Members:
     return _FUNCTION(value)
 
 
+def _parse_type(value: JSON) -> str:
+    """Parse the tag of ``TypedChoice``, which has one variant."""
+    if value != "function":
+        raise serde.Mismatch("unknown variant, expected `function`")
+    return "function"
+
+
 _TOOL = serde.build(_build_tool, _parse_function)
 _NAME = serde.build(NamedTool, serde.struct("FunctionName", (Field("name", serde.string, required=True),)))
 TOOL: serde.Type[Tool] = serde.build(
@@ -66,23 +74,73 @@ TOOL_CALL = serde.struct(
         Field("function", _parse_function, required=True),
     ),
 )
-_TYPED_CHOICE: serde.Type[NamedTool] = serde.build(
-    _take_function, serde.struct("TypedChoice", (Field("function", _NAME, required=True),))
+_TYPED: serde.Type[NamedTool] = serde.build(
+    _take_function,
+    serde.struct("TypedChoice", (Field("type", _parse_type, required=True), Field("function", _NAME, required=True))),
 )
 TOOL_CHOICE: serde.Type[str | NamedTool | None] = serde.untagged(
-    "ToolTypeDeserializer", serde.option(serde.string), _TYPED_CHOICE
+    "ToolTypeDeserializer", serde.option(serde.string), _TYPED
 )
 
 
-def parse_tool_choice(choice: str | NamedTool | None, *, offered: bool) -> tuple[ToolChoice, str | None]:
-    """Return the tool choice and the chosen tool; a string that is no keyword is the name of a tool."""
-    if not offered or choice == "none":
-        return "none", None
+def parse_tool_choice(
+    choice: str | NamedTool | None, tools: Sequence[Tool] | None
+) -> tuple[ToolChoice, tuple[Tool, ...], str | None]:
+    """Return the tool choice, the tools to choose from and the one chosen.
+
+    A string that is no keyword is the name of a tool. ``auto`` of no tools is a choice nevertheless: of none.
+
+    Source: text-generation-inference, ``router/src/infer/tool_grammar.rs:12-60``.
+
+    Raises:
+        EmulatedError: there is no tool of that name.
+    """
+    if tools is None or choice == "none":
+        return "none", (), None
     if choice is None or choice == "auto":
-        return "auto", None
+        return "auto", tuple(tools), None
     if choice == "required":
-        return "required", None
-    return "required", choice if isinstance(choice, str) else choice.name
+        return ("required" if tools else "none"), tuple(tools), None
+    name = choice if isinstance(choice, str) else choice.name
+    found = next((tool for tool in tools if tool.name == name), None)
+    if found is None:
+        raise tool_refusal(f"Tool with name {name} not found")
+    return "required", (found,), name
+
+
+def build_tools_schema(tools: Sequence[Tool], *, optional: bool) -> Object:
+    """Build the schema of a call of one of the tools, as the router compiles it; ``optional``: or of none.
+
+    Only ``properties`` and ``required`` of a tool's parameters are in it.
+
+    Source: text-generation-inference, ``router/src/infer/tool_grammar.rs:68-121``.
+    """
+    functions = {tool.name: _build_function(tool) for tool in tools}
+    if optional:
+        functions[NO_TOOL.name] = _build_function(NO_TOOL)
+    names = [tool.name for tool in (*tools, *([NO_TOOL] if optional else []))]
+    choices: list[JSON] = [{"$ref": f"#/$functions/{name}"} for name in names]
+    return {"$functions": functions, "properties": {"function": {"anyOf": choices}}}
+
+
+def _build_function(tool: Tool) -> JSON:
+    given = tool.parameters if isinstance(tool.parameters, dict) else {}
+    properties: Object = {"_name": {"type": "string", "const": tool.name}}
+    required: list[JSON] = ["_name"]
+    own, names = given.get("properties"), given.get("required")
+    is_open = given.get("additionalProperties") == "true"  # the router reads a string here
+    rest: Object = {} if tool.parameters is None else {"additionalProperties": is_open}
+    return {
+        "description": tool.description,
+        **rest,
+        "properties": {**properties, **(own if isinstance(own, dict) else {})},
+        "required": [*required, *(names if isinstance(names, list) else [])],
+    }
+
+
+NO_TOOL = Tool(
+    name="no_tool", description="Open ended response with no specific tool selected", parameters={"type": "object"}
+)
 
 
 def tool_refusal(text: str) -> EmulatedError:

@@ -10,17 +10,17 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
-from emulator.core.plan import Plan
+from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import find_served_deployment, validate_ready
 from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.calls import NO_CALL, is_call, list_call_tokens
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
-from emulator.vendors.tgi.chat.parse import build_parameters, build_request, constrain
+from emulator.vendors.tgi.chat.parse import build_request, constrain
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
-from emulator.vendors.tgi.images import has_vision
 from emulator.vendors.tgi.request import ParsedRequest, Prompt, parse_request
 from emulator.vendors.tgi.settings import TgiService
 
@@ -57,11 +57,12 @@ VERTEX_REQUEST = serde.build(
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class _Instance:
-    """Validated instance; ``prompt``: its text."""
+    """Validated instance; ``prompt``: its text; ``may_skip``: the model may call no tool."""
 
     request: InferenceRequest
     prompt: str
     parsed: ParsedRequest
+    may_skip: bool = False
 
 
 def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
@@ -80,7 +81,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     return InferenceCall(
         deployment=deployment,
         request=generation,
-        codec=VertexCodec(),
+        codec=VertexCodec(tuple([part.may_skip for part in parts])),
         prompt_tokens=tuple([part.parsed.prompt.count for part in parts]),
         repeatable=True,
     )
@@ -104,10 +105,11 @@ def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService,
         parsed = _validate_parameters(service, deployment, instance.inputs, parameters)
         request = CompletionRequest(prompts=(parsed.prompt.text,), sampling=parsed.sampling)
         return _Instance(request, parsed.prompt.text, parsed)
-    chat = build_request(instance, pictures=has_vision(deployment))
+    chat, parameters = build_request(instance, deployment)
     prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment)[0])
-    parsed = _validate_parameters(service, deployment, prompt, build_parameters(instance))
-    return _Instance(constrain(chat, parsed), "\n".join(message.text for message in chat.messages), parsed)
+    parsed = _validate_parameters(service, deployment, prompt, parameters)
+    text = "\n".join([message.text for message in chat.messages])
+    return _Instance(constrain(chat, parsed), text, parsed, chat.tool_choice == "auto")
 
 
 def _validate_parameters(
@@ -121,10 +123,19 @@ def _validate_parameters(
 
 @fast_dataclass(frozen=True, slots=True)
 class VertexCodec:
-    """Codec of the texts of all instances."""
+    """Codec of the texts of all instances; ``no_calls``: which of them may call no tool."""
+
+    no_calls: tuple[bool, ...]
 
     def render(self, plan: Plan, request: Request) -> Response:
-        return Response(200, dump_json({"predictions": [choice.text() for choice in plan.choices]}), JSON_HEADERS)
+        texts = [self._read_text(choice) for choice in plan.choices]
+        return Response(200, dump_json({"predictions": texts}), JSON_HEADERS)
+
+    def _read_text(self, choice: Choice) -> str:
+        """Return what the model generated; a call is the JSON that the router would read."""
+        if is_call(choice):
+            return "".join(list_call_tokens(choice, ended=False))
+        return NO_CALL if self.no_calls[choice.prompt] else choice.text()
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         raise AssertionError("/vertex does not stream")

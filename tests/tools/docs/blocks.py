@@ -67,6 +67,7 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("metrics.md", "yaml", "", "tests/tools/docs/test_metrics.py::test_documented_scrape_target_serves_metrics"),
     ("mindie.md", "yaml", "", SERVED),
     ("openvino.md", "yaml", "", SERVED),
+    ("tgi.md", "yaml", "", SERVED),
     ("performance.md", "", "", "tests/tools/docs/test_commands.py::test_documented_benchmark_options_parse"),
     ("recipes.md", "yaml", "", RECIPES + "test_check_finds_no_mistakes"),
     ("recipes.md", "python", "", RECIPES + "test_recipe_tests_pass"),

@@ -366,7 +366,7 @@ _WHOLE = (
     b'{"model":"tgi", "messages":[{"role":"user","content":[{"type":"text","text":"a\\"}"}]},'
     b'{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":{"a":[1,{}]}}}]}],'
     b'"logit_bias":[1,2.5e-3],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],'
-    b'"tool_choice":{"function":{"name":"f"}},"stream_options":{"include_usage":true},"stop":["x"],"seed":12}'
+    b'"tool_choice":{"type":"function","function":{"name":"f"}},"stream_options":{"include_usage":true},"stop":["x"],"seed":12}'
 )
 
 

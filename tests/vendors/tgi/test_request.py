@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from emulator.core.requests import CompletionRequest
+from emulator.core.requests import CompletionRequest, Deployment
+from emulator.vendors.tgi.request import measure_limit
+from emulator.vendors.tgi.settings import TgiSettings
 from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import OLD, accept, ask, generate_options, refuse
 
@@ -63,8 +65,38 @@ def test_token_limit_errors(text: str, parameters: JSON, words: str) -> None:
         pytest.param("", {"max_new_tokens": 7}, 7, id="as asked"),
         pytest.param(TIGHT, {}, 6, id="what is left where nothing is asked"),
         pytest.param(OLD, {}, 20, id="twenty in 0.9.4"),
-        pytest.param("", {"max_new_tokens": 100000}, 4090, id="only the first thousand must fit"),
+        pytest.param("", {"max_new_tokens": 100000}, 3072, id="only the first thousand must fit"),
     ],
 )
 def test_max_new_tokens_limit(section: str, parameters: JSON, limit: int) -> None:
     assert generate_options("/", ask(parameters), section).limit == limit
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked", "limit"),
+    [
+        (10, None, 4086),
+        (10, 1024, 1024),
+        (10, 1025, 2048),
+        (10, 1500, 2048),
+        (10, 2048, 2048),
+        (10, 3100, 3072),
+        (1023, 3000, 3072),
+        (1025, 3000, 2048),
+        (2500, 1500, 1024),
+        (2500, None, 1596),
+        (3072, 5000, 1024),
+        (4095, None, 1),
+    ],
+)
+def test_responses_grow_by_whole_lots(prompt: int, asked: int | None, limit: int) -> None:
+    """``router/src/validation.rs:136-178`` and ``router/src/infer/mod.rs:148-187``."""
+    assert measure_limit(TgiSettings(), Deployment(vendor="tgi", name="m"), prompt, asked) == limit
+
+
+def test_lot_ends_at_longest_prompt() -> None:
+    settings, model = TgiSettings(max_input_tokens=1500, max_total_tokens=8192), Deployment(vendor="tgi", name="m")
+    assert measure_limit(settings, model, 100, None) == 2048
+    assert measure_limit(settings, model, 100, 8000) == 2048
+    assert measure_limit(settings, model, 100, 8000, truncate=100) == 8192
+    assert measure_limit(TgiSettings(profile="0.9.4"), model, 100, 1500) == 1500

@@ -23,7 +23,7 @@ CALLED = [
         "role": "assistant",
         "tool_calls": [{"id": "call_x", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
     },
-    {"role": "tool", "content": "1", "tool_call_id": "call_x"},
+    {"role": "user", "content": "1", "tool_call_id": "call_x"},
 ]
 
 

@@ -9,21 +9,25 @@ from functools import partial
 
 from emulator.core.http import Request
 from emulator.core.json import Object
-from emulator.core.requests import ChatRequest, CompletionRequest, InferenceRequest, Message
+from emulator.core.requests import ChatRequest, CompletionRequest, Deployment, InferenceRequest, Message
 from emulator.core.text import parse_integer
 from emulator.core.vendor import AnyService, InferenceCall
 from emulator.protocols.openai import messages as openai
 from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
 from emulator.protocols.tgi import find_served, find_served_deployment, validate_ready
 from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.calls import CALL_FRAME, list_no_call
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.render import ChatCodec
-from emulator.vendors.tgi.chat.shapes import ChatOptions
+from emulator.vendors.tgi.chat.shapes import ChatOptions, NoCall
+from emulator.vendors.tgi.chat.template import validate_roles
 from emulator.vendors.tgi.generate.fields import Parameters
+from emulator.vendors.tgi.generate.shapes import special_text
+from emulator.vendors.tgi.grammar import GrammarType
 from emulator.vendors.tgi.images import has_vision, join_chunks, take_pictures
 from emulator.vendors.tgi.request import ParsedRequest, Prompt, measure_limit, parse_request
 from emulator.vendors.tgi.settings import TgiService
-from emulator.vendors.tgi.tools import parse_tool_choice, tool_refusal
+from emulator.vendors.tgi.tools import build_tools_schema, parse_tool_choice, tool_refusal
 
 
 class _TgiOptions(RememberedOptions):
@@ -40,6 +44,7 @@ class _TgiOptions(RememberedOptions):
         deployment, _, stream, _, _ = self.call
         shown, settings = self._shown, self._shown.settings
         count, language = service.count_chat(messages, self.tools, deployment)
+        validate_roles([message.role for message in messages], deployment)
         limit = measure_limit(settings, deployment, count, self._asked)
         options = ChatOptions(
             settings=settings,
@@ -51,9 +56,15 @@ class _TgiOptions(RememberedOptions):
             logprobs=shown.logprobs,
             top=shown.top,
             call_id="0",
+            eos=shown.eos,
+            no_call=self._find_no_call(messages, service),
         )
         chat = self.build(messages, self.samplings[limit], language=language)
         return InferenceCall(deployment, chat, ChatCodec(options), stream, (count,), True)
+
+    def _find_no_call(self, messages: tuple[Message, ...], service: AnyService) -> NoCall | None:
+        known = self._shown.no_call
+        return known and NoCall(known.tokens, service.count_chat(messages, (), self.call[0])[0])
 
 
 def parse_chat(request: Request, service: TgiService) -> InferenceCall:
@@ -64,7 +75,7 @@ def parse_chat(request: Request, service: TgiService) -> InferenceCall:
     body = serde.read(request, CHAT_REQUEST)
     call = parse_chat_body(service, body)
     if isinstance(call.request, ChatRequest) and isinstance(call.codec, ChatCodec) and not has_vision(call.deployment):
-        asked = build_parameters(body).max_new_tokens
+        asked = _read_max_tokens(body)
         remember_chat(request, service, partial(_TgiOptions, call, call.codec.options, asked), context)
     return call
 
@@ -73,11 +84,12 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     """Build the call of a parsed :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = validate_ready(find_served_deployment(tuple(service.deployments.values()), model or ""))
-    chat = build_request(body, pictures=has_vision(deployment))
+    chat, parameters = build_request(body, deployment)
     count, language = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
-    parsed = parse_request(service, deployment, prompt, build_parameters(body), stream=body.stream, logprobs=logprobs)
+    parsed = parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=logprobs)
+    tokenizer = service.tokenizer(deployment)
     options = ChatOptions(
         settings=service.settings,
         model=find_served(service).name if model is None or model == "tgi" else model,
@@ -88,6 +100,8 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
         logprobs=logprobs,
         top=body.top_logprobs or 0,
         call_id=_next_call_id(chat.messages),
+        eos=(tokenizer.eos, special_text(tokenizer, tokenizer.eos)),
+        no_call=_build_no_call(service, chat, deployment),
     )
     return InferenceCall(
         deployment=deployment,
@@ -99,20 +113,35 @@ def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     )
 
 
-def build_request(body: ChatBody, *, pictures: bool) -> ChatRequest:
-    """Build the conversation; ``pictures``: the model accepts images."""
+def build_request(body: ChatBody, deployment: Deployment) -> tuple[ChatRequest, Parameters]:
+    """Build the conversation, and its parameters with the grammar of a format or of a tool call.
+
+    Source: text-generation-inference, ``router/src/lib.rs`` (try_into_generate): tools are looked at before the
+    template.
+    """
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
-    tools = tuple(body.tools or ())
-    choice, name = parse_tool_choice(body.tool_choice, offered=bool(tools))
-    if name is not None and all(tool.name != name for tool in tools):
-        raise tool_refusal(f"Tool with name {name} not found")
-    return ChatRequest(
+    choice, tools, name = parse_tool_choice(body.tool_choice, body.tools)
+    pictures = has_vision(deployment)
+    chat = ChatRequest(
         messages=tuple([_parse_message(message, pictures=pictures) for message in body.messages]),
-        tools=tools if choice != "none" else (),
+        tools=tools,
         tool_choice=choice,
         tool_name=name,
+        call_frame=None if choice == "none" else CALL_FRAME,
     )
+    validate_roles([message.role for message in chat.messages], deployment)
+    grammar = body.response_format
+    if choice != "none":
+        grammar = GrammarType("tools", build_tools_schema(tools, optional=choice == "auto"))
+    return chat, _build_parameters(body, grammar)
+
+
+def _build_no_call(service: TgiService, chat: ChatRequest, deployment: Deployment) -> NoCall | None:
+    """Return the call of no tool, if the model may make it."""
+    if chat.tool_choice != "auto":
+        return None
+    return NoCall(list_no_call(service.tokenizer(deployment)), service.count_chat(chat.messages, (), deployment)[0])
 
 
 def _parse_message(message: Object, *, pictures: bool) -> Message:
@@ -127,7 +156,7 @@ def _parse_message(message: Object, *, pictures: bool) -> Message:
     return replace(found, text=text, media=media)
 
 
-def build_parameters(body: ChatBody) -> Parameters:
+def _build_parameters(body: ChatBody, grammar: GrammarType | None) -> Parameters:
     """Build the equivalent parameters of generation; only temperature 0 is greedy."""
     return Parameters(
         temperature=body.temperature or None,
@@ -135,12 +164,16 @@ def build_parameters(body: ChatBody) -> Parameters:
         repetition_penalty=None if body.presence_penalty is None else body.presence_penalty + 2.0,
         frequency_penalty=body.frequency_penalty,
         top_p=body.top_p,
-        max_new_tokens=body.max_completion_tokens if body.max_tokens is None else body.max_tokens,
+        max_new_tokens=_read_max_tokens(body),
         stop=body.stop or (),
         seed=body.seed,
         top_n_tokens=body.top_logprobs,
-        grammar=body.response_format,
+        grammar=grammar,
     )
+
+
+def _read_max_tokens(body: ChatBody) -> int | None:
+    return body.max_completion_tokens if body.max_tokens is None else body.max_tokens
 
 
 def constrain(chat: ChatRequest, parsed: ParsedRequest, language: str = "") -> InferenceRequest:
@@ -157,6 +190,7 @@ def constrain(chat: ChatRequest, parsed: ParsedRequest, language: str = "") -> I
         tools=chat.tools,
         tool_choice=chat.tool_choice,
         tool_name=chat.tool_name,
+        call_frame=chat.call_frame,
         format="text" if grammar is None else "json_schema",
         schema=None if grammar is None else grammar.schema,
         language=language,

@@ -11,8 +11,17 @@ from emulator.core.plan import Choice, Logprob, Plan
 from emulator.encoding.sse import encode_string
 from emulator.encoding.template import SAMPLE_NAME
 from emulator.protocols.tgi import report_counts
-from emulator.vendors.tgi.generate.shapes import finish_reason
+from emulator.vendors.tgi.chat.calls import is_call
+from emulator.vendors.tgi.generate.shapes import finish_reason, has_end
 from emulator.vendors.tgi.settings import TgiSettings
+
+
+@fast_dataclass(frozen=True, slots=True)
+class NoCall:
+    """Call of no tool: its tokens, and the length of the prompt without tools with which the model is asked again."""
+
+    tokens: tuple[str, ...]
+    prompt_tokens: int
 
 
 @fast_dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +34,8 @@ class ChatOptions:
         usage: the stream ends with a chunk of token counts.
         top: number of alternatives listed for each token.
         call_id: id of a streamed tool call; ``None``: draw one.
+        eos: id of the end-of-sequence token, and its text.
+        no_call: first answer of a model that may call no tool and calls none; ``None``: it has one answer.
     """
 
     settings: TgiSettings
@@ -36,6 +47,8 @@ class ChatOptions:
     logprobs: bool
     top: int
     call_id: str | None
+    eos: tuple[int, str]
+    no_call: NoCall | None = None
 
 
 SAMPLE_OPTIONS = ChatOptions(
@@ -48,6 +61,7 @@ SAMPLE_OPTIONS = ChatOptions(
     logprobs=False,
     top=0,
     call_id=None,
+    eos=(2, "</s>"),
 )
 
 
@@ -88,14 +102,35 @@ def build_usage(prompt: int, completion: int) -> JSON:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def build_chat_usage(plan: Plan, options: ChatOptions) -> JSON:
-    return build_usage(*report_counts(plan, options.prompt_tokens, plan.choices[0].count))
+def build_chat_usage(plan: Plan, options: ChatOptions, generated: int | None = None) -> JSON:
+    """Build the token counts; a call of no tool reports the prompt of the second answer.
+
+    Args:
+        generated: tokens of the answer, if not those of the plan.
+    """
+    choice = plan.choices[0]
+    counts = report_counts(plan, options.prompt_tokens, choice.count if generated is None else generated)
+    return build_usage(count_prompt(counts[0], choice, options), counts[1])
 
 
-def build_logprobs(entries: Sequence[Logprob], top: int) -> JSON:
-    return {"content": [_build_logprob(entry, top) for entry in entries]}
+def count_prompt(reported: int, choice: Choice, options: ChatOptions) -> int:
+    """Return the tokens of the prompt that was answered last, unless the scenario reports others."""
+    second = options.no_call is not None and not is_call(choice) and reported == options.prompt_tokens
+    return options.no_call.prompt_tokens if second and options.no_call is not None else reported
 
 
-def _build_logprob(entry: Logprob, top: int) -> JSON:
-    tops: list[JSON] = [{"token": text, "logprob": logprob} for text, logprob in entry.top[:top]]
-    return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}
+def list_texts(choice: Choice, options: ChatOptions, tokens: Sequence[str]) -> Sequence[str]:
+    """Return the texts of tokens as the model has them: the end of the sequence has one, too."""
+    return [*tokens[:-1], options.eos[1]] if has_end(choice, options.eos[0]) else tokens
+
+
+def build_logprobs(entries: Sequence[Logprob], top: int, texts: Sequence[str]) -> JSON:
+    """Build the log-probabilities of tokens with these texts; those of the model, which the response may not have."""
+    return {"content": [_build_logprob(entry, top, text) for entry, text in zip(entries, texts, strict=False)]}
+
+
+def _build_logprob(entry: Logprob, top: int, text: str) -> JSON:
+    tops: list[JSON] = [
+        {"token": text if other == entry.token else other, "logprob": logprob} for other, logprob in entry.top[:top]
+    ]
+    return {"token": text, "logprob": entry.logprob, "top_logprobs": tops}

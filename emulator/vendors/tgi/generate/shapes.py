@@ -56,6 +56,11 @@ def finish_reason(choice: Choice, limit: int) -> str:
     return "length" if choice.count >= limit else format_finish_reason(choice)
 
 
+def has_end(choice: Choice, eos: int) -> bool:
+    """Return whether the choice ends with the end-of-sequence token."""
+    return bool(choice.count) and choice.ids[-1] == eos and not choice.tokens[-1]
+
+
 def special_text(tokenizer: Tokenizer, token: int) -> str:
     """Return the text of a special token; ``""`` for any other."""
     if token == tokenizer.eos:
@@ -75,7 +80,7 @@ def list_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[object]
     """Return the columns that fill :data:`TOKEN`; only the end-of-sequence token is special."""
     texts = list(map(encode_string, choice.tokens))
     specials = [b"false"] * len(texts)
-    if texts and choice.ids[-1] == tokenizer.eos and not choice.tokens[-1]:
+    if has_end(choice, tokenizer.eos):
         texts[-1] = encode_string(special_text(tokenizer, tokenizer.eos))
         specials[-1] = b"true"
     logprobs = [b"0.0"] * len(texts)

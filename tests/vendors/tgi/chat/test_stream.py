@@ -38,15 +38,33 @@ def test_stream_event_marks() -> None:
     assert (usage[3], done[3]) == (Mark.USAGE, Mark.DONE)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "counts"),
-    [
-        pytest.param('{"a":1}', [0, 1, 2, 3, 4, 6], id="the opening brace is a part of a token"),
-        pytest.param("{ }", [1, 3], id="it is a token"),
-    ],
-)
-def test_tool_call_token_counts(arguments: str, counts: list[int]) -> None:
+@pytest.mark.parametrize("arguments", ['{"a":1}', "{ }", "{}", '{"a":{"b":"}}"}}', '{"é":"日本"}'])
+def test_tool_call_chunks(arguments: str) -> None:
+    """``router/src/chat.rs:183-252``: no chunk has a finish reason, and each has the log-probability of its text."""
     reply = FixedReply(tool_calls=(("get_weather", arguments, ""),))
-    events = stream(CHAT, {"messages": HELLO, "tools": [WEATHER], "stream": True}, reply)
-    assert [tokens for _, _, tokens, _ in events[:-1]] == counts
-    assert [mark for _, _, _, mark in events[-2:]] == [Mark.FINISH, Mark.DONE]
+    body = {"messages": HELLO, "tools": [WEATHER], "stream": True, "logprobs": True, "top_logprobs": 2}
+    *events, done = stream(CHAT, body, reply)
+    chunks = [json.loads(event[1].removeprefix(b"data: "))["choices"][0] for event in events]
+    calls = [chunk["delta"]["tool_calls"][0]["function"] for chunk in chunks]
+    assert [call["name"] for call in calls] == ["get_weather", *[None] * (len(calls) - 1)]
+    assert json.loads("".join(call["arguments"] for call in calls)) == json.loads(arguments)
+    assert {chunk["finish_reason"] for chunk in chunks} == {None}
+    texts = [chunk["logprobs"]["content"][0]["token"] for chunk in chunks]
+    assert texts == [call["arguments"] for call in calls]
+    counts = [event[2] for event in events]
+    assert counts == list(range(counts[0], counts[0] + len(counts)))
+    assert done[3] is Mark.DONE
+
+
+def test_cut_tool_call() -> None:
+    """A call cut behind its name ends with the reason, one cut before it is no call at all."""
+    reply = FixedReply(tool_calls=(("get_weather", '{"city":"Paris"}', ""),))
+    body = {"messages": HELLO, "tools": [WEATHER], "stream": True, "stream_options": {"include_usage": True}}
+    whole = len(stream(CHAT, body, reply)) - 2
+    for limit in range(1, 40):
+        *chunks, usage, done = stream(CHAT, {**body, "max_tokens": limit}, reply)
+        assert done[1] == b"data: [DONE]\n\n"
+        counts = json.loads(usage[1].removeprefix(b"data: "))["usage"]
+        assert counts["completion_tokens"] <= limit
+        reasons = [json.loads(chunk[1].removeprefix(b"data: "))["choices"][0]["finish_reason"] for chunk in chunks]
+        assert reasons in ([], [None] * whole, [*[None] * (len(chunks) - 1), "length"])
