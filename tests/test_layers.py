@@ -115,15 +115,15 @@ def test_every_import_stays_in_its_layer() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        pytest.param("emulator.core.plan", "from emulator.generation.text import write", id="the core knows no one"),
-        pytest.param("emulator.generation.text", "from emulator import latency", id="engine knows no latency"),
+        pytest.param("emulator.core.plan", "from emulator.generation.text import write", id="the core imports nothing"),
+        pytest.param("emulator.generation.text", "from emulator import latency", id="generation imports no latency"),
         pytest.param("emulator.vendors.tgi.wire", "def f():\n    import aiohttp.web", id="a vendor sees no web server"),
         pytest.param("emulator.vendors.tgi.wire", "from emulator.vendors.azure import wire", id="nor another vendor"),
         pytest.param("emulator.vendors.tgi.wire", "from ..azure import wire", id="not even by a relative import"),
         pytest.param("emulator.vendors.tgi.wire", "from .. import VENDORS", id="nor the list of vendors"),
         pytest.param("emulator.vendors.tgi", "import emulator.generation", id="nor the engine"),
         pytest.param(
-            "emulator.handler.planning", "from emulator.vendors import VENDORS", id="the pipeline knows no vendor"
+            "emulator.handler.planning", "from emulator.vendors import VENDORS", id="planning imports no vendor"
         ),
         pytest.param("emulator.scenario.load", "if TYPE_CHECKING:\n    from emulator.http import app", id="in types"),
         pytest.param("emulator.handler.planning", "import yaml", id="only scenarios are YAML"),

@@ -18,7 +18,7 @@ ODD = "version: 1\nrules: [{name: a, when: {vendor: nobody}, pass: true}]\n"
 @pytest.mark.parametrize(
     ("text", "code", "rows"),
     [
-        pytest.param(GOOD, 0, [], id="nothing to say"),
+        pytest.param(GOOD, 0, [], id="no finding"),
         pytest.param(BAD, 1, [("error", 2, 19, "rules[0].retry")], id="a mistake"),
         pytest.param(ODD, 0, [("warning", 2, 34, "rules[0].when.vendor")], id="a warning"),
         pytest.param(
@@ -81,7 +81,7 @@ def test_check_joins_files_on_demand(scenario: Callable[[str], str], capsys: pyt
 @pytest.mark.parametrize(
     ("text", "code", "total"),
     [
-        pytest.param(GOOD, 0, "0 errors, 0 warnings", id="nothing to say"),
+        pytest.param(GOOD, 0, "0 errors, 0 warnings", id="no finding"),
         pytest.param(ODD, 1, "0 errors, 1 warning", id="a warning"),
         pytest.param(BAD, 1, "1 error, 0 warnings", id="a mistake"),
     ],
@@ -117,7 +117,7 @@ def test_strict_check_fails_on_warning(
         pytest.param(
             "keys: [{tokn: t, principal: p}]\nrules: [{name: a, when: {principal: p}, pass: true}]",
             ["error keys[0].tokn", "error keys[0].token"],
-            id="nothing is said by keys that cannot be read",
+            id="keys that cannot be read have no effect",
         ),
         pytest.param(
             "deployments: [{vendor: tgi, nam: zz}]\nrules: [{name: a, when: {deployment: zz}, pass: true}]",

@@ -82,7 +82,7 @@ def test_explain_rejects_malformed_request(
         pytest.param(
             50, "limits[0] can never be met: 400 output tokens asked, there are 50 in all", id="a limit never met"
         ),
-        pytest.param(500, "", id="a limit with room"),
+        pytest.param(500, "", id="a limit that is not exhausted"),
     ],
 )
 def test_explain_names_refusing_limit(

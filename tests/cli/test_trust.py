@@ -60,9 +60,9 @@ def answer(plain: socket.socket, context: ssl.SSLContext, heads: list[bytes]) ->
     ("host", "token", "is_known", "is_asked"),
     [
         pytest.param(LOOPBACK, "", False, True, id="loopback without a token"),
-        pytest.param(LOOPBACK, "SECRET", False, False, id="loopback that nobody vouches for"),
+        pytest.param(LOOPBACK, "SECRET", False, False, id="loopback without a trusted certificate"),
         pytest.param(LOOPBACK, "SECRET", True, True, id="loopback by the local authority"),
-        pytest.param(OWN, "", False, False, id="an address that nobody vouches for", marks=needs_address),
+        pytest.param(OWN, "", False, False, id="an address without a trusted certificate", marks=needs_address),
         pytest.param(OWN, "SECRET", False, False, id="the same with a token", marks=needs_address),
         pytest.param(OWN, "SECRET", True, True, id="an address by the local authority", marks=needs_address),
     ],

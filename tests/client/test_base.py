@@ -12,7 +12,9 @@ from emulator.client.base import Target
         pytest.param("http://localhost:4010", "http://127.0.0.1:4011", "http://127.0.0.1:4011", id="by its name"),
         pytest.param("http://emulator:4010", "http://127.0.0.1:4011", "http://emulator:4011", id="in a container"),
         pytest.param("http://[fd00::2]:4010", "http://127.0.0.1:4011", "http://[fd00::2]:4011", id="by number"),
-        pytest.param("http://emulator:4010", "http://10.1.2.3:4011", "http://10.1.2.3:4011", id="told where it is"),
+        pytest.param(
+            "http://emulator:4010", "http://10.1.2.3:4011", "http://10.1.2.3:4011", id="an address that is given"
+        ),
     ],
 )
 def test_reach_replaces_loopback_host_with_server_host(ours: str, theirs: str, reached: str) -> None:

@@ -15,7 +15,7 @@ from tests.http_client import Running
     [
         pytest.param("a", {"EMULATOR_CONTROL_TOKEN": "b"}, {"x-emulator-token": "a"}, id="the one that is given"),
         pytest.param(None, {"EMULATOR_CONTROL_TOKEN": "b"}, {"x-emulator-token": "b"}, id="that of the environment"),
-        pytest.param("", {"EMULATOR_CONTROL_TOKEN": "b"}, {}, id="none, whatever the environment says"),
+        pytest.param("", {"EMULATOR_CONTROL_TOKEN": "b"}, {}, id="none, with any environment"),
         pytest.param(None, {}, {}, id="none"),
     ],
 )

@@ -289,10 +289,12 @@ class Shaky:
     [
         pytest.param([], ["enter", "change", "hear", "hear"], id="at once"),
         pytest.param(
-            ["enter"], ["enter", "enter", "change", "hear", "hear"], id="lost again when it says what it knows"
+            ["enter"], ["enter", "enter", "change", "hear", "hear"], id="lost again when it reports its changes"
         ),
         pytest.param(
-            ["change"], ["enter", "change", "enter", "change", "hear", "hear"], id="lost again when it is told all"
+            ["change"],
+            ["enter", "change", "enter", "change", "hear", "hear"],
+            id="lost again when it receives all changes",
         ),
     ],
 )

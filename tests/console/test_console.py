@@ -159,7 +159,7 @@ def test_equal_call_ids_open_chosen_session(look: Open, emulator_at_work: Emulat
         pytest.param("rule:gr*", [1, 4], id="a pattern"),
         pytest.param("error:-", [1, 3, 4], id="nothing there"),
         pytest.param("greets vendor:databricks session:-", [1], id="several words"),
-        pytest.param("elsewhere", [], id="what nobody said"),
+        pytest.param("elsewhere", [], id="a text that does not occur"),
     ],
 )
 def test_filter_finds_calls_by_field_and_word(

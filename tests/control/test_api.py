@@ -55,7 +55,7 @@ async def test_every_port_serves_control_plane(toy: Running, port: str) -> None:
         pytest.param("POST", "/clock", {"advance": "60"}, 422, "250ms", id="a duration without a unit"),
         pytest.param("POST", "/clock", {"advance": 60}, 422, "advance", id="a duration that is a number"),
         pytest.param("POST", "/clock", {"advance": "3000000d"}, 422, "36525d", id="past the end of time"),
-        pytest.param("POST", "/clock", {"rewind": "60s"}, 422, "rewind", id="a key that is not known"),
+        pytest.param("POST", "/clock", {"rewind": "60s"}, 422, "rewind", id="an unknown key"),
         pytest.param("POST", "/clock", [], 422, "expected a mapping", id="a list"),
         pytest.param(
             "POST",

@@ -169,7 +169,7 @@ async def test_most_skips_older_calls_and_reports_count(toy: Running) -> None:
 @pytest.mark.parametrize(
     ("query", "headers", "says"),
     [
-        pytest.param("?ruel=a", NONE, "did you mean rule?", id="a filter that is not known"),
+        pytest.param("?ruel=a", NONE, "did you mean rule?", id="an unknown filter"),
         pytest.param("?most=0", NONE, "most", id="nothing at all"),
         pytest.param("", {"Last-Event-ID": "x"}, "Last-Event-ID: expected the id of an event, got 'x'", id="no id"),
     ],

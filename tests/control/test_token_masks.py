@@ -61,7 +61,7 @@ def test_what_was_shown_is_whole_again(before: Keys, after: Keys, whole: list[st
         pytest.param([("dapi-search-1", "a")], [("dapi…", "a"), ("dapi…", "a")], id="one more alike"),
     ],
 )
-def test_what_cannot_be_told_is_refused(before: Keys, after: Keys) -> None:
+def test_tokens_that_cannot_be_restored_are_refused(before: Keys, after: Keys) -> None:
     with pytest.raises(ScenarioError, match=r"keys\[\d\].token: .*… is cut; write it whole"):
         restore_keys(load(after), load(before))
 
@@ -87,7 +87,7 @@ async def test_no_token_is_shown(start: Start) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        pytest.param("[{token: dapi-search-1, principal: a}]", "[{token: dapi…, principal: a}]", id="where it stands"),
+        pytest.param("[{token: dapi-search-1, principal: a}]", "[{token: dapi…, principal: a}]", id="at its place"),
         pytest.param("[{token: 'dapi-search-1', principal: a}]", "[{token: 'dapi…', principal: a}]", id="in quotes"),
         pytest.param("[{token: k, principal: key}] # k", "[{token: …, principal: key}] # k", id="a word of others"),
         pytest.param(
@@ -123,7 +123,7 @@ rules:
 """
 
 
-async def test_a_token_is_said_nowhere_whatever_the_scenario_says_of_it(start: Start) -> None:
+async def test_listed_token_appears_in_no_response(start: Start) -> None:
     toy = await start(SAYS, vendors=[TOY])
     stream = io.StringIO()
     log = AccessLog(as_json=True, stream=stream)
@@ -145,7 +145,7 @@ async def test_a_token_is_said_nowhere_whatever_the_scenario_says_of_it(start: S
     assert len({row["name"] for row in (await control(toy, "GET", "/rules")).json()["rules"]}) == 4
 
 
-async def test_no_event_says_a_token(start: Start) -> None:
+async def test_events_contain_no_token(start: Start) -> None:
     toy = await start(SAYS, vendors=[TOY])
     async with Viewer(toy, "?since=0") as viewer:
         await toy.ask("toy", "/chat", {"prompt": f"Is it {TOKEN}?"}, headers={"x-key": TOKEN})

@@ -118,7 +118,7 @@ async def test_verify_matches_facets_of_request_and_outcome(toy: Running, calls:
     ("times", "holds"),
     [
         pytest.param(None, True, id="without a word at least one"),
-        pytest.param({}, True, id="an empty one says nothing"),
+        pytest.param({}, True, id="an empty one has no effect"),
         pytest.param({"exactly": 2}, True, id="exactly"),
         pytest.param({"exactly": 1}, False, id="more than exactly"),
         pytest.param({"exactly": 3}, False, id="fewer than exactly"),

@@ -90,9 +90,9 @@ def test_default_bounds_accept_real_client_requests(ask: InferenceRequest) -> No
     [
         pytest.param(("a b ", "c d"), 1, True, id="as many tokens"),
         pytest.param(("a b ", "c d e"), 1, False, id="one more"),
-        pytest.param(("a b",), 2, True, id="as many, each told twice"),
-        pytest.param(("a b c",), 2, False, id="one more, each told twice"),
-        pytest.param((" " * 100,), 1, False, id="a text that nobody counts, so long it is"),
+        pytest.param(("a b",), 2, True, id="as many, each counted twice"),
+        pytest.param(("a b c",), 2, False, id="one more, each counted twice"),
+        pytest.param((" " * 100,), 1, False, id="a text too long to be counted"),
     ],
 )
 def test_check_texts_bounds_total_tokens(texts: tuple[str, ...], each: int, fits: bool) -> None:
@@ -146,7 +146,7 @@ _DEFLATED = _RAW.compress(_TEXT) + _RAW.flush()
         pytest.param(zlib.compress(_TEXT), "deflate", _TEXT, id="deflate"),
         pytest.param(_DEFLATED, "deflate", _TEXT, id="deflate without a wrapper"),
         pytest.param(_TEXT, "identity", _TEXT, id="identity"),
-        pytest.param(_TEXT, "br", _TEXT, id="one that is not known"),
+        pytest.param(_TEXT, "br", _TEXT, id="an unknown one"),
         pytest.param(b"nonsense", "gzip", b"nonsense", id="what is not packed stays"),
         pytest.param(gzip.compress(_TEXT)[:-9], "gzip", gzip.compress(_TEXT)[:-9], id="what is cut stays"),
         pytest.param(b"", "gzip", b"", id="nothing"),
@@ -191,8 +191,8 @@ _CHINESE = "漢字".encode() * 100
     [
         pytest.param(b"a" * 600, 600, id="a byte for a letter"),
         pytest.param(_CHINESE, 400, id="two for a Chinese one"),
-        pytest.param("漢".encode() + b"a" * 99, 200, id="for all beside one, too"),
-        pytest.param("🙂".encode() + b"a" * 99, 400, id="four for all beside an emoji"),
+        pytest.param("漢".encode() + b"a" * 99, 200, id="for all next to one, too"),
+        pytest.param("🙂".encode() + b"a" * 99, 400, id="four for all next to an emoji"),
         pytest.param(b"\\u6f22" * 100, 200, id="escapes are characters"),
         pytest.param(b"\\ud83d\\ude42" + b"a" * 98, 400, id="two of them may be one that is wide"),
     ],

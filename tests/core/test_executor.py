@@ -13,9 +13,7 @@ from emulator.core.executor import run_parsing
         pytest.param(b"version: 1\nrules: []\n", False, id="a small scenario"),
         pytest.param(b'{"calls": {"prompt": "hi"}}', False, id="a small expectation"),
         pytest.param(b'{"calls": {"prompt": {"regex": "a"}}}', True, id="an expression, however short"),
-        pytest.param(
-            b'{"calls": {"prompt": {"rege\\u0078": "a"}}}', True, id="one whose key is spelled in another way"
-        ),
+        pytest.param(b'{"calls": {"prompt": {"rege\\u0078": "a"}}}', True, id="one with a key spelled in another way"),
         pytest.param(b"a: &a [b]\nc: [*a, *a]\n", True, id="aliases"),
         pytest.param(b" " * 20_000, True, id="a long one"),
     ],

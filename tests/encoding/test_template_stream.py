@@ -116,7 +116,7 @@ def test_only_stream_due_at_once_is_batched(tokens: list[str], due: list[float],
     ("before", "after", "chunks", "size"),
     [
         pytest.param(b"<", b"!>", b"4\r\n<a!>\r\n6\r\n<bcd!>\r\n", 10, id="what follows is longer"),
-        pytest.param(b"<!", b">", b"4\r\n<!a>\r\n6\r\n<!bcd>\r\n", 10, id="what stands before is longer"),
+        pytest.param(b"<!", b">", b"4\r\n<!a>\r\n6\r\n<!bcd>\r\n", 10, id="the text before is longer"),
         pytest.param(
             *(b"<", build_numbered_tails((b"%", b"/", b">"), (0, 90), 9, 11)),
             *(b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20),

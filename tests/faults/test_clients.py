@@ -77,7 +77,7 @@ def test_faulted_response_raises_client_error(client: OpenAI, fault: str, error:
     [
         pytest.param("split; writes=byte", id="byte by byte"),
         pytest.param("split; writes=utf8", id="inside characters"),
-        pytest.param("extra_fields", id="with fields no one knows"),
+        pytest.param("extra_fields", id="with unknown fields"),
         pytest.param("wrong_usage", id="with wrong counts"),
         pytest.param('drop; field=["usage","id"]', id="without counts and id"),
         pytest.param("drip; bytes_per_second=5000", id="slowly"),

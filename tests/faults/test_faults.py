@@ -206,7 +206,7 @@ def test_garbage_after_last_json_corrupts_previous_event() -> None:
         pytest.param(
             ["usage.prompt_tokens", "usage.completion_tokens"],
             {5: [b'"prompt_tokens":2,"completion_tokens":3,']},
-            id="two beside each other",
+            id="two next to each other",
         ),
         pytest.param(
             ["usage.completion_tokens", "usage.total_tokens"],
@@ -235,7 +235,7 @@ def test_drop_removes_only_named_field(field: JSON, removed: dict[int, list[byte
             ["usage", "finish_reason"],
             '[{"details":{"prompt_tokens":1,"finish_reason":"length","generated_tokens":2,"seed":7},"generated_text":"a"}]',
             '[{"details":{"seed":7},"generated_text":"a"}]',
-            id="counts and reason of TGI and MindIE stand among details",
+            id="counts and reason of TGI and MindIE are in details",
         ),
         pytest.param(
             ["id", "usage"],

@@ -23,7 +23,7 @@ def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Conte
         pytest.param(_say(4097), False, id="a longer one"),
         pytest.param(_say(100, 20), True, id="some tokens with all their alternatives"),
         pytest.param(_say(200, 20), False, id="more of them"),
-        pytest.param(_say(5, prompt=5000), False, id="a long prompt told beside it"),
+        pytest.param(_say(5, prompt=5000), False, id="a long prompt with it"),
         pytest.param(Content(Usage(1), vectors=np.zeros((1, 2), np.float32)), False, id="vectors"),
     ],
 )

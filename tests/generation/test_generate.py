@@ -137,7 +137,7 @@ def test_show_eos_appends_counted_token() -> None:
             False,
             id="a call that was made varies it",
         ),
-        pytest.param(chat(), replace(chat(), language="en_US"), True, id="who tells its language changes nothing"),
+        pytest.param(chat(), replace(chat(), language="en_US"), True, id="a given language changes nothing"),
         pytest.param(
             chat(), sampled(Sampling(max_tokens=10_000)), True, id="a limit that is not reached changes nothing"
         ),

@@ -109,7 +109,7 @@ def test_required_without_match_draws_any_tool() -> None:
             Tool(name="add_customer", parameters=takes("customer_name", customer_name={"type": "string"})),
             "It's time: create a customer named '你好啊集团' (Hello Group), don't wait",
             {"customer_name": "你好啊集团"},
-            id="what stands between single quotation marks",
+            id="text between single quotation marks",
         ),
     ],
 )

@@ -117,7 +117,7 @@ async def test_attempts_are_linked(start: Start) -> None:
     ("settings", "kept", "cut"),
     [
         pytest.param("{bodies: none}", None, False, id="none"),
-        pytest.param("{bodies: 5B}", b'{"pro', True, id="what there is room for"),
+        pytest.param("{bodies: 5B}", b'{"pro', True, id="as much as fits"),
         pytest.param("{bodies: 1MiB}", b'{"prompt": "Hi", "max": 3}', False, id="all"),
     ],
 )

@@ -98,7 +98,7 @@ def compare(entry: Object, answer: Answer, body: bytes) -> None:
 @pytest.mark.covers("promises/journal", "a call read after its vendor", case="its vendor is gone")
 @pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
 @pytest.mark.parametrize("change", CHANGES)
-async def test_it_says_what_was_sent(start: Start, change: Change, stream: bool) -> None:
+async def test_record_shows_the_bytes_sent(start: Start, change: Change, stream: bool) -> None:
     running = await start()
     body = chat(stream=stream)
     answers = await ask_twice(running, HEAD, body)

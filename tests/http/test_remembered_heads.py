@@ -305,7 +305,7 @@ async def test_attempts_are_counted_over_both_roads(start: Start) -> None:
     assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
 
 
-async def test_heads_that_differ_by_a_letter_are_told_apart_on_one_connection(start: Start) -> None:
+async def test_heads_that_differ_by_a_letter_are_distinct_on_one_connection(start: Start) -> None:
     """The heads are shorter, longer or have another credential than the remembered ones."""
     served = await start("keys: [{token: key-a, principal: ann}, {token: key-b, principal: bob}]")
     heads = [f"POST {CHAT} HTTP/1.1\r\nAuthorization: Bearer {end}\r\n" for end in ("key-a", "key-b", "key-a\r\nX: 1")]

@@ -56,7 +56,7 @@ def _pass_time(served: Running, reading: "asyncio.Future[Answer]") -> bool:
     return reading.done()
 
 
-async def test_events_come_when_they_are_due_and_the_journal_says_so(start: Start) -> None:
+async def test_events_are_written_and_recorded_at_their_due_times(start: Start) -> None:
     served = await start(SLOW)
     async with connect(served) as client:
         await client.begin(chat(stream=True, max_tokens=3))
@@ -73,7 +73,7 @@ async def test_events_come_when_they_are_due_and_the_journal_says_so(start: Star
     assert in_flight(served) == 0
 
 
-async def test_an_answer_in_one_piece_comes_when_it_is_due_and_the_journal_says_so(start: Start) -> None:
+async def test_whole_response_is_written_and_recorded_at_its_due_time(start: Start) -> None:
     served = await start(SLOW)
     async with connect(served) as client:
         await client.begin(chat(max_tokens=3))

@@ -13,8 +13,8 @@ from emulator.settings import Settings, SettingsError
 @pytest.mark.parametrize(
     ("platform", "environment", "folder"),
     [
-        pytest.param("linux", {"XDG_DATA_HOME": "/data"}, Path("/data/llm-emulator"), id="where XDG says"),
-        pytest.param("linux", {}, Path.home() / ".local/share/llm-emulator", id="where XDG says nothing"),
+        pytest.param("linux", {"XDG_DATA_HOME": "/data"}, Path("/data/llm-emulator"), id="where XDG has a folder"),
+        pytest.param("linux", {}, Path.home() / ".local/share/llm-emulator", id="without XDG"),
         pytest.param("linux", {"XDG_DATA_HOME": "data"}, Path.home() / ".local/share/llm-emulator", id="not relative"),
         pytest.param("darwin", {}, Path.home() / "Library/Application Support/llm-emulator", id="macOS"),
         pytest.param("darwin", {"XDG_DATA_HOME": "/data"}, Path("/data/llm-emulator"), id="macOS with XDG"),

@@ -199,7 +199,7 @@ class Terminal(io.StringIO):
         pytest.param(Terminal(), {}, True, id="a terminal"),
         pytest.param(io.StringIO(), {}, False, id="a file"),
         pytest.param(Terminal(), {"NO_COLOR": "1"}, False, id="a terminal, forbidden"),
-        pytest.param(Terminal(), {"NO_COLOR": ""}, True, id="an empty variable says nothing"),
+        pytest.param(Terminal(), {"NO_COLOR": ""}, True, id="an empty variable has no effect"),
         pytest.param(io.StringIO(), {"FORCE_COLOR": "1"}, True, id="a file, asked for"),
         pytest.param(io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="both"),
     ],

@@ -71,7 +71,7 @@ async def test_reset_restarts_timing_since_reset(start: Start) -> None:
 @pytest.mark.parametrize(
     ("scenario", "counted"),
     [
-        pytest.param("clock: frozen", 0, id="a clock that stands has no lateness"),
+        pytest.param("clock: frozen", 0, id="a frozen clock has no lateness"),
         pytest.param("rules: [{name: r, faults: [{type: truncate}]}]", 0, id="nor has an answer that is bent"),
         pytest.param("rules: [{name: r, error: {kind: internal}}]", 0, id="nor a refusal"),
         pytest.param("clock: {scale: 10}", 1, id="a hurried clock has"),

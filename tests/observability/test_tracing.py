@@ -20,7 +20,7 @@ ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 @pytest.mark.parametrize(
     ("environ", "wanted", "said"),
     [
-        pytest.param({}, False, "", id="nobody asks"),
+        pytest.param({}, False, "", id="not configured"),
         pytest.param(ENDPOINT, True, "", id="an endpoint"),
         pytest.param({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/v1/traces"}, True, "", id="one for traces"),
         pytest.param({"OTEL_TRACES_EXPORTER": "otlp"}, True, "", id="the usual endpoint"),

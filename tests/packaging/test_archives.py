@@ -67,7 +67,7 @@ def test_archive_report_accepts_complete_archives(built: Path, capsys: pytest.Ca
             SOURCES | {"PKG-INFO", "secret.key"},
             PACKAGE,
             "made-1.tar.gz: secret.key does not belong there",
-            id="a file that nobody tracks",
+            id="an untracked file",
         ),
         pytest.param(
             SOURCES | {"PKG-INFO"},

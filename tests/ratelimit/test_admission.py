@@ -67,7 +67,7 @@ async def admit(
         pytest.param(chat(), replace(TOY, default_max_tokens=50), (10,), 50, id="the deployment's default"),
         pytest.param(chat(), TOY, (10,), 1024, id="as long as an answer can be"),
         pytest.param(chat(), replace(TOY, max_output=100), (10,), 100, id="no more than the deployment gives"),
-        pytest.param(chat(110), replace(TOY, context=120), (10,), 110, id="nor than its context has room for"),
+        pytest.param(chat(110), replace(TOY, context=120), (10,), 110, id="nor than its context holds"),
         pytest.param(
             chat(8000), replace(TOY, max_output=8000, default_max_tokens=50), (10,), 50, id="all there is is no limit"
         ),

@@ -41,7 +41,7 @@ from tests.scenario.texts import HEAD, rows_of
         pytest.param(
             "keys: [{token: t, principal: 5}]",
             "a.yaml:2:30: keys[0].principal: expected a string, got 5",
-            id="whose credential it is",
+            id="the owner of a credential",
         ),
         pytest.param(
             "rules: [{name: a, when: {header.api-key: 123456}, pass: true}]",

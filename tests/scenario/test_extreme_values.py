@@ -18,7 +18,7 @@ _ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]
     ("text", "path", "reason"),
     [
         pytest.param("clock: {scale: 1.0e300}", "clock.scale", "at most 1e+06", id="a scale"),
-        pytest.param("clock: {scale: 1.0e-300}", "clock.scale", "at least 1e-06", id="a scale that stands"),
+        pytest.param("clock: {scale: 1.0e-300}", "clock.scale", "at least 1e-06", id="a scale of almost 0"),
         pytest.param("latency: {ttft: 99999999999d}", "latency.ttft", "at most 36525d", id="a wait"),
         pytest.param(f"latency: {{ttft: {'9' * 5000}s}}", "latency.ttft", "at most 36525d", id="a wait of many digits"),
         pytest.param(

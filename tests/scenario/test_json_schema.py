@@ -95,7 +95,7 @@ MORE = [
     pytest.param("rules: [{name: a, faults: [{type: disconnect, after_bytes: -1}]}]", id="a position before the body"),
     pytest.param("rules: [{name: a, faults: [{type: drop, field: a..b}]}]", id="a field that is no path"),
     pytest.param("rules: [{name: a, faults: [{type: status, status: 99}]}]", id="a fault's status there is not"),
-    pytest.param("clock: {scale: 0}", id="a clock that stands"),
+    pytest.param("clock: {scale: 0}", id="a scale of 0"),
     pytest.param("clock: [1]", id="a clock that is a list"),
 ]
 RULE = "version: 1\nrules:\n  - name: r\n    {}\n"

@@ -65,7 +65,7 @@ def test_rule_after_wider_rule_is_reported_unreachable(general: str, special: st
         pytest.param("{stream: true}", "{stream: false}", id="the contrary"),
         pytest.param("{deployment: 'a*'}", "{deployment: '*'}", id="a wider glob"),
         pytest.param("{prompt: a}", "{prompt: {contains: a}}", id="a wider comparison"),
-        pytest.param("{prompt: {regex: a+}}", "{prompt: {contains: aa}}", id="what only a proof could tell"),
+        pytest.param("{prompt: {regex: a+}}", "{prompt: {contains: aa}}", id="what only a proof could show"),
         pytest.param("{prompt_tokens: {above: 10}}", "{prompt_tokens: {above: 5}}", id="wider bounds"),
         pytest.param("{body.n: 1}", "{body.n: true}", id="a value of another type"),
         pytest.param("{header.a: b}", "{query.a: b}", id="a query parameter and a header"),
@@ -290,7 +290,7 @@ CATALOGUE = {
 @pytest.mark.parametrize(
     ("when", "hint"),
     [
-        pytest.param("{deployment: lama-70b}", "serves lama-70b; did you mean llama-70b?", id="a slip of the pen"),
+        pytest.param("{deployment: lama-70b}", "serves lama-70b; did you mean llama-70b?", id="a typing error"),
         pytest.param("{deployment: 'x*'}", "serves x*", id="a glob that is of no use"),
         pytest.param("{vendor: azure, deployment: dbrx}", "serves dbrx", id="another vendor's"),
         pytest.param("{deployment: [dbrx, nothing]}", None, id="one of two"),
@@ -321,7 +321,7 @@ def test_limit_on_unserved_deployment_warns() -> None:
         pytest.param("vendor: databricks, unit: output_tokens, amount: 500", None, id="just enough for one"),
         pytest.param("deployment: dbrx, unit: tokens, amount: 1000", 1024, id="as long as an answer can be"),
         pytest.param("unit: output_tokens, amount: 200", None, id="another vendor's fit"),
-        pytest.param("unit: output_tokens, amount: 199", 200, id="nobody's fit"),
+        pytest.param("unit: output_tokens, amount: 199", 200, id="a limit that no request exceeds"),
         pytest.param("deployment: gte, unit: tokens, amount: 1", None, id="vectors have no tokens"),
         pytest.param("unit: input_tokens, amount: 1", None, id="a unit that is not set aside"),
     ],

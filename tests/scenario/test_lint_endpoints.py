@@ -28,7 +28,7 @@ ROUTES = {
         pytest.param("{endpoint: '*'}", "", id="any"),
         pytest.param("{endpoint: /files/a/b/c/d}", "", id="a name may span slashes"),
         pytest.param("{endpoint: [/nothing, /generate]}", "", id="one of a list is enough"),
-        pytest.param("{vendor: azure, endpoint: /nothing}", "", id="a vendor of whom nothing is known"),
+        pytest.param("{vendor: azure, endpoint: /nothing}", "", id="a vendor without known endpoints"),
         pytest.param(
             "{endpoint: /v1/chat/completion}",
             "has the endpoint /v1/chat/completion; did you mean /v1/chat/completions?",
@@ -39,7 +39,7 @@ ROUTES = {
         ),
         pytest.param("{endpoint: /serving-endpoints/a/b/invocations}", "endpoint /serving", id="a name spans no slash"),
         pytest.param("{endpoint: /serving-endpoints//invocations}", "endpoint /serving", id="a name is not empty"),
-        pytest.param("{endpoint: '/generate*z'}", "endpoint /generate*z", id="a glob with an end nobody has"),
+        pytest.param("{endpoint: '/generate*z'}", "endpoint /generate*z", id="a glob with an unknown end"),
         pytest.param("{endpoint: /files/a/}", "endpoint /files/a/", id="a rest is not empty"),
     ],
 )

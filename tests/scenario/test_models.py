@@ -217,7 +217,7 @@ def test_reply_reports_whether_it_has_json(reply: str, has_json: bool, value: JS
         pytest.param("{reasoning: b}", id="reasoning alone"),
         pytest.param("{text: a, tool_calls: [{name: f}]}", id="text and a tool call"),
         pytest.param("{chunks: [a, b]}", id="chunks alone"),
-        pytest.param("{text: ab, chunks: [a, b]}", id="chunks beside text"),
+        pytest.param("{text: ab, chunks: [a, b]}", id="chunks with text"),
         pytest.param("{text: ''}", id="no text at all"),
         pytest.param("{embedding: [1, 0.5]}", id="a vector"),
         pytest.param("{refusal: no, finish_reason: content_filter, usage: {completion_tokens: 3}}", id="a refusal"),

@@ -32,7 +32,7 @@ CALL = replace(CHAT, headers=HEADERS, attempt=2)
         pytest.param("in {session}", "in s1", id="session"),
         pytest.param("try {attempt}", "try 3", id="attempt"),
         pytest.param("{header.X-Team}", "search", id="header.x"),
-        pytest.param("{header.authorization}", "Bearer …", id="no credential is said in whole"),
+        pytest.param("{header.authorization}", "Bearer …", id="no credential is shown in whole"),
         pytest.param("{query.api-version}", "2024-05-01", id="query.x"),
         pytest.param("{body.temperature} {body.stream} {body.user}", "1.0 true null", id="body.path"),
         pytest.param("{body.messages[0].content}", "How is the weather?", id="a text of the body"),
@@ -72,7 +72,7 @@ def test_uuid_depends_on_key_and_position() -> None:
         pytest.param(
             "{text: 'Hi {promt}', template: true}",
             "2:33: rules[0].reply.text: unknown placeholder {promt}; did you mean {prompt}?",
-            id="a slip of the pen",
+            id="a typing error",
         ),
         pytest.param(
             "{text: 'Hi {1 + 1}', template: true}",

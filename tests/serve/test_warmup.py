@@ -19,9 +19,9 @@ from emulator.serve.warmup import CollectionPolicy, _collect
     ("count", "busy", "looks"),
     [
         pytest.param(14, False, 0, id="little is new"),
-        pytest.param(15, False, 1, id="much is new, and nobody waits"),
-        pytest.param(15, True, 0, id="somebody would wait"),
-        pytest.param(59, True, 0, id="somebody still would"),
+        pytest.param(15, False, 1, id="much is new, and no request waits"),
+        pytest.param(15, True, 0, id="a request would wait"),
+        pytest.param(59, True, 0, id="a request still would"),
         pytest.param(60, True, 1, id="too much is new"),
     ],
 )

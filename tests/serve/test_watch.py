@@ -73,7 +73,7 @@ async def test_file_added_while_loading_joins_library(tmp_path: Path, file: Path
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("rulez: []\n", id="a key that is not known"),
+        pytest.param("rulez: []\n", id="an unknown key"),
         pytest.param("rules: a: b\n", id="not YAML"),
         pytest.param("vendors: {toy: {quiet: true}}\n", id="a setting the vendor has not"),
     ],

@@ -57,7 +57,7 @@ async def test_quota_of_60_per_minute_admits_exactly_60(till: Till, strategy: St
         pytest.param("bucket", [(60, 0.0)], 60, 0.0, 60.0, id="a whole bucket takes a whole window"),
         pytest.param("bucket", [(30, 0.0), (60, 40.0)], 1, 40.0, 1.0, id="a full bucket does not run over"),
         pytest.param("bucket", [], 61, 5.0, 60.0, id="more than a bucket holds is never there"),
-        pytest.param("fixed", [(60, 10.0)], 1, 15.0, 45.0, id="a fixed window ends where the scenario says"),
+        pytest.param("fixed", [(60, 10.0)], 1, 15.0, 45.0, id="a fixed window ends as configured"),
         pytest.param("fixed", [(60, 61.0)], 60, 119.0, 1.0, id="the next window is whole again"),
         pytest.param("fixed", [], 61, 5.0, 60.0, id="more than a window holds is never there"),
         pytest.param("sliding", [(60, 10.0)], 1, 15.0, 55.0, id="a charge comes back after a window"),
@@ -151,8 +151,8 @@ async def test_concurrency_slot_is_held_until_settled(state: State, till: Till) 
 @pytest.mark.parametrize(
     ("ends", "wait"),
     [
-        pytest.param([30.0, 20.0], 15.0, id="the first to end makes room"),
-        pytest.param([30.0], 25.0, id="whoever says nothing makes none"),
+        pytest.param([30.0, 20.0], 15.0, id="the first to end frees a slot"),
+        pytest.param([30.0], 25.0, id="a call without an expected end frees none"),
         pytest.param([4.0], 0.0, id="who should have ended may do so at any moment"),
     ],
 )

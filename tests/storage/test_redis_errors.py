@@ -36,7 +36,7 @@ def test_server_failures_are_not_command_errors(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("NOSCRIPT No matching script. Please use EVAL.", id="a script that it does not know"),
+        pytest.param("NOSCRIPT No matching script. Please use EVAL.", id="an unknown script"),
         pytest.param(f"ERR user_script:1: attempt to index local 'a' (a nil value) {_AT}", id="a script that fails"),
         pytest.param(f"user_script:1: attempt to index local 'a' (a nil value) {_AT}", id="the same without its code"),
         pytest.param(

@@ -124,7 +124,7 @@ async def test_list_applies_filters(toy: Running, query: str, found: list[str]) 
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        pytest.param("stauts=1", "did you mean status?", id="a filter that is not known"),
+        pytest.param("stauts=1", "did you mean status?", id="an unknown filter"),
         pytest.param("stream=yes", "stream: expected true or false", id="neither true nor false"),
         pytest.param("status=ok", "status", id="a status that is text"),
         pytest.param("since=-1", "since: expected at least 0", id="before the first"),

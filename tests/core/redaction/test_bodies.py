@@ -43,7 +43,7 @@ def test_text_without_credentials_is_unchanged(text: str) -> None:
 @pytest.mark.parametrize(
     ("body", "kept"),
     [
-        pytest.param("password=abc", "password=…", id="a short one says nothing"),
+        pytest.param("password=abc", "password=…", id="a short one is hidden"),
         pytest.param('{"password": "eleven-char"}', '{"password": "…"}', id="nor in JSON"),
         pytest.param('{"password": "twelve-chars"}', '{"password": "twel…"}', id="the beginning of a longer one"),
         pytest.param('{"password": 123456789}', '{"password": 0}', id="digits"),

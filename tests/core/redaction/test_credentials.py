@@ -29,7 +29,7 @@ def test_masked_credential_equals_only_full_value() -> None:
     [
         pytest.param("dapi-search-1", "dapi…", id="its first letters"),
         pytest.param("twelve-chars", "twel…", id="long enough"),
-        pytest.param("eleven-char", "…", id="a short one says nothing"),
+        pytest.param("eleven-char", "…", id="a short one is hidden"),
         pytest.param("abcd", "…", id="one that would be shown whole"),
         pytest.param("", "…", id="none"),
         pytest.param("dapi…", "dapi…", id="one that is cut"),

@@ -82,7 +82,7 @@ def flags(count: int) -> JSON:
         pytest.param({**STRING, "minLength": 5, "maxLength": 5}, id="a string of one length"),
         pytest.param({**STRING, "maxLength": 0}, id="the empty string"),
         pytest.param({**STRING, "pattern": "^[A-Z]{2}\\d{4}$"}, id="a pattern with both anchors"),
-        pytest.param({**STRING, "pattern": "foo|bar", "minLength": 12}, id="a pattern that may stand anywhere"),
+        pytest.param({**STRING, "pattern": "foo|bar", "minLength": 12}, id="a pattern that may be anywhere"),
         pytest.param(
             {
                 **STRING,
@@ -244,7 +244,7 @@ def flags(count: int) -> JSON:
                     },
                 },
             },
-            id="a list whose kind is filled in from outside",
+            id="a list with its kind given from outside",
         ),
         pytest.param(
             {**DRAFT_2019, "$recursiveAnchor": True, "type": "object", "properties": {"sub": {"$recursiveRef": "#"}}},

@@ -61,7 +61,7 @@ CASES = [
                 "D": record("kind", kind={"const": "dog"}),
             },
         },
-        id="variants told apart by a kind",
+        id="variants with a kind each",
     ),
     pytest.param({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, id="a tree that must name its children"),
     pytest.param(many(STEP, minItems=2), id="steps that do one thing or the other"),

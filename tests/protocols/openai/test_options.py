@@ -363,7 +363,7 @@ def test_options_are_remembered_when_seen_twice(setup: Setup, options: Object) -
 
 @pytest.mark.parametrize("value", [1, 1.0, True, "1", -0.0, 0, None, [1], {"a": 1}], ids=repr)
 @pytest.mark.parametrize("setup", PLAIN, ids=lambda setup: setup.vendor + setup.path)
-def test_values_that_equal_another_are_told_apart(setup: Setup, value: JSON) -> None:
+def test_equal_values_of_other_types_are_distinguished(setup: Setup, value: JSON) -> None:
     body: Object = {"model": setup.models[0], "messages": PLAIN_SAID}
     for other in (1, 1.0, True, 0.0, -0.0, 0, False):
         for name in ("temperature", "max_tokens", "seed"):

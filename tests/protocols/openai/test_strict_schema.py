@@ -96,7 +96,7 @@ def test_problem_of_strict_schema(schema: dict[str, JSON], problem: str | None) 
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        pytest.param({}, None, id="nothing said"),
+        pytest.param({}, None, id="nothing given"),
         pytest.param({"type": "object", "properties": {"a": {"oneOf": [_TEXT]}}}, None, id="open"),
         pytest.param(
             {"type": "string"},

@@ -100,7 +100,7 @@ async def test_call_over_request_limit_is_rejected(start: Start, profile: str, t
 @pytest.mark.parametrize(
     ("target", "scenario", "expected"),
     [
-        pytest.param("/openai/v1/chat/completions", "", ("1000", "999", "400000"), id="Azure OpenAI always says"),
+        pytest.param("/openai/v1/chat/completions", "", ("1000", "999", "400000"), id="Azure OpenAI always reports"),
         pytest.param(CHAT, "profile=foundry", ("1000", "999", "400000"), id="Foundry too"),
         pytest.param(CHAT, "profile=foundry, rate_limit_headers=false", (None, None, None), id="switched off"),
         pytest.param(CHAT, "", (None, None, None), id="the documented API does not"),

@@ -76,10 +76,10 @@ def test_info_model_from_header_or_name() -> None:
     [
         pytest.param("/info", "seed", {}, 400, id="no api-version"),
         pytest.param(f"/info{VERSION}", "seed", {"api-key": "0"}, 401, id="no key"),
-        pytest.param(f"/info{VERSION}", "seed", {"azureml-model-deployment": "x"}, 404, id="nobody of that name"),
+        pytest.param(f"/info{VERSION}", "seed", {"azureml-model-deployment": "x"}, 404, id="an unknown name"),
         pytest.param(f"/info{VERSION}", "foundry", {}, 404, id="foundry has none"),
         pytest.param(f"/models/info{VERSION}", "aoai", {}, 404, id="nor Azure OpenAI"),
-        pytest.param(f"/info{VERSION}", "seed, require_model=true", {}, 200, id="nobody needs to be named"),
+        pytest.param(f"/info{VERSION}", "seed, require_model=true", {}, 200, id="no name is needed"),
         pytest.param("/", "managed", {}, 200, id="a container is alive"),
         pytest.param("/health", "managed", {}, 200, id="and healthy"),
         pytest.param("/swagger.json", "managed", {}, 200, id="and describes itself"),

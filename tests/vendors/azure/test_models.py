@@ -38,7 +38,9 @@ def test_model_has_provider_and_limits(deployment: Deployment) -> None:
         pytest.param("grok-4-1-fast-non-reasoning", {"thinks": None, "vision": True}, None, id="grok does not"),
         pytest.param("DeepSeek-V3.2", {"reasoning": None}, None, id="an answer at once"),
         pytest.param("DeepSeek-V4-Pro", {"reasoning": "field"}, None, id="thoughts and an answer"),
-        pytest.param("claude-sonnet-4-6", {"fixed_sampling": None, "api": "anthropic"}, None, id="told how to choose"),
+        pytest.param(
+            "claude-sonnet-4-6", {"fixed_sampling": None, "api": "anthropic"}, None, id="with settings of choice"
+        ),
         pytest.param("claude-sonnet-5", {"fixed_sampling": True, "api": "anthropic"}, None, id="chooses by itself"),
         pytest.param("Kimi-K2.6", {"vision": True, "reasoning": "field"}, None, id="it sees"),
         pytest.param("FW-Kimi-K3", {"vision": True, "provider": "Fireworks"}, None, id="served by others"),
@@ -73,11 +75,11 @@ def test_parameter_rules_are_valid() -> None:
 @pytest.mark.parametrize(
     ("name", "model", "provider"),
     [
-        pytest.param("mine", "", "Custom", id="a name that tells nothing"),
+        pytest.param("mine", "", "Custom", id="a name without a hint"),
         pytest.param("mine", "gpt-4o-2024-08-06", "OpenAI", id="the model's name"),
         pytest.param("my-embed", "text-embedding-3-large", "OpenAI", id="an embedder's"),
         pytest.param("claude-sonnet-9", "", "Anthropic", id="its own"),
-        pytest.param("deepseek-r1-tuned", "some-model", "DeepSeek", id="its own if the model's tells nothing"),
+        pytest.param("deepseek-r1-tuned", "some-model", "DeepSeek", id="its own if the model's has no hint"),
         pytest.param("Meta-Llama-9", "", "Meta", id="any case"),
     ],
 )

@@ -89,7 +89,7 @@ def test_endpoint_path_selects_its_model(profile: str) -> None:
     ("target", "headers"),
     [
         pytest.param(f"/endpoints/embed-v-4-0/chat/completions{VERSION}", {}, id="another task"),
-        pytest.param(f"/endpoints/nobody/chat/completions{VERSION}", {}, id="nobody of that name"),
+        pytest.param(f"/endpoints/nobody/chat/completions{VERSION}", {}, id="an unknown name"),
         pytest.param(ALONE, {"azureml-model-deployment": "gpt-4o-mini"}, id="another deployment"),
         pytest.param(f"/endpoints/gpt-4o-mini/models/chat/completions{VERSION}", {}, id="a path it has not"),
         pytest.param("/endpoints/gpt-4o-mini/openai/v1/chat/completions", {}, id="or of another service"),

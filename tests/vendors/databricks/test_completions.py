@@ -135,7 +135,7 @@ LONG = "word " * 60
     ("fields", "text"),
     [
         pytest.param({"prompt": LONG}, "prompt token count (", id="a prompt beyond the context"),
-        pytest.param({"prompt": LONG, "error_behavior": "error"}, "cannot exceed 40", id="the same, said so"),
+        pytest.param({"prompt": LONG, "error_behavior": "error"}, "cannot exceed 40", id="the same, explicit"),
         pytest.param(
             {"prompt": "hi", "max_tokens": 39}, "plus max_tokens (39) cannot exceed 40", id="too long an answer"
         ),

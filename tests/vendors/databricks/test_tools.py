@@ -85,8 +85,8 @@ def test_tools(tools: JSON, text: str | None) -> None:
         pytest.param("required", None, id="required"),
         pytest.param(named("get_weather"), None, id="a function on offer"),
         pytest.param(named("nope"), "which is not in tools", id="a function that is not"),
-        pytest.param("any", "must be", id="a word nobody knows"),
-        pytest.param({"type": "retrieval"}, "tool_choice type", id="a type nobody knows"),
+        pytest.param("any", "must be", id="an unknown word"),
+        pytest.param({"type": "retrieval"}, "tool_choice type", id="an unknown type"),
         pytest.param({"type": "function", "function": {}}, 'needs the "name"', id="no name"),
         pytest.param(5, "field 'tool_choice' expects", id="a number"),
     ],
@@ -175,7 +175,7 @@ def wanted(**fields: JSON) -> JSON:
         pytest.param(wanted(), None, id="a schema"),
         pytest.param(wanted(description="A city", strict=True), None, id="a described and strict schema"),
         pytest.param({}, "response_format.type must be", id="no type"),
-        pytest.param({"type": "xml"}, "response_format.type must be", id="a type nobody knows"),
+        pytest.param({"type": "xml"}, "response_format.type must be", id="an unknown type"),
         pytest.param(
             {"type": "json_schema"}, "Missing required parameter: 'response_format.json_schema'.", id="no schema"
         ),

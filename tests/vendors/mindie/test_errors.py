@@ -107,9 +107,9 @@ async def test_overload_drops_connection(start: Start) -> None:
     ("method", "path"),
     [
         pytest.param("GET", "/", id="a known path, another method"),
-        pytest.param("POST", "/nowhere", id="a path nobody knows"),
+        pytest.param("POST", "/nowhere", id="an unknown path"),
         pytest.param("GET", "/v2/models/llama_65b/versions/1", id="a version, which is documented and not served"),
-        pytest.param("DELETE", "/generate", id="a method nobody knows"),
+        pytest.param("DELETE", "/generate", id="an unknown method"),
         pytest.param("POST", "/health", id="a health route with a wrong method"),
     ],
 )

@@ -17,7 +17,7 @@ from tests.vendors.mindie.direct import (
     [
         pytest.param({}, "eos_token", 4, " one two three", id="its end is a token too"),
         pytest.param({"max_new_tokens": 2}, "length", 2, " one two", id="cut at the limit"),
-        pytest.param({"max_new_tokens": 3}, "length", 3, " one two three", id="no room for its end"),
+        pytest.param({"max_new_tokens": 3}, "length", 3, " one two three", id="the limit excludes its end"),
         pytest.param({"max_new_tokens": 4}, "length", 4, " one two three", id="an end on the last token is hidden"),
         pytest.param({"stop": " three"}, "stop_sequence", 3, " one two", id="a stop string is taken out"),
         pytest.param({"stop": ["zzz", "wo"]}, "stop_sequence", 2, " one t", id="inside a token"),

@@ -143,7 +143,7 @@ TENSOR: JSON = {"name": "i", "shape": [1], "datatype": "UINT32", "data": [1]}
         pytest.param("/", {}, FORMAT, id="nothing"),
         pytest.param("/", {"inputs": "x", "stream": None}, FORMAT, id="null stream"),
         pytest.param("/generate", {"prompt": ["x"]}, FORMAT, id="a list as vLLM's prompt"),
-        pytest.param("/generate", {"prompt": "x", "inputs": None}, FORMAT, id="null inputs beside a prompt"),
+        pytest.param("/generate", {"prompt": "x", "inputs": None}, FORMAT, id="null inputs with a prompt"),
         pytest.param("/generate", {"prompt": "x", "stream": 1}, FORMAT, id="vLLM's stream a number"),
         pytest.param("/generate", {}, FORMAT, id="neither form"),
         pytest.param("/generate_stream", {"prompt": "x"}, FORMAT, id="no inputs to stream"),
@@ -173,7 +173,7 @@ def test_coordinator_refuses_unreadable_body(path: str, body: JSON, text: str) -
     [
         pytest.param(CHAT, {"messages": 5}, 422, id="messages that are none"),
         pytest.param("/v1/completions", {"prompt": {}}, 422, id="a prompt that is none"),
-        pytest.param("/generate", {"inputs": "x", "stream": 5}, 200, id="stream where nobody reads it"),
+        pytest.param("/generate", {"inputs": "x", "stream": 5}, 200, id="stream where it is not read"),
         pytest.param("/generate", {"inputs": "x", "prompt": "y", "stream": False}, 200, id="both forms"),
         pytest.param(f"{TRITON}generate", {"text_input": "x", "stream": 5}, 200, id="nor with Triton"),
         pytest.param("/infer", {"input_id": [1.0]}, 422, id="a fraction as an id"),

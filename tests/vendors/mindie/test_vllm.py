@@ -41,7 +41,9 @@ async def test_vllm_list_prompt_echoes_first_text(start: Start) -> None:
         pytest.param({"stop": " two"}, " one", id="a stop string"),
         pytest.param({"stop": " two", "include_stop_str_in_output": True}, " one two", id="that stays"),
         pytest.param({"stop_token_ids": [5297]}, " one", id="a stop id"),
-        pytest.param({"stop_token_ids": [5297], "include_stop_str_in_output": True}, " one two", id="whose text stays"),
+        pytest.param(
+            {"stop_token_ids": [5297], "include_stop_str_in_output": True}, " one two", id="with its text kept"
+        ),
         pytest.param({"stop_token_ids": [2**40, -1]}, " one two three", id="what is no id is skipped"),
         pytest.param({"max_tokens": 2}, " one two", id="the limit"),
     ],

@@ -95,7 +95,7 @@ def test_number_type_follows_literal() -> None:
         pytest.param(b"[" * 100 + b"]" * 100, False, id="a hundred levels"),
         pytest.param(b"[" * 101 + b"]" * 101, True, id="one more"),
         pytest.param(b"[" * 101, True, id="and however it goes on"),
-        pytest.param(b'{"a":1,"a":' * 60 + b"1" + b"}" * 60, False, id="a member nobody reads"),
+        pytest.param(b'{"a":1,"a":' * 60 + b"1" + b"}" * 60, False, id="a member that is not read"),
         pytest.param(b'{"a":1,"a":' + b"[" * 100 + b"]" * 100 + b"}", True, id="levels in such a member"),
     ],
 )

@@ -221,7 +221,7 @@ def test_response_format_must_be_object() -> None:
     ("release", "options", "thinks"),
     [
         pytest.param("2026.3", None, True, id="a model that thinks"),
-        pytest.param("2026.3", {"enable_thinking": False}, False, id="told not to"),
+        pytest.param("2026.3", {"enable_thinking": False}, False, id="explicitly off"),
         pytest.param("2026.3", {"add_generation_prompt": True}, True, id="another option"),
         pytest.param("2025.0", None, False, id="a release that reads no thoughts"),
     ],

@@ -57,7 +57,7 @@ def body(parameters: str) -> bytes:
         pytest.param(
             body('"max_new_tokens":20.0'),
             "parameters.max_new_tokens: invalid type: floating point `20.0`, expected u32 at line 1 column 49",
-            id="a fraction where whole numbers stand",
+            id="a fraction in place of a whole number",
         ),
         pytest.param(
             body('"max_new_tokens":-1'),

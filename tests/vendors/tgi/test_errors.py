@@ -96,7 +96,7 @@ async def test_without_keys_every_request_is_accepted(start: Start) -> None:
     [
         pytest.param("GET", "/generate", 405, "POST", id="another method"),
         pytest.param("DELETE", "/", 405, "GET,HEAD,POST", id="a path with two methods"),
-        pytest.param("GET", "/nowhere", 404, None, id="a path nobody knows"),
+        pytest.param("GET", "/nowhere", 404, None, id="an unknown path"),
     ],
 )
 async def test_route_miss(start: Start, method: str, path: str, status: int, allow: str | None) -> None:

@@ -99,7 +99,7 @@ def test_ordinary_parameters_are_accepted(name: str) -> None:
             "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
             "messages",
             None,
-            id="JSON of which nobody spoke",
+            id="JSON mode without the word",
         ),
         pytest.param(
             {"messages": [{"role": "tool", "content": "x", "tool_call_id": "c"}]},

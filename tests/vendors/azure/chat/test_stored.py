@@ -57,7 +57,7 @@ async def test_unstored_completion_is_not_found(start: Start, fields: JSON) -> N
         pytest.param("?order=desc", ["three", "two", "one"], False, id="the newest first"),
         pytest.param("?metadata[kind]=even", ["two"], False, id="with metadata"),
         pytest.param("?metadata[kind]=odd&metadata[last]=yes", ["three"], False, id="with all of two metadata"),
-        pytest.param("?metadata[none]=odd", [], False, id="with metadata that nobody has"),
+        pytest.param("?metadata[none]=odd", [], False, id="with metadata of no response"),
         pytest.param("?model=gpt-4o-mini", ["three"], False, id="of a model"),
         pytest.param("?limit=2", ["one", "two"], True, id="a page"),
     ],

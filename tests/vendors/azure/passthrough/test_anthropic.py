@@ -39,7 +39,7 @@ def test_count_tokens_returns_input_tokens() -> None:
     ("body", "headers", "status", "kind", "text"),
     [
         pytest.param(ask(), {"api-key": "0"}, 401, "authentication_error", "invalid x-api-key", id="no key"),
-        pytest.param(ask(model="nobody"), {}, 404, "not_found_error", "model: nobody", id="nobody of that name"),
+        pytest.param(ask(model="nobody"), {}, 404, "not_found_error", "model: nobody", id="an unknown name"),
         pytest.param(ask(model="gpt-4o"), {}, 404, "not_found_error", "model: gpt-4o", id="no Claude"),
         pytest.param(ask(max_tokens=None), {}, 400, "invalid_request_error", "max_tokens: Field required", id="no end"),
         pytest.param({}, {}, 400, "invalid_request_error", "model: Field required", id="no model"),
@@ -50,7 +50,7 @@ def test_count_tokens_returns_input_tokens() -> None:
             400,
             "invalid_request_error",
             "top_p is not",
-            id="told to choose",
+            id="with a choice",
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_every_field_is_accepted(name: str) -> None:
         pytest.param("/openai/responses", "gpt-4o", 404, id="without its version"),
         pytest.param("/responses?api-version=2024-05-01-preview", "gpt-4o", 404, id="at the root"),
         pytest.param("/openai/deployments/gpt-4o/responses?api-version=2024-10-21", "gpt-4o", 404, id="a deployment's"),
-        pytest.param(V1, "nobody", 404, id="nobody of that name"),
+        pytest.param(V1, "nobody", 404, id="an unknown name"),
         pytest.param(V1, "text-embedding-3-small", 400, id="a model of another task"),
         pytest.param(V1, "claude-sonnet-4-5", 400, id="a model of another API"),
         pytest.param("/openai/v1/chat/completions", "gpt-5-codex", 400, id="this one's model in chat"),
@@ -168,7 +168,7 @@ def test_routes_and_models(target: str, model: str, status: int) -> None:
             "Missing required parameter: 'tools[0].type'.",
             "tools[0].type",
             "missing_required_parameter",
-            id="a tool that says no kind",
+            id="a tool without a type",
         ),
         pytest.param(
             {"tools": [{"type": "function", "name": "a b"}]},
@@ -211,7 +211,7 @@ def test_routes_and_models(target: str, model: str, status: int) -> None:
             "Background mode requires 'store' to be true.",
             "background",
             None,
-            id="background work nobody can fetch",
+            id="background work that is not stored",
         ),
         pytest.param(
             {"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]},
@@ -233,7 +233,7 @@ def test_routes_and_models(target: str, model: str, status: int) -> None:
             "'json_object'.",
             "input",
             None,
-            id="JSON that nobody speaks of",
+            id="JSON mode without the word",
         ),
         pytest.param(
             {"include": ["everything"]},

@@ -28,7 +28,7 @@ from tests.vendors.databricks.harness import (
         pytest.param({"role": "developer", "content": "x"}, "role must be one of", id="developer, on an open model"),
         pytest.param({"role": "user"}, "messages[0].content is required", id="no content"),
         pytest.param({"role": "user", "content": None}, "content is required", id="null content"),
-        pytest.param({"role": "assistant"}, "content is required", id="an assistant who says and calls nothing"),
+        pytest.param({"role": "assistant"}, "content is required", id="an assistant without content or calls"),
         pytest.param({"role": "user", "content": 5}, "field 'messages.content' expects", id="content as a number"),
         pytest.param(
             {"role": "user", "content": [{"type": "text", "text": "x"}]},

@@ -102,7 +102,7 @@ async def test_telemetry_is_only_for_custom_models(workspace: Workspace) -> None
     [
         pytest.param("ai-gateway", {"rate_limits": [limit()]}, id="a limit of nothing"),
         pytest.param("ai-gateway", {"rate_limits": [limit(calls=-1)]}, id="a negative one"),
-        pytest.param("ai-gateway", {"rate_limits": [limit(calls=1, key="moon")]}, id="for nobody"),
+        pytest.param("ai-gateway", {"rate_limits": [limit(calls=1, key="moon")]}, id="for an unknown key"),
         pytest.param("ai-gateway", {"rate_limits": [limit(calls=1, renewal_period="hour")]}, id="of an hour"),
         pytest.param("ai-gateway", {"rate_limits": [limit(calls=1)] * 21}, id="too many"),
         pytest.param("rate-limits", {"rate_limits": {}}, id="no list"),

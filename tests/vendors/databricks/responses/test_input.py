@@ -25,7 +25,7 @@ def block(**fields: JSON) -> JSON:
         pytest.param({"role": "assistant", "content": "x"}, None, id="an assistant's message"),
         pytest.param({"role": "system", "content": "x"}, None, id="a system message"),
         pytest.param({"role": "developer", "content": "x"}, None, id="a developer's message"),
-        pytest.param({"type": "message", **USER}, None, id="a message that says so"),
+        pytest.param({"type": "message", **USER}, None, id="a message with its type"),
         pytest.param({"role": "tool", "content": "x"}, "role must be one of", id="an odd role"),
         pytest.param({"role": "user"}, "Missing required parameter: 'input[0].content'.", id="no content"),
         pytest.param({"role": "user", "content": 5}, "field 'input[0].content' expects", id="a number for content"),

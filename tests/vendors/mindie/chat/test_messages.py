@@ -103,8 +103,8 @@ def test_invalid_media_is_rejected(messages: list[JSON], text: str) -> None:
     "messages",
     [
         pytest.param([user(*[PICTURE] * 20), user(*[PICTURE] * 20)], id="twenty in each message"),
-        pytest.param([user(PICTURE, sound({"data": "AAAA", "format": "WAV"}))], id="a sound beside a picture"),
-        pytest.param([user(TEXT, sound({"format": "ogg"}))], id="a sound alone, which nobody looks at"),
+        pytest.param([user(PICTURE, sound({"data": "AAAA", "format": "WAV"}))], id="a sound with a picture"),
+        pytest.param([user(TEXT, sound({"format": "ogg"}))], id="a sound alone, which is not checked"),
         pytest.param([user({"type": "smell"}, TEXT)], id="no media at all"),
         pytest.param([user()], id="no parts, before any picture"),
     ],

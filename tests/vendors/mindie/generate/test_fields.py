@@ -283,7 +283,7 @@ def test_pd_disaggregation_refuses_stop_and_adapter(parameters: JSON, text: str)
     [
         pytest.param({}, True, id="nothing set is greedy"),
         pytest.param({"do_sample": True}, False, id="asked to sample"),
-        pytest.param({"do_sample": False, "temperature": 0.7}, True, id="asked not to, whatever the temperature"),
+        pytest.param({"do_sample": False, "temperature": 0.7}, True, id="not wanted, with any temperature"),
         pytest.param({"temperature": 0.7}, False, id="a temperature means sampling"),
         pytest.param({"top_k": 5}, False, id="so does top_k"),
         pytest.param({"top_p": 0.5}, False, id="and top_p"),

@@ -296,7 +296,7 @@ def test_unsupported_fields_are_ignored(name: str, value: JSON) -> None:
         pytest.param(
             {"stream_options": {"option": "A", "include_usage": True}},
             "Found unexpected stream options. Properties accepted in stream_options: include_usage",
-            id="another option beside usage",
+            id="another option with usage",
         ),
         pytest.param({"include_stop_str_in_output": True}, OK, id="stop kept"),
         pytest.param(

@@ -42,7 +42,7 @@ def say(value: JSON, release: str = "latest") -> str:
             {"type": "json_schema", "json_schema": {"name": "s", "schema": {"const": 7}}}, "7", id="a nested schema"
         ),
         pytest.param({"type": "tag", **_TAG}, "<a>x</a>", id="a tag"),
-        pytest.param(_TAG, "<a>x</a>", id="a tag that says no type"),
+        pytest.param(_TAG, "<a>x</a>", id="a tag without a type"),
         pytest.param({"type": "tag", **_TAG, "end": ["!", "?"]}, "<a>x!", id="a tag with several ends"),
         pytest.param({"type": "tag", **_TAG, "content": _ANY}, "<a>[A-Z][a-z ]+</a>", id="a tag around any text"),
         pytest.param(

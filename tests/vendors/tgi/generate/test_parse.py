@@ -11,9 +11,9 @@ from tests.vendors.tgi.direct import PROMPT, ask, generate_options
     ("section", "path", "parameters", "echo"),
     [
         pytest.param("", "/", {}, PROMPT, id="the root repeats the prompt of a model for text generation"),
-        pytest.param("", "/", {"return_full_text": False}, "", id="unless told not to"),
+        pytest.param("", "/", {"return_full_text": False}, "", id="unless switched off"),
         pytest.param("", "/generate", {}, "", id="other routes do not"),
-        pytest.param("", "/generate", {"return_full_text": True}, PROMPT, id="unless told to"),
+        pytest.param("", "/generate", {"return_full_text": True}, PROMPT, id="unless switched on"),
         pytest.param("vendors: {tgi: {pipeline_tag: null}}\n", "/", {}, PROMPT, id="an unknown tag repeats in 3"),
         pytest.param(
             "vendors: {tgi: {profile: '0.9.4', pipeline_tag: null}}\n", "/", {}, "", id="and does not in 0.9.4"

@@ -34,7 +34,7 @@ async def test_details(start: Start, section: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "shown"),
     [
-        pytest.param({}, False, id="a greedy answer tells no seed"),
+        pytest.param({}, False, id="a greedy answer has no seed"),
         pytest.param({"seed": 7}, False, id="even if one was sent"),
         pytest.param({"do_sample": True}, True, id="a sampled one draws one"),
         pytest.param({"do_sample": True, "seed": 7}, True, id="or repeats its own"),
