@@ -15,7 +15,7 @@ from emulator.scenario.matchers import compile_names
 from emulator.scenario.models import Limit, Rule, Scenario
 from emulator.scenario.outcomes import Outcome, ReplyOutcome, Times
 from emulator.scenario.parsed import ParsedScenario
-from emulator.scenario.shadowing import covers, find_contradiction, is_stricter
+from emulator.scenario.shadowing import FoldedWhen, covers, find_contradiction, fold, is_stricter
 from emulator.scenario.template import PLACEHOLDERS
 
 Routes = Mapping[str, Collection[str]]
@@ -272,7 +272,7 @@ def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModel
 def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
     """Yield rules that match no request, or none that an earlier rule leaves over."""
     principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
-    reached: list[Rule] = []
+    reached: list[tuple[Rule, FoldedWhen]] = []
     for position, rule in enumerate(scenario.rules):
         path: KeyPath = ("rules", position)
         contradiction = find_contradiction(rule.when, served, principals)
@@ -284,11 +284,12 @@ def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterat
         if never is not None:
             yield (*path, "times"), f"the rule is never reached: {never}"
             continue
-        wider = next((earlier for earlier in reached if covers(earlier.when, rule.when)), None)
+        folded = fold(rule.when)
+        wider = next((earlier for earlier, general in reached if covers(general, folded)), None)
         if wider is not None:
             yield (*path, "name"), f"the rule is never reached: {wider.name!r} takes every call it is about"
         elif rule.times is None or _is_always(rule.times):
-            reached.append(rule)
+            reached.append((rule, folded))
 
 
 def _find_unserved(scenario: Scenario, catalogue: KnownModels) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TypeVar, get_args
 
 from emulator.core.json import JSON
@@ -19,31 +20,42 @@ _OF_CHATS = ("system", "tools", "tool_result", "messages", "messages.last.role")
 C = TypeVar("C")
 
 
-def covers(general: When, special: When) -> bool:
-    """Return whether every request that matches ``special`` also matches ``general``."""
-    return (
-        _cover(_fold(general), _fold(special), _implies)
-        and _cover(general.body, special.body, _implies_value)
-        and _cover_groups(general, special)
+@dataclass(frozen=True, slots=True)
+class FoldedWhen:
+    """A ``when`` with its conditions by name, header names in lower case; built once for many comparisons."""
+
+    when: When
+    conditions: Mapping[str, Condition]
+
+
+def fold(when: When) -> FoldedWhen:
+    """Return a ``when`` for :func:`covers`."""
+    conditions = when.conditions.items()
+    return FoldedWhen(
+        when, {name.lower() if name.startswith("header.") else name: condition for name, condition in conditions}
     )
 
 
-def _cover_groups(general: When, special: When) -> bool:
-    """Return whether ``special`` implies the ``any`` and ``not`` of ``general``."""
+def covers(general: FoldedWhen, special: FoldedWhen) -> bool:
+    """Return whether every request that matches ``special`` also matches ``general``."""
     return (
-        general.any is None or general.any == special.any or any(covers(part, special) for part in general.any)
-    ) and (general.not_ is None or general.not_ == special.not_)
+        _cover(general.conditions, special.conditions, _implies)
+        and _cover(general.when.body, special.when.body, _implies_value)
+        and _cover_groups(general.when, special)
+    )
+
+
+def _cover_groups(general: When, special: FoldedWhen) -> bool:
+    """Return whether ``special`` implies the ``any`` and ``not`` of ``general``."""
+    if general.any is None and general.not_ is None:
+        return True
+    parts = general.any
+    implied = parts is None or parts == special.when.any or any(covers(fold(part), special) for part in parts)
+    return implied and (general.not_ is None or general.not_ == special.when.not_)
 
 
 def _cover(general: Mapping[str, C], special: Mapping[str, C], implies: Callable[[C, C], bool]) -> bool:
     return all(name in special and implies(special[name], wide) for name, wide in general.items())
-
-
-def _fold(when: When) -> Mapping[str, Condition]:
-    """Return the conditions with header names in lower case."""
-    return {
-        name.lower() if name.startswith("header.") else name: condition for name, condition in when.conditions.items()
-    }
 
 
 def covers_names(general: tuple[str, ...] | None, special: tuple[str, ...] | None) -> bool:
@@ -115,7 +127,7 @@ def _find_empty_group(
         reasons = [find_contradiction(part, served, principals) for part in when.any]
         if all(reasons):
             return "any", "none of its items can hold: " + "; ".join(found[1] for found in reasons if found)
-    if when.not_ is not None and covers(when.not_, when):
+    if when.not_ is not None and covers(fold(when.not_), fold(when)):
         return "not", "it leaves out every call that the other facets let in"
     return None
 
