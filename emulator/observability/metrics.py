@@ -41,30 +41,36 @@ _SERVED = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_mode
 BUILD = Family(
     "emulator_build_info", "gauge", "Version, and the schema of the GenAI metrics.", ("version", "schema_url"), False
 )
-IN_FLIGHT = Family("emulator_in_flight_requests", "gauge", "Calls that are being answered now.", ("vendor",), False)
-REQUESTS = Family("emulator_requests_total", "counter", "Calls that are over.", ("vendor", "model", "code", "error"))
-PROMPT = Family("emulator_prompt_tokens_total", "counter", "Tokens of prompts.", ("vendor", "model"))
-COMPLETION = Family(
-    "emulator_completion_tokens_total", "counter", "Tokens of answers that went out.", ("vendor", "model")
-)
-FAULTS = Family("emulator_faults_total", "counter", "Faults in answers.", ("vendor", "fault"))
-RULES = Family("emulator_rule_matches_total", "counter", "Calls that a rule took.", ("vendor", "rule"))
-HITS = Family("emulator_cache_hits_total", "counter", "What was remembered and wanted again.", ("cache",), False)
-MISSES = Family("emulator_cache_misses_total", "counter", "What had to be found out.", ("cache",), False)
+IN_FLIGHT = Family("emulator_in_flight_requests", "gauge", "Requests that are being answered now.", ("vendor",), False)
+REQUESTS = Family("emulator_requests_total", "counter", "Finished requests.", ("vendor", "model", "code", "error"))
+PROMPT = Family("emulator_prompt_tokens_total", "counter", "Prompt tokens.", ("vendor", "model"))
+COMPLETION = Family("emulator_completion_tokens_total", "counter", "Completion tokens sent.", ("vendor", "model"))
+FAULTS = Family("emulator_faults_total", "counter", "Faults applied to responses.", ("vendor", "fault"))
+RULES = Family("emulator_rule_matches_total", "counter", "Requests that a rule matched.", ("vendor", "rule"))
+HITS = Family("emulator_cache_hits_total", "counter", "Lookups that found a cached value.", ("cache",), False)
+MISSES = Family("emulator_cache_misses_total", "counter", "Lookups that found no cached value.", ("cache",), False)
 QUOTA = Family(
-    "emulator_quota_remaining", "gauge", "What is left of a limit; of several shares the least.", ("limit", "unit")
+    "emulator_quota_remaining", "gauge", "Units left of a limit; of several shares the least.", ("limit", "unit")
 )
-STORE = Family("emulator_store_up", "gauge", "1 while the store that replicas share answers, else 0.", (), False)
-LOSSES = Family("emulator_store_losses_total", "counter", "How often that store went away.", (), False)
-SKEW = Family("emulator_store_skew_seconds", "gauge", "How far this clock is ahead of the store's.", (), False)
+STORE = Family("emulator_store_up", "gauge", "1 while the shared store is reachable, else 0.", (), False)
+LOSSES = Family(
+    "emulator_store_losses_total", "counter", "Times that the connection to the shared store was lost.", (), False
+)
+SKEW = Family("emulator_store_skew_seconds", "gauge", "Seconds by which this clock is ahead of the store's.", (), False)
 DURATION = Family(
-    "gen_ai_server_request_duration_seconds", "histogram", "From admission to the end of the answer.", _SERVED
+    "gen_ai_server_request_duration_seconds", "histogram", "Seconds from admission to the end of the response.", _SERVED
 )
 FIRST = Family(
-    "gen_ai_server_time_to_first_token_seconds", "histogram", "Of streams that succeeded, to their beginning.", _SERVED
+    "gen_ai_server_time_to_first_token_seconds",
+    "histogram",
+    "Seconds to the first token of streams that succeeded.",
+    _SERVED,
 )
 REST = Family(
-    "gen_ai_server_time_per_output_token_seconds", "histogram", "Of the same, for each token after the first.", _SERVED
+    "gen_ai_server_time_per_output_token_seconds",
+    "histogram",
+    "Seconds for each token after the first, of the same streams.",
+    _SERVED,
 )
 FAMILIES = (
     *(BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, STORE, LOSSES, SKEW),

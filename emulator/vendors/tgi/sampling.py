@@ -1,5 +1,6 @@
 """Validate the sampling fields in the router's order, and build the sampling.
 
+Stop sequences are checked here; ``emulator/generation/stop_sequences.py`` cuts the text at them.
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
 

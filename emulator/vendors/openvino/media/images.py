@@ -1,4 +1,4 @@
-"""Parse image requests: ``images/generations`` since 2025.2, ``images/edits`` since 2025.3.
+"""Parse ``images/generations`` requests, since 2025.2, and ``images/edits``, since 2025.3; render images.
 
 Variations are an unsupported URI. Source: model_server,
 src/image_gen/http_image_gen_calculator.cc and imagegenutils.cpp.
