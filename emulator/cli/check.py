@@ -1,4 +1,4 @@
-"""``emulator check``: print mistakes and warnings in the format of a compiler."""
+"""``emulator check``: print mistakes, warnings and notes in the format of a compiler."""
 
 import sys
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from emulator.cli.code_frame import format_rows
 from emulator.cli.files import list_files, require_readable
 from emulator.cli.workflow import break_commands, break_json, in_workflow, without_commands
 from emulator.core.json import JSON, dump_json
@@ -16,9 +17,12 @@ from emulator.scenario.load import load_scenario
 from emulator.settings import SettingsError
 from emulator.vendors import VENDORS
 
+_SEVERITIES = ("error", "warning", "note")
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}  # GitHub's
+
 
 def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> int:
-    """Print every mistake and warning; return 1 on a mistake, or with ``strict`` on a warning.
+    """Print every mistake, warning and note; return 1 on a mistake, or with ``strict`` on a warning.
 
     Args:
         join: the files make one scenario; else each file is its own.
@@ -32,14 +36,14 @@ def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> 
         print(break_json(dump_json([_as_json(finding) for finding in findings]).decode()))
     else:
         with without_commands():
-            for severity, row in findings:
-                print(f"{row} [warning]" if severity == "warning" else row)
+            for _, row in findings:
+                print(format_rows([row]))
     if in_workflow():
         _annotate(findings, sys.stderr if as_json else sys.stdout)
-    errors = sum(severity == "error" for severity, _ in findings)
-    warnings = len(findings) - errors
+    errors, warnings, notes = (sum(each == severity for each, _ in findings) for severity in _SEVERITIES)
     if not as_json:
-        print(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}", file=sys.stderr)
+        told = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+        print(f"{told}, {_count(notes, 'note')}" if notes else told, file=sys.stderr)
     return int(errors > 0 or (strict and warnings > 0))
 
 
@@ -71,7 +75,7 @@ def _annotate(findings: Sequence[Finding], stream: TextIO) -> None:
     for severity, row in findings:
         message = ": ".join(filter(None, [row.path, row.message])) + _format_hint(row)
         location = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
-        print(break_commands(f"::{severity} {location}::{_escape(message)}"), file=stream)
+        print(break_commands(f"::{_COMMANDS[severity]} {location}::{_escape(f'{message} [{row.code}]')}"), file=stream)
 
 
 def _format_hint(row: Diagnostic) -> str:

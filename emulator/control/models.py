@@ -138,6 +138,7 @@ class MistakeRow(ResponseModel):
     path: str
     message: str
     suggestion: str | None = None
+    code: str = Field(default="EM004", description="Kind of the mistake, warning or note: see `docs/check.md`.")
 
 
 class Problem(ResponseModel):
@@ -221,6 +222,7 @@ class Checked(ResponseModel):
     ok: bool = Field(description="It can be served.")
     errors: list[MistakeRow]
     warnings: list[MistakeRow]
+    notes: list[MistakeRow] = Field(default=[], description="Remarks, such as what depends on the order of requests.")
 
 
 class Place(ResponseModel):

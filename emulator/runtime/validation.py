@@ -1,12 +1,13 @@
-"""Validate a scenario before it is served: every mistake and every warning."""
+"""Validate a scenario before it is served: every mistake, warning and note."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from emulator.core.requests import Deployment
+from emulator.scenario.codes import Severity
 from emulator.scenario.errors import Diagnostic, locate_diagnostic
 from emulator.scenario.lint import KnownModels, find_unknown_endpoints, lint
 from emulator.scenario.models import Limit, Scenario, When
@@ -15,14 +16,13 @@ from emulator.scenario.parsed import ParsedScenario, ScenarioError
 if TYPE_CHECKING:
     from emulator.core.vendor import Vendors  # slow to import
 
-Severity = Literal["error", "warning"]
 Finding = tuple[Severity, Diagnostic]
 
 
 def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, files: Sequence[str] = ()) -> list[Finding]:
-    """Return the mistakes and warnings of a scenario, in the order of ``files``.
+    """Return the mistakes, warnings and notes of a scenario, in the order of ``files``.
 
-    Items with a mistake get no warnings.
+    Items with a mistake get no warnings, nor do lines with a comment that ignores them.
 
     Args:
         load: loads the scenario, or raises :class:`ScenarioError`.
@@ -38,11 +38,11 @@ def validate_scenario(load: Callable[[], ParsedScenario], vendors: Vendors, file
         catalogue, more = _list_known_models(part, vendors)
         errors += more
         is_whole = not any(_item(row)[1] == "deployments" for row in errors)
-        warnings += lint(part, list(vendors), catalogue if is_whole else None)
-        warnings += _find_unknown_endpoints(part, vendors)
+        some = [*lint(part, list(vendors), catalogue if is_whole else None), *_find_unknown_endpoints(part, vendors)]
+        warnings += (row for row in some if row.code not in part.ignored.get((row.file, row.line), ()))
     wrong = {_item(row) for row in errors}
     findings: list[Finding] = [("error", row) for row in errors]
-    findings += (("warning", row) for row in warnings if _item(row) not in wrong)
+    findings += ((row.severity, row) for row in warnings if _item(row) not in wrong)
     return sorted(findings, key=lambda found: locate_diagnostic(found[1], files))
 
 

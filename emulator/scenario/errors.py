@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
 from emulator.core.redaction.names import is_secret_name
 from emulator.core.text import escape
+from emulator.scenario import codes
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 
 # Valid names by a word that authors write for them; the first one valid at the place is suggested.
@@ -122,10 +123,15 @@ class Diagnostic:
     path: str
     message: str
     suggestion: str | None = None
+    code: str = codes.WRONG_VALUE
 
     @classmethod
-    def at(cls, location: Location, message: str) -> Self:
-        return cls(location.file, location.line, location.column, format_path(location.path), message)
+    def at(cls, location: Location, message: str, code: str = codes.WRONG_VALUE) -> Self:
+        return cls(location.file, location.line, location.column, format_path(location.path), message, code=code)
+
+    @property
+    def severity(self) -> codes.Severity:
+        return codes.find_severity(self.code)
 
     def __str__(self) -> str:
         """Format as one line; control characters are escaped."""
@@ -161,16 +167,18 @@ class Mistake:
     suggestion: str | None = None
     at_key: bool = False
     is_count: bool = False
+    code: str = codes.WRONG_VALUE
 
     def locate(self, locations: Locations, name: str) -> Diagnostic:
         """Build the diagnostic; ``name`` replaces the file name for a scenario without positions."""
         key, value = locations.keys.get(self.path), locations.values.get(self.path)
         location = (key if self.at_key else None) or locations.find(self.path)
         if location is None:
-            return Diagnostic(name, 0, 0, format_path(self.path), self.message, self.suggestion)
+            return Diagnostic(name, 0, 0, format_path(self.path), self.message, self.suggestion, self.code)
         written = value or key
         path = format_path(written.path if written else (*location.path, *self.path[len(location.path) :]))
-        return Diagnostic(location.file, location.line, location.column, path, self.message, self.suggestion)
+        found = (location.file, location.line, location.column)
+        return Diagnostic(*found, path, self.message, self.suggestion, self.code)
 
 
 _WANTED = {
@@ -254,14 +262,14 @@ def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
     """Explain a missing key; that of an error's kind is suggested by its status."""
     status = around.get("status") if isinstance(around, dict) and key == "kind" else None
     meant = ALIASES.get(str(status), ())
-    return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None)
+    return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None, code=codes.MISSING_KEY)
 
 
 def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
     """Explain an unknown key, with the nearest valid one or else all of them."""
     suggestion = find_nearest_name(str(path[-1]), known)
     there_are = "" if suggestion or not known else f"; there are {', '.join(sorted(known))}"
-    return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True)
+    return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True, code=codes.UNKNOWN_KEY)
 
 
 _MAX_NAME = 200  # characters; comparing two names takes time in the product of their lengths
@@ -279,7 +287,7 @@ def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
 def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:
     key = str(context["discriminator"]).strip("'")
     if kind == "union_tag_not_found":
-        return Mistake((*path, key), "missing key")
+        return Mistake((*path, key), "missing key", code=codes.MISSING_KEY)
     known = re.findall(r"'([^']*)'", as_text(context["expected_tags"]))
     tag = str(context["tag"])
     return Mistake(

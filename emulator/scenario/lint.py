@@ -8,6 +8,7 @@ from enum import Enum
 from typing import get_args
 
 from emulator.core.requests import Deployment, Task
+from emulator.scenario import codes
 from emulator.scenario.conditions import When
 from emulator.scenario.errors import Diagnostic, find_nearest_name
 from emulator.scenario.locations import KeyPath, format_path
@@ -46,7 +47,7 @@ def find_unknown_endpoints(loaded: ParsedScenario, routes: Routes) -> Iterator[D
         close = find_nearest_name(wanted[0], paths)
         hint = f"; did you mean {close}?" if close else ""
         message = f"no vendor the rule is about has the endpoint {', '.join(wanted)}{hint}"
-        yield loaded.row(("rules", position, "when", "endpoint"), message)
+        yield loaded.row(("rules", position, "when", "endpoint"), message, code=codes.UNSERVED)
 
 
 def _list_paths(rule: Rule, routes: Routes) -> list[str]:
@@ -105,7 +106,8 @@ def _share(one: str | _Wild, other: str | _Wild) -> bool:
     return one != "/" if isinstance(other, _Wild) else one == other
 
 
-Finding = tuple[KeyPath, str]
+Finding = tuple[str, KeyPath, str]
+"""Code, path and message."""
 KnownModels = Mapping[str, Mapping[str, Deployment]]
 """Deployments by vendor and name, computed on access to a vendor."""
 
@@ -118,19 +120,22 @@ def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: Know
         path: KeyPath = ("limits", position)
         if (unknown := _find_unknown(limit, served, principals)) is not None:
             facet, reason = unknown
-            yield (*path, facet), f"the limit is never reached: {reason}"
+            yield codes.LIMIT_NEVER_REACHED, (*path, facet), f"the limit is never reached: {reason}"
             continue
         if (reserved := _find_reserved(limit, catalogue)) > limit.amount:
             yield (
+                codes.NEVER_MET,
                 (*path, "amount"),
                 f"no call without max_tokens can ever meet it: {reserved} tokens are set aside for it",
             )
         if limit.unit == "concurrency" and capacity is not None and limit.amount >= capacity:
-            yield (*path, "amount"), f"the limit is never reached: load lets {capacity} calls in at the same time"
+            text = f"the limit is never reached: load lets {capacity} calls in at the same time"
+            yield codes.LIMIT_NEVER_REACHED, (*path, "amount"), text
             continue
         for other, stricter in enumerate(scenario.limits):
             if other != position and is_stricter(stricter, limit, earlier=other < position):
-                yield (*path, "amount"), f"the limit is never reached: limits[{other}] refuses first"
+                text = f"the limit is never reached: limits[{other}] refuses first"
+                yield codes.LIMIT_NEVER_REACHED, (*path, "amount"), text
                 break
 
 
@@ -192,14 +197,15 @@ def _find_faults_of_nothing(path: KeyPath, outcome: Outcome) -> Iterator[Finding
     last = next((number for number, fault in enumerate(outcome.faults) if fault.leaves_nothing), len(outcome.faults))
     for number, fault in enumerate(outcome.faults[last + 1 :], last + 1):
         text = f"{fault.type} does nothing after {outcome.faults[last].type}, which leaves no answer to bend"
-        yield (*path, "faults", number), text
+        yield codes.IDLE_FAULT, (*path, "faults", number), text
 
 
 def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
     """Yield faults of streams in rules for responses that are not streamed."""
     for number, fault in enumerate(outcome.faults):
         if fault.needs_events:
-            yield (*path, "faults", number), f"{fault.type} does nothing to an answer that is not streamed"
+            text = f"{fault.type} does nothing to an answer that is not streamed"
+            yield codes.IDLE_FAULT, (*path, "faults", number), text
 
 
 def _find_tasks(when: When, catalogue: KnownModels | None) -> set[str]:
@@ -221,14 +227,16 @@ def _find_tasks(when: When, catalogue: KnownModels | None) -> set[str]:
 def _find_odd_reply(path: KeyPath, reply: ReplyOutcome, tasks: set[str]) -> Iterator[Finding]:
     for name, able in _list_able(reply):
         if tasks and not tasks & set(able):
-            yield (*path, name), f"the rule is about {' and '.join(sorted(tasks))}, which cannot answer so"
+            text = f"the rule is about {' and '.join(sorted(tasks))}, which cannot answer so"
+            yield codes.NO_SUCH_REPLY, (*path, name), text
     if reply.text is None or reply.template:
         return
     place = (*path, "text" if reply.file is None else "file")
     if (found := _DOUBLE.search(reply.text)) is not None:
-        yield place, f"{found[0]} is sent as it is; with template: true {found[0][1:-1]} may be filled in"
+        text = f"{found[0]} is sent as it is; with template: true {found[0][1:-1]} may be filled in"
+        yield codes.PLACEHOLDER, place, text
     elif named := [name for name in PLACEHOLDERS if f"{{{name}}}" in reply.text]:
-        yield place, f"{{{named[0]}}} is sent as it is; template: true fills it in"
+        yield codes.PLACEHOLDER, place, f"{{{named[0]}}} is sent as it is; template: true fills it in"
 
 
 def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -265,8 +273,22 @@ def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModel
         *find_odd_outcomes(scenario, catalogue),
         *_find_order_dependence(loaded),
     ]
-    rows = [loaded.row(path, message) for path, message in findings]
+    rows = [loaded.row(path, message, code=code) for code, path, message in findings]
+    rows += _find_wrong_ignores(loaded.ignored)
     return sorted(rows, key=lambda row: (row.file, row.line, row.column))
+
+
+def _find_wrong_ignores(ignored: codes.Ignored) -> Iterator[Diagnostic]:
+    """Yield comments that name no code, an unknown one, or that of an error."""
+    for (file, line), named in ignored.items():
+        wrong = sorted(code for code in named if code not in codes.CODES or codes.find_severity(code) == "error")
+        if named and not wrong:
+            continue
+        message = "`# emulator: ignore` takes the codes of warnings and notes, such as EM012"
+        if wrong:
+            what = "is no code" if wrong[0] not in codes.CODES else "is an error, which cannot be ignored"
+            message = f"{wrong[0]} {what}"
+        yield Diagnostic(file, line, 1, "", message, code=codes.IGNORED)
 
 
 def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
@@ -278,16 +300,17 @@ def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterat
         contradiction = find_contradiction(rule.when, served, principals)
         if contradiction is not None:
             facet, reason = contradiction
-            yield (*path, "when", facet), f"the rule is never reached: {reason}"
+            yield codes.NEVER_REACHED, (*path, "when", facet), f"the rule is never reached: {reason}"
             continue
         never = None if rule.times is None else _explain_never(rule.times)
         if never is not None:
-            yield (*path, "times"), f"the rule is never reached: {never}"
+            yield codes.NEVER_REACHED, (*path, "times"), f"the rule is never reached: {never}"
             continue
         folded = fold(rule.when)
         wider = next((earlier for earlier, general in reached if covers(general, folded)), None)
         if wider is not None:
-            yield (*path, "name"), f"the rule is never reached: {wider.name!r} takes every call it is about"
+            text = f"the rule is never reached: {wider.name!r} takes every call it is about"
+            yield codes.NEVER_REACHED, (*path, "name"), text
         elif rule.times is None or _is_always(rule.times):
             reached.append((rule, folded))
 
@@ -308,7 +331,8 @@ def _find_unserved(scenario: Scenario, catalogue: KnownModels) -> Iterator[Findi
             continue
         close = find_nearest_name(wanted[0], names)
         hint = f"; did you mean {close}?" if close else ""
-        yield path, f"the {what} is never reached: no vendor it is about serves {', '.join(wanted)}{hint}"
+        text = f"the {what} is never reached: no vendor it is about serves {', '.join(wanted)}{hint}"
+        yield codes.UNSERVED, path, text
 
 
 def _is_always(times: Times) -> bool:
@@ -339,7 +363,7 @@ def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
         if chance is not None and not 0 <= chance <= 1:
             meaning = "never" if chance < 0 else "always"
             path = ("rules", position, "times", "probability")
-            yield path, f"a probability lies between 0 and 1, {chance:g} means {meaning}"
+            yield codes.PROBABILITY, path, f"a probability lies between 0 and 1, {chance:g} means {meaning}"
 
 
 def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
@@ -349,12 +373,12 @@ def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
         location = loaded.locations.find(path)
         by_file.setdefault("" if location is None else location.file, []).append(path)
     for first, *others in by_file.values():
-        text = "which calls it hits depends on the order in which they come, so two runs may differ"
+        text = "which calls it hits depends on request order; concurrent runs may differ"
         if others:
-            text += f"; so it is with {', '.join(map(format_path, others))}"
+            text += f"; the same holds for {', '.join(map(format_path, others))}"
         if any(path[-1] in ("times", "sequence") for path in (first, *others)):
-            text += "; what counts per: request is free of it"
-        yield first, text
+            text += "; `per: request` avoids it"
+        yield codes.ORDER, first, text
 
 
 def _list_order_dependence(scenario: Scenario) -> Iterator[KeyPath]:

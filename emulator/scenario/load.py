@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from emulator.core.json import JSON, Object
 from emulator.core.text import escape
+from emulator.scenario import codes
 from emulator.scenario.credentials import redact_name
 from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
@@ -109,7 +110,7 @@ def load_library(folder: Path) -> dict[str, ParsedScenario]:
     for path in find_files(folder):
         name = _stem(path)
         if name in library:
-            rows.append(Diagnostic(str(path), 0, 0, "", f"a second scenario called {name}"))
+            rows.append(Diagnostic(str(path), 0, 0, "", f"a second scenario called {name}", code=codes.TAKEN))
             continue
         try:
             library[name] = load_scenario([path])
@@ -191,7 +192,7 @@ def _read(path: Path) -> Document:
 
 
 def _unreadable(path: Path, error: OSError) -> ScenarioError:
-    return ScenarioError([Diagnostic(str(path), 0, 0, "", explain(error))])
+    return ScenarioError([Diagnostic(str(path), 0, 0, "", explain(error), code=codes.UNREADABLE)])
 
 
 def _parse(text: str | bytes, file: str) -> Document:
@@ -200,6 +201,7 @@ def _parse(text: str | bytes, file: str) -> Document:
 
     document = parse_document(text, file)
     document.text = text if isinstance(text, str) else text.decode(errors="replace")
+    document.ignored = dict(codes.read_ignored(document.text, file))
     return document
 
 
@@ -222,11 +224,12 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
             sources,
             joined.data,
             joined.locations,
+            ignored=joined.ignored,
         )
         raise ScenarioError(sort_diagnostics(rows, [str(source) for source in sources]), [part])
     scenario = redact_name(insert_replies(scenario, answers.texts))
     text = documents[0].text if len(documents) == 1 else None
-    return ParsedScenario(scenario, sources, joined.data, joined.locations, answers, text)
+    return ParsedScenario(scenario, sources, joined.data, joined.locations, answers, text, joined.ignored)
 
 
 @cache
@@ -252,4 +255,5 @@ def _find_taken_names(joined: Document) -> Iterable[Mistake]:
             continue
         path = ("rules", index, "name")
         if seen.setdefault(name, path) != path:
-            yield Mistake(path, f"the name is taken by the rule at {joined.locations.values[seen[name]]}")
+            message = f"the name is taken by the rule at {joined.locations.values[seen[name]]}"
+            yield Mistake(path, message, code=codes.TAKEN)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from emulator.core.json import JSON, canonical_json
+from emulator.scenario.codes import WRONG_VALUE, Ignored
 from emulator.scenario.errors import Diagnostic, Mistake, explain_errors, sort_diagnostics
 from emulator.scenario.locations import KeyPath, Locations, look_up
 from emulator.scenario.models import Scenario
@@ -26,6 +27,7 @@ class ParsedScenario:
         locations: source positions by path in ``data``.
         answers: texts of the reply files.
         text: source text; ``None`` for a scenario of several files, or of none.
+        ignored: codes that comments hide, by file and line.
         original_digest: digest of the original scenario, if this one is incomplete.
     """
 
@@ -35,6 +37,7 @@ class ParsedScenario:
     locations: Locations = field(default_factory=Locations)
     answers: ReplyFiles = field(default_factory=ReplyFiles)
     text: str | None = None
+    ignored: Ignored = field(default_factory=dict)
     original_digest: str | None = None
 
     @property
@@ -54,9 +57,17 @@ class ParsedScenario:
         values = self.locations.values
         return replace(self, locations=Locations({path: values[path] for path in paths if path in values}))
 
-    def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Diagnostic:
+    def row(
+        self,
+        path: KeyPath,
+        message: str,
+        suggestion: str | None = None,
+        *,
+        at_key: bool = False,
+        code: str = WRONG_VALUE,
+    ) -> Diagnostic:
         """Build a diagnostic for a path; ``at_key``: the key is wrong, not its value."""
-        return self._locate(Mistake(path, message, suggestion, at_key=at_key))
+        return self._locate(Mistake(path, message, suggestion, at_key=at_key, code=code))
 
     def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> list[Diagnostic]:
         """Build the diagnostics of a part that another model validated, such as a vendor's settings."""

@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.core.json import JSON, Object, canonical_json
+from emulator.scenario.codes import TAKEN, Ignored
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations
 
 
 @dataclass(slots=True)
 class Document:
-    """Parsed file: its value, source positions and diagnostics; ``text``: the source."""
+    """Parsed file: its value, source positions and diagnostics; ``text``: the source; ``ignored``: codes to hide."""
 
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
     rows: list[Diagnostic] = field(default_factory=list)
     text: str | None = None
+    ignored: Ignored = field(default_factory=dict)
 
 
 def join_documents(documents: Sequence[Document]) -> Document:
@@ -28,6 +30,7 @@ def join_documents(documents: Sequence[Document]) -> Document:
     joined = Document(data)
     for document in documents:
         joined.rows.extend(document.rows)
+        joined.ignored = {**joined.ignored, **document.ignored}
         if isinstance(document.data, dict):
             lengths = {key: len(value) for key, value in data.items() if isinstance(value, list)}
             _merge(joined, data, document, document.data, ())
@@ -52,7 +55,7 @@ def _merge(joined: Document, target: Object, document: Document, source: Object,
             target[key] = present + value
         elif canonical_json(present) != canonical_json(value):
             message = f"set twice, and differently at {joined.locations.values[here]}"
-            joined.rows.append(Diagnostic.at(document.locations.values[here], message))
+            joined.rows.append(Diagnostic.at(document.locations.values[here], message, TAKEN))
 
 
 def _add_locations(

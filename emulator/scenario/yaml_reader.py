@@ -12,6 +12,7 @@ import yaml
 from yaml import MappingNode, MarkedYAMLError, Node, SafeLoader, ScalarNode
 
 from emulator.core.json import JSON, Object
+from emulator.scenario.codes import UNREADABLE
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.source import Document
@@ -135,17 +136,17 @@ def parse_document(text: str | bytes, file: str) -> Document:
             document.data = _NodeReader(file, document, source).read(root, ())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        document.rows.append(Diagnostic(file, line, 1, "", "not UTF-8"))
+        document.rows.append(Diagnostic(file, line, 1, "", "not UTF-8", code=UNREADABLE))
     except LoneSurrogateError as error:
-        document.rows.append(Diagnostic(file, error.line, error.column, "", str(error)))
+        document.rows.append(Diagnostic(file, error.line, error.column, "", str(error), code=UNREADABLE))
     except yaml.MarkedYAMLError as error:
         document.rows.append(_syntax_row(file, error))
     except yaml.YAMLError as error:
         reason = str(error).splitlines()[0]
-        document.rows.append(Diagnostic(file, 1, 1, "", f"not YAML: {reason}"))
+        document.rows.append(Diagnostic(file, 1, 1, "", f"not YAML: {reason}", code=UNREADABLE))
     except RecursionError:
         document = Document()
-        document.rows.append(Diagnostic(file, 1, 1, "", _TOO_DEEP))
+        document.rows.append(Diagnostic(file, 1, 1, "", _TOO_DEEP, code=UNREADABLE))
     except _TooLargeError as error:
         document = Document()
         document.rows.append(Diagnostic.at(error.location, _TOO_LARGE))
@@ -177,13 +178,13 @@ def _check_size(text: str, file: str) -> None:
 
 def _syntax_row(file: str, error: MarkedYAMLError) -> Diagnostic:
     if "nesting depth" in (error.problem or ""):  # PyYAML has a bound of its own since 6.0.4
-        return Diagnostic(file, 1, 1, "", _TOO_DEEP)
+        return Diagnostic(file, 1, 1, "", _TOO_DEEP, code=UNREADABLE)
     mark = error.problem_mark or error.context_mark
     reason = " ".join(part for part in (error.problem, error.context) if part)
     if error.problem == _NO_CHARACTER:
         reason = r"an escape that is no character; YAML writes a pair such as \ud83d\ude00 as \U0001F600"
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    return Diagnostic(file, line, column, "", f"not YAML: {reason}")
+    return Diagnostic(file, line, column, "", f"not YAML: {reason}", code=UNREADABLE)
 
 
 @cache

@@ -1,6 +1,7 @@
 """``emulator check``: rows, as text, as JSON and as annotations."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
+from emulator.scenario.codes import CODES
 
 GOOD = "version: 1\nrules: [{name: a, when: {vendor: databricks}, error: {kind: timeout}}]\n"
 BAD = "version: 1\nrules: [{name: a, retry: 1, pass: true}]\n"
@@ -51,7 +53,7 @@ def test_check_prints_rows_and_sets_exit_code(
     found = json.loads(capsys.readouterr().out)
     assert [(row["severity"], row["line"], row["column"], row["path"]) for row in found] == rows
     assert main(["check", path]) == code
-    lines = capsys.readouterr().out.splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("  ")]
     assert len(lines) == len(rows)
     assert all(line.startswith(f"{path}:{row[1]}:{row[2]}: {row[3]}: ") for line, row in zip(lines, rows, strict=True))
 
@@ -225,3 +227,66 @@ def test_usage_errors_issue_no_workflow_commands(
     assert said.count("\n") == 1
     assert said.startswith("emulator")
     assert "##[" not in said
+
+
+FRAMED = """version: 1
+rules:
+  - name: a
+    when: {vendr: azure, deployment: "x"}
+    error: {kind: busy}
+  - {name: b, when: {header.authorization: 5}, pass: true}
+keys: [{tokn: hush, principal: p}]
+"""
+
+
+def test_check_shows_the_line_and_marks_the_place(
+    scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = scenario(FRAMED)
+    assert main(["check", path]) == 1
+    out = capsys.readouterr().out
+    assert f"{path}:4:12: rules[0].when.vendr: unknown key; did you mean vendor? [EM002]\n" in out
+    assert ('  3 │   - name: a\n  4 │     when: {vendr: azure, deployment: "x"}\n    │            ^^^^^\n') in out
+    assert "    │                   ^^^^\n" in out
+    assert "hush" not in out
+    assert "authorization: 5" not in out
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        pytest.param("times: {first: 1}", ["EM030"], id="a note"),
+        pytest.param("times: {first: 1} # emulator: ignore EM030", [], id="hidden"),
+        pytest.param("times: {first: 1} # why. emulator: ignore EM030", ["EM030"], id="another comment"),
+        pytest.param("times: {first: 1} # emulator: ignore EM010, EM030", [], id="several codes"),
+        pytest.param("times: {probability: 2} # emulator: ignore EM014", [], id="a warning"),
+        pytest.param("times: {probability: 2} # emulator: ignore EM030", ["EM014"], id="another code"),
+        pytest.param("times: {first: 1} # emulator: ignore", ["EM019", "EM030"], id="no code"),
+        pytest.param("times: {first: 1} # emulator: ignore EM999", ["EM019", "EM030"], id="an unknown code"),
+        pytest.param("tims: {first: 1} # emulator: ignore EM002", ["EM002", "EM019"], id="an error"),
+    ],
+)
+def test_comment_ignores_codes(
+    scenario: Callable[[str], str], line: str, found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = scenario(f"version: 1\nrules:\n- name: a\n  error: {{kind: timeout}}\n  {line}\n")
+    main(["check", "--json", path])
+    rows = json.loads(capsys.readouterr().out)
+    assert sorted(row["code"] for row in rows) == found
+    assert {row["severity"] for row in rows if row["code"] == "EM030"} <= {"note"}
+
+
+def test_notes_do_not_fail_a_strict_check(scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario("version: 1\nlimits: [{unit: requests, amount: 1, window: 1s}]\n")
+    assert main(["check", "--strict", path]) == 0
+    assert capsys.readouterr().err == "0 errors, 0 warnings, 1 note\n"
+
+
+def test_shipped_scenarios_pass_a_strict_check() -> None:
+    assert main(["check", "--strict", str(Path(__file__).parents[2] / "scenarios")]) == 0
+
+
+def test_documentation_lists_the_codes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(EM\d+)` \| (.+?) \|", page, re.MULTILINE))
+    assert rows == CODES

@@ -236,4 +236,5 @@ def test_diagnostic_is_json_serializable() -> None:
         "path": "seed",
         "message": "wrong",
         "suggestion": "right",
+        "code": "EM004",
     }

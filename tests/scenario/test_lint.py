@@ -213,8 +213,8 @@ def test_concurrency_limit_unreachable_under_load_warns() -> None:
     assert "limits[0].amount: the limit is never reached: load lets 8 calls in at the same time" in warn(text)
 
 
-DEPENDS = "which calls it hits depends on the order in which they come, so two runs may differ"
-COUNTS = "what counts per: request is free of it"
+DEPENDS = "which calls it hits depends on request order; concurrent runs may differ"
+COUNTS = "`per: request` avoids it"
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ COUNTS = "what counts per: request is free of it"
         pytest.param(
             "latency: {load: {capacity: 1}}\nlimits: [{unit: requests, amount: 1, window: 1s}]\n"
             "rules: [{name: a, times: {every: 2}, pass: true}]",
-            f"rules[0].times: {DEPENDS}; so it is with limits[0], latency.load; {COUNTS}",
+            f"rules[0].times: {DEPENDS}; the same holds for limits[0], latency.load; {COUNTS}",
             id="all of a file at once",
         ),
     ],

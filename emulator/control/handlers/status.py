@@ -129,9 +129,10 @@ class StatusHandlers:
         check = self._runtime.check
         findings = await run_parsing(body, check, body)
         rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MAX_MISTAKES]]
-        errors = [row for severity, row in rows if severity == "error"]
-        warnings = [row for severity, row in rows if severity == "warning"]
-        return models.Checked(ok=not errors, errors=errors, warnings=warnings)
+        errors, warnings, notes = (
+            [row for severity, row in rows if severity == wanted] for wanted in ("error", "warning", "note")
+        )
+        return models.Checked(ok=not errors, errors=errors, warnings=warnings, notes=notes)
 
     async def parse(self, query: models.NoQuery, body: bytes, name: str) -> models.Parsed:
         from emulator.scenario.yaml_reader import parse_document  # YAML is slow to import

@@ -75,6 +75,7 @@ def test_documented_check_error_matches_output(tmp_path: Path, capsys: pytest.Ca
     rules = "rules:\n  - name: one\n    error: {kind: internal}\n  - name: two\n    error:\n      kind: overloaded\n"
     file.write_text(f"version: 1\nname: slow\n\n\n\n{rules}      retry_afer: 2s\n", encoding="utf-8")
     assert main(["check", str(file)]) == 1
+    assert "\n" in shown
     assert shown in capsys.readouterr().out.replace(f"{tmp_path}/", "")
 
 
