@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 def start(
     *scenario: Source,
     seed: int | None = None,
-    clock: str | Mapping[str, float] | None = None,
+    clock: str | Mapping[str, Value] | None = None,
     strict: bool | None = None,
     log: str | Path | None = None,
     **keys: Value,

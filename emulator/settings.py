@@ -46,6 +46,7 @@ class Settings:
     report: Path | None = None
     scenario: str | None = None
     seed: int | None = None
+    clock: str | None = None
     strict: bool = False
     watch: bool | None = None
     ttft: str | None = None

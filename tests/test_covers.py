@@ -56,8 +56,9 @@ def commands() -> Iterable[str]:
 
 
 def clocks() -> set[str]:
-    names, scale = map(as_object, as_array(as_object(_properties("Scenario")["clock"])["oneOf"]))
-    return {*map(as_text, as_array(names["enum"])), *keys(as_text(scale["$ref"]).rpartition("/")[2])}
+    names, *mappings = map(as_object, as_array(as_object(_properties("Scenario")["clock"])["oneOf"]))
+    found = [keys(as_text(mapping["$ref"]).rpartition("/")[2]) for mapping in mappings]
+    return set().union(map(as_text, as_array(names["enum"])), *found)
 
 
 MARKS = {f"{name}: {value}" for name in ("before", "inside") for value in values("Disconnect", name)}

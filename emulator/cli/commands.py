@@ -118,6 +118,8 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
         help=_text("write base URLs as JSON once all ports are open", "port_file", "none"),
     )
     flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    text = "clock of the server, such as instant or frozen@2026-11-23T09:55:00Z"
+    flag("--clock", metavar="KIND[@START]", help=_text(text, "clock", "the scenario's"))
     flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
     watch = serve.add_mutually_exclusive_group()
     text = _text("reload files that change", "watch", "on a terminal")

@@ -99,7 +99,7 @@ def encode_clock(clock: Clock, wall: float) -> Object:
     """Encode a clock; ``wall``: current time of the clock that all replicas share."""
     kind = "real" if isinstance(clock, RealClock) else "instant" if isinstance(clock, InstantClock) else "frozen"
     scale = clock.scale if isinstance(clock, RealClock) else 0.0
-    return {"kind": kind, "scale": scale, "now": clock.now(), "wall": wall}
+    return {"kind": kind, "scale": scale, "now": clock.now(), "wall": wall, "spares_backoff": clock.spares_backoff}
 
 
 def parse_clock(document: Object, wall: float) -> Clock:
@@ -110,7 +110,7 @@ def parse_clock(document: Object, wall: float) -> Clock:
         case "real":
             return RealClock(scale, now)
         case "instant":
-            return InstantClock(now)
+            return InstantClock(now, spares_backoff=document.get("spares_backoff") is not False)
         case _:
             return FrozenClock(now)
 

@@ -18,7 +18,13 @@ _TOLERANCE = 1e-6  # seconds; sums of floats are inexact, and Unix time has a re
 
 
 class Clock(Protocol):
-    """Clock in Unix seconds that a scenario can freeze, speed up or advance."""
+    """Clock in Unix seconds that a scenario can freeze, speed up or advance.
+
+    ``spares_backoff``: a refusal that names no wait asks OpenAI's clients for an immediate retry.
+    """
+
+    @property
+    def spares_backoff(self) -> bool: ...
 
     def now(self) -> float: ...
 
@@ -65,6 +71,8 @@ class RealClock:
     All callbacks share one alarm. Those due within a quarter of a millisecond run together (a millisecond when many
     are pending), because a wake-up costs more than most callbacks.
     """
+
+    spares_backoff = False
 
     def __init__(self, scale: float = 1.0, now: float | None = None) -> None:
         self.scale = scale
@@ -154,8 +162,9 @@ class RealClock:
 class InstantClock:
     """Clock that jumps forward to each due time, so that waits take no real time."""
 
-    def __init__(self, now: float = EPOCH) -> None:
+    def __init__(self, now: float = EPOCH, *, spares_backoff: bool = True) -> None:
         self._now = now
+        self.spares_backoff = spares_backoff
 
     def now(self) -> float:
         return self._now
@@ -184,11 +193,13 @@ class InstantClock:
         """Do nothing: no sleeper is ever pending."""
 
     def fork(self) -> "InstantClock":
-        return InstantClock(self._now)
+        return InstantClock(self._now, spares_backoff=self.spares_backoff)
 
 
 class FrozenClock:
     """Clock that stands still until ``advance`` moves it."""
+
+    spares_backoff = False
 
     def __init__(self, now: float = EPOCH) -> None:
         self._now = now

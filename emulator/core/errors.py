@@ -50,6 +50,7 @@ class EmulatedError(Exception):
         body: the whole response body: a mapping is sent as JSON, a string as it is.
         headers: added to the vendor's own, replacing equal names.
         details: further values for the renderer of the vendor that raised the error.
+        is_final: no wait helps, so that the response names none.
     """
 
     kind: ErrorKind
@@ -61,6 +62,7 @@ class EmulatedError(Exception):
     body: JSON | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, JSON] = field(default_factory=dict)
+    is_final: bool = False
 
     def __post_init__(self) -> None:
         """Shorten all texts, so that an error never echoes a long request in full."""

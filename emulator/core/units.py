@@ -1,6 +1,6 @@
 """Durations, sizes and dates: parse and format values that carry a unit.
 
-YAML writes ``200ms`` or ``4MiB``; Python holds float seconds and int bytes.
+YAML writes ``200ms``, ``1m30s`` or ``4MiB``; Python holds float seconds and int bytes.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from emulator.core.json import JSON
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)", re.ASCII)
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+_PARTS = "".join(rf"(\d+(?:\.\d+)?{unit})?" for unit in _SECONDS)  # each unit at most once, the longest first
+_DURATION = re.compile(rf"(?=\d){_PARTS}", re.ASCII)
+_PART = re.compile(r"([\d.]+)([a-z]+)", re.ASCII)
 MAX_DURATION = 36525 * 86400.0  # seconds; a century
 _MAX_DIGITS = 12
 _MAX_QUOTED = 40  # characters of an invalid text in its error message
@@ -24,15 +26,14 @@ _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 
 def parse_duration(text: str) -> float:
-    """Parse a duration to seconds: ``"250ms"`` → 0.25; units ``us``, ``ms``, ``s``, ``m``, ``h``, ``d``.
+    """Parse a duration to seconds: ``"250ms"`` → 0.25, ``"1m30s"`` → 90; units from ``d`` to ``us``.
 
     Raises:
         ValueError: no unit, not a duration, or longer than a century.
     """
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
+    if _DURATION.fullmatch(text.strip()) is None:
         raise ValueError(f"{_cut(text)} is not a duration; write a number with a unit, such as 250ms, 1.5s or 2m")
-    seconds = float(match[1]) * _SECONDS[match[2]]
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
     if seconds > MAX_DURATION:
         raise ValueError(f"{_cut(text)} is too long; at most {MAX_DURATION / _SECONDS['d']:.0f}d")
     return seconds
@@ -114,12 +115,71 @@ def _parse_whole(value: JSON) -> JSON:
 
 DURATION_SCHEMA: JSON = {
     "type": "string",
-    "pattern": r"^\s*\d+(\.\d+)?(us|ms|s|m|h|d)\s*$",
+    "pattern": rf"^\s*(?=\d){_PARTS.replace('?:', '')}\s*$",
     "examples": ["250ms", "1.5s"],
 }
 
 Duration = Annotated[float, BeforeValidator(_parse_duration_value), WithJsonSchema(DURATION_SCHEMA)]
 """Seconds; written with a unit."""
+
+
+class Instant(float):
+    """A moment in Unix seconds, written as a timestamp with a zone."""
+
+    def __str__(self) -> str:
+        return write_date(self)
+
+
+class TimeOfDay(float):
+    """A time of every day in UTC, in seconds since midnight, written as ``10:05`` or ``10:05:30``."""
+
+    def __str__(self) -> str:
+        minutes, seconds = divmod(round(self), 60)
+        return f"{minutes // 60:02}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+
+
+_INSTANT = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)"
+_TIME_OF_DAY = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?"
+_INSTANTS, _TIMES_OF_DAY = re.compile(_INSTANT, re.ASCII), re.compile(_TIME_OF_DAY, re.ASCII)
+_NO_INSTANT = "expected a time with a zone, such as 2026-11-23T09:55:00Z"
+
+
+def parse_instant(value: JSON) -> Instant:
+    """Parse a timestamp with a zone, as RFC 3339 writes it, between 1970 and 9999."""
+    if not isinstance(value, str) or _INSTANTS.fullmatch(value.strip()) is None:
+        raise PydanticCustomError("wanted", _NO_INSTANT)
+    try:
+        seconds = datetime.fromisoformat(value.strip().upper()).timestamp()
+    except ValueError:  # the 30th of February
+        raise PydanticCustomError("wanted", _NO_INSTANT) from None
+    if seconds < 0:
+        raise PydanticCustomError("wanted", "expected a time after 1970")
+    return Instant(seconds)
+
+
+def _parse_moment(value: JSON) -> float:
+    text = value.strip() if isinstance(value, str) else ""
+    if _TIMES_OF_DAY.fullmatch(text):
+        hours, minutes, *seconds = map(int, text.split(":"))
+        return TimeOfDay(hours * 3600 + minutes * 60 + sum(seconds))
+    if "-" in text:
+        return parse_instant(text)
+    return _parse_duration_value(value)
+
+
+INSTANT_SCHEMA: JSON = {"type": "string", "pattern": rf"^\s*{_INSTANT}\s*$", "examples": ["2026-11-23T09:55:00Z"]}
+_MOMENT_SCHEMA: JSON = {
+    "anyOf": [
+        DURATION_SCHEMA,
+        {"type": "string", "pattern": rf"^\s*{_TIME_OF_DAY}\s*$", "examples": ["10:00"]},
+        INSTANT_SCHEMA,
+    ]
+}
+Timestamp = Annotated[Instant, PlainValidator(parse_instant), WithJsonSchema(INSTANT_SCHEMA)]
+"""Unix seconds; written as a timestamp with a zone."""
+
+Moment = Annotated[float, PlainValidator(_parse_moment), WithJsonSchema(_MOMENT_SCHEMA)]
+"""Seconds since start or reset, written as a duration; a :class:`TimeOfDay`; or an :class:`Instant`."""
 
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _SIZE_VALUES = re.compile(r"\s*(\d{1,12})\s*(B|KiB|MiB|GiB)\s*", re.ASCII)

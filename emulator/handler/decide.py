@@ -37,6 +37,8 @@ _CAPACITY = frozenset(
 _MAX_DOCUMENTS = 1000  # of a vendor in a session
 _FEW_TOKENS = 256  # rendered on the event loop, with however many alternatives
 _MAX_INLINE_PIECES = 1024  # pieces times faults; above that faults are applied in the worker thread
+_WAITS = ("retry-after", "retry-after-ms")
+_RETRIED = frozenset({408, 409, 429})  # statuses, besides those from 500, that openai retries (``_should_retry``)
 NO_WAIT = {"retry-after-ms": "1"}
 """Header for retries that cost no client time: clients ignore ``Retry-After: 0`` and back off, but obey this one.
 
@@ -166,20 +168,27 @@ class ResponseDecider:
         """Return an error rendered by the vendor, with its retry delay in wall-clock seconds."""
         clock, headers = self._emulator.clock, error.headers
         self.explain(error, context)
+        is_converted = clock.to_client(1.0) != 1.0
+        if is_converted and error.retry_after is None and not (error.is_final or _names_wait(headers)):
+            error.retry_after = _find_wait(await self._render_error(error, context.request))
         if error.retry_after:
             until = clock.now() + error.retry_after
             error.retry_after = clock.to_client(error.retry_after)
             if not error.retry_after:
                 headers = {**NO_WAIT, **headers}
             asyncio.get_running_loop().call_soon(clock.on_client_left, until)
-        request, render = context.request, self._vendor.render_error
-        long = len(request.body) > INLINE_BYTES  # a vendor may parse the body again
-        rendered = (
-            await run_in_thread(render, error, request, self._service)
-            if long
-            else render(error, request, self._service)
-        )
+        rendered = await self._render_error(error, context.request)
+        if error.is_final or (is_converted and error.retry_after is not None):
+            rendered = _replace_wait(rendered, None if error.is_final else error.wait)
+        if clock.spares_backoff and _is_retried(rendered.status) and not (error.is_final or _names_wait(headers)):
+            headers = {**NO_WAIT, **headers}
         return with_headers(rendered, headers)
+
+    async def _render_error(self, error: EmulatedError, request: Request) -> Response:
+        given = error, request, self._service
+        if len(request.body) > INLINE_BYTES:  # a vendor may parse the body again
+            return await run_in_thread(self._vendor.render_error, *given)
+        return self._vendor.render_error(*given)
 
     def explain(self, error: EmulatedError, context: RequestContext) -> None:
         """Set the limits and the hint of a refused request, unless a rule asked for the refusal."""
@@ -299,6 +308,34 @@ def refuse_overrides(error: HeaderOverrideError) -> Response:
     detail = str(error).encode("utf-8", "replace").decode()  # headers may hold bytes that are not UTF-8
     problem: JSON = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": detail}
     return Response(400, dump_json(problem), (("Content-Type", "application/problem+json"),))
+
+
+def _is_retried(status: int) -> bool:
+    """Return whether openai retries a response; a dropped connection has no status."""
+    return status in _RETRIED or status >= 500
+
+
+def _names_wait(headers: Iterable[str]) -> bool:
+    return any(name.lower() in _WAITS for name in headers)
+
+
+def _find_wait(response: Response) -> float | None:
+    """Return the seconds of a vendor's own ``Retry-After``."""
+    for name, value in response.headers:
+        if name.lower() == _WAITS[0]:
+            return float(value)
+    return None
+
+
+def _replace_wait(response: Response, seconds: int | None) -> Response:
+    """Return the response with another wait in its headers; ``None``: without these headers."""
+    values = {} if seconds is None else dict(zip(_WAITS, (str(seconds), str(seconds * 1000)), strict=True))
+    headers = [
+        (name, values.get(name.lower(), value))
+        for name, value in response.headers
+        if seconds is not None or name.lower() not in _WAITS
+    ]
+    return replace(response, headers=(*headers,))
 
 
 def with_headers(response: Response, headers: Mapping[str, str]) -> Response:

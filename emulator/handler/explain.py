@@ -59,8 +59,8 @@ class Explainer:
         if entry.deployment is not None and not payload.request_cut:  # parsing a management route may have effects
             with suppress(EmulatedError):
                 parsed = self._reader.parse_again(request)
-        since_start = entry.time - self._emulator.started
-        attributes = read_attributes(self._vendor, request, parsed, evidence.fingerprint, evidence.attempt, since_start)
+        given = evidence.fingerprint, evidence.attempt, entry.time, self._emulator.started
+        attributes = read_attributes(self._vendor, request, parsed, *given)
         return replace(attributes, body_bytes=entry.bytes_in)  # before redaction
 
     def respond_again(
@@ -113,6 +113,5 @@ def explain_rules(emulator: Emulator, vendor: str, context: RequestContext) -> t
 
 def read_context_attributes(emulator: Emulator, vendor: str, context: RequestContext) -> RequestAttributes:
     """Return the attributes of a request that rules match on."""
-    since_start = context.started - emulator.started
-    parsed = context.parsed or _NO_ANSWER
-    return read_attributes(vendor, context.request, parsed, context.fingerprint, context.attempt, since_start)
+    given = context.fingerprint, context.attempt, context.started, emulator.started
+    return read_attributes(vendor, context.request, context.parsed or _NO_ANSWER, *given)

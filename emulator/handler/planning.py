@@ -95,7 +95,7 @@ class Emulator:
         self, vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float
     ) -> Awaitable[Match]:
         """Return the rule that matches a request admitted at ``now``, with its outcome."""
-        attributes = read_attributes(vendor, request, parsed, fingerprint, attempt, now - self.started)
+        attributes = read_attributes(vendor, request, parsed, fingerprint, attempt, now, self.started)
         return self._matcher.match(attributes, self.state.count if self._local is None else self._local.count_now)
 
     @property
@@ -232,7 +232,7 @@ class Emulator:
 
 
 def read_attributes(
-    vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, since_start: float
+    vendor: str, request: Request, parsed: Parsed, fingerprint: bytes, attempt: int, now: float, started: float
 ) -> RequestAttributes:
     """Return the attributes of a request that rules match on; ``call`` attributes are empty for other routes."""
     call = parsed if isinstance(parsed, InferenceCall) else None
@@ -252,7 +252,8 @@ def read_attributes(
         body=request.json,
         fingerprint=fingerprint,
         attempt=attempt,
-        since_start=since_start,
+        since_start=now - started,
+        now=now,
     )
 
 

@@ -19,12 +19,14 @@ class LimitError(EmulatedError):
 def build_limit_error(charges: Sequence[Charge], balances: Sequence[Balance], deployment: str) -> LimitError:
     """Return the error of a call for which a quota is insufficient; it names the one with the longest wait.
 
-    ``retry_after`` is in scenario seconds; the handler converts it, and the vendor's ``errors`` writes the header.
+    It names no wait if a quota can never hold the call. ``retry_after`` is in scenario seconds; the handler converts
+    it, and the vendor's ``errors`` writes the header.
     """
     pairs = zip(balances, charges, strict=True)
     refusing = [(balance.wait, balance, charge) for balance, charge in pairs if balance.wait is not None]
     wait, balance, charge = max(refusing, key=lambda item: item[0])
     quota = charge.quota
+    is_final = any(charge.cost > charge.quota.amount for _, _, charge in refusing)
     details: dict[str, JSON] = {
         "unit": quota.unit,
         "amount": quota.amount,
@@ -38,7 +40,8 @@ def build_limit_error(charges: Sequence[Charge], balances: Sequence[Balance], de
     return LimitError(
         ErrorKind.RATE_LIMITED,
         limit=quota.unit,
-        retry_after=None if wait == inf else round(wait, 6),
+        retry_after=None if is_final or wait == inf else round(wait, 6),
         details=details,
+        is_final=is_final,
         refusing=[(charge, balance) for _, balance, charge in refusing],
     )

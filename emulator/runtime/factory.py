@@ -26,20 +26,28 @@ from emulator.storage import DEFAULT, Loss
 
 
 def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
-    """Create the clock that a scenario asks for; ``now``: start time in place of the clock's own."""
-    if isinstance(wanted, models.Scale):
-        return RealClock(wanted.scale, now)
-    if wanted == "real":
+    """Create the clock that a scenario asks for; ``now``: start time if the scenario gives none."""
+    kind, spares_backoff = wanted, True
+    if not isinstance(wanted, str):
+        now = now if wanted.start is None else wanted.start
+        if isinstance(wanted, models.Scale):
+            return RealClock(wanted.scale, now)
+        kind, spares_backoff = wanted.kind, wanted.retry_after_ms
+    if kind == "real":
         return RealClock(now=now)
     begin = EPOCH if now is None else now
-    return InstantClock(begin) if wanted == "instant" else FrozenClock(begin)
+    return InstantClock(begin, spares_backoff=spares_backoff) if kind == "instant" else FrozenClock(begin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """Command-line overrides of the scenario; ``None``: the scenario's value."""
+    """Command-line overrides of the scenario; ``None``: the scenario's value.
+
+    ``clock``: of the server, not of sessions with a clock of their own.
+    """
 
     seed: int | None = None
+    clock: models.Clock | None = None
     latency: Latency | None = None
     strict: bool = False
     header_faults: bool = True

@@ -159,7 +159,8 @@ class Runtime:
         self._builder = ScenarioBuilder(
             vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing, spans
         )
-        self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
+        self._clock = overrides.clock
+        self.active = self._builder.build(loaded, make_clock(overrides.clock or loaded.scenario.clock))
         self.timing.set_bound(loaded.scenario.timing.invalid_above)
         self.controller = Controller(self)
         self.reporters: dict[str, Reporter] = {"sessions": lambda about: list_sessions(self)}
@@ -280,6 +281,8 @@ class Runtime:
         if session:
             clock = clock or (None if "clock" in sets else server.clock)
             seed = server.seed if seed is None and "seed" not in sets else seed
+        else:
+            clock = clock or (None if self._clock is None else make_clock(self._clock))
         clock = clock or make_clock(loaded.scenario.clock)
         return self._builder.build(loaded, clock, seed=seed, started=activation.started, epoch=activation.epoch)
 

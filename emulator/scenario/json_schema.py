@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import get_args
 
-from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.requests import Task
+from emulator.core.units import DURATION_SCHEMA
 from emulator.scenario.models import schema_json
 
 # Pydantic's name of a bound after a validator, and that of JSON Schema.
 _BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
 _NOT_JSON_SCHEMA = ("discriminator",)
-_ABOVE_ZERO = r"^\s*(\d*[1-9]\d*(\.\d+)?|\d+\.\d*[1-9]\d*)(us|ms|s|m|h|d)\s*$"
+_ABOVE_ZERO = as_text(as_object(DURATION_SCHEMA)["pattern"]).replace("(?=\\d)", r"(?=[^1-9]*[1-9])")
 _SIZE = r"^\s*\d+(B|KiB|MiB|GiB)\s*$"
 _PATH = r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*"
 _NAME: Object = {"type": "string", "minLength": 1}

@@ -172,6 +172,7 @@ class RequestAttributes:
         fingerprint: equal for equal requests, across sessions and attempts.
         attempt: number of equal requests of the session before this one.
         since_start: scenario seconds since start or reset.
+        now: Unix seconds at admission, by the scenario's clock.
     """
 
     vendor: str
@@ -190,6 +191,7 @@ class RequestAttributes:
     fingerprint: bytes = b""
     attempt: int = 0
     since_start: float = 0.0
+    now: float = 0.0
 
 
 class Absent(Enum):

@@ -13,6 +13,7 @@ from emulator.core.dataclass import fast_dataclass
 from emulator.core.executor import run_in_thread
 from emulator.core.json import JSON, dump_text
 from emulator.core.rng import derive_key, draw_uniform, prepare_key
+from emulator.core.units import Instant, TimeOfDay, write_date
 from emulator.scenario.conditions import Condition
 from emulator.scenario.matchers import (
     ABSENT,
@@ -267,7 +268,7 @@ class RuleMatcher:
         ordinal = match.counts.get(rule.name, 0)
         taken = match.rule is not None and match.rule.name == rule.name
         key = None if taken else compiled.find_failed_time(ordinal, attributes)
-        detail = _describe_time(times, key, ordinal, attributes.since_start, draw) if key else ""
+        detail = _describe_time(times, key, ordinal, attributes, draw) if key else ""
         missing = int(key is not None)
         return RuleResult(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
@@ -369,7 +370,7 @@ def _compile_times(times: Times, draw: Callable[[bytes, int], float] | None) -> 
     if after is not None:
         yield "after", lambda ordinal, attributes: ordinal > after
     if between is not None:
-        yield "between", lambda ordinal, attributes: between[0] <= attributes.since_start < between[1]
+        yield "between", _compile_between(*between)
     if repeat is not None:
         yield "repeat", lambda ordinal, attributes: attributes.since_start % repeat.every < repeat.for_
     if draw is not None and probability is not None:
@@ -388,8 +389,24 @@ def _resolve(rule: Rule, ordinal: int) -> Outcome:
     return steps[-1] if rule.then == "last" else PASS
 
 
-def _describe_time(times: Times, key: str, ordinal: int, since_start: float, draw: float | None) -> str:
-    wanted = format_match(getattr(times, key))
+_DAY = 86400  # seconds
+
+
+def _compile_between(begin: float, end: float) -> TimeTest:
+    """Compile a test of the time since the start, of the time of day, or of the date."""
+    if isinstance(begin, Instant):
+        return lambda ordinal, attributes: begin <= attributes.now < end
+    if not isinstance(begin, TimeOfDay):
+        return lambda ordinal, attributes: begin <= attributes.since_start < end
+    if begin < end:
+        return lambda ordinal, attributes: begin <= attributes.now % _DAY < end
+    return lambda ordinal, attributes: not end <= attributes.now % _DAY < begin
+
+
+def _describe_time(times: Times, key: str, ordinal: int, attributes: RequestAttributes, draw: float | None) -> str:
+    if key == "between" and times.between is not None and type(times.between[0]) is not float:
+        return f"at {write_date(attributes.now)}, wanted {format_match([*map(str, times.between)])}"
+    since_start, wanted = attributes.since_start, format_match(getattr(times, key))
     if key == "probability":
         return f"drew {draw:.6f}, wanted below {wanted}"
     if key in ("between", "repeat"):

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from emulator.core.cost_limits import DEFAULT, CallBounds
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.requests import Deployment, Task
-from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Whole, require
+from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, Whole, require
 from emulator.latency import Latency
 from emulator.scenario.conditions import Names, Number, Text, When
 from emulator.scenario.outcomes import (
@@ -31,6 +31,7 @@ __all__ = [
     "NOTHING",
     "PASS",
     "Clock",
+    "ClockSettings",
     "DeploymentEntry",
     "ErrorOutcome",
     "FixedToolCall",
@@ -55,20 +56,45 @@ __all__ = [
 Positive = Annotated[Whole, Field(ge=1, le=10**15)]
 
 
+ClockKind = Literal["real", "instant", "frozen"]
+_BEGIN = Field(default=None, description="When it begins; absent: now, or 2026-01-01T00:00:00Z for instant and frozen.")
+
+
 class Scale(Closed):
     """A clock that runs faster, or slower, than the wall's."""
 
     scale: float = Field(ge=1e-6, le=1e6, description="Scenario seconds in one real second.", examples=[60])
+    start: Timestamp | None = _BEGIN
+
+
+class ClockSettings(Closed):
+    """A clock with a time to begin at."""
+
+    kind: ClockKind = Field(description="real, instant or frozen.")
+    start: Timestamp | None = _BEGIN
+    retry_after_ms: bool = Field(
+        default=True,
+        description="Under instant, a refusal that OpenAI's clients retry, and whose vendor names no wait, has "
+        "`retry-after-ms: 1`.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = "retry_after_ms" in self.model_fields_set
+        require(self.kind == "instant" or not given, "retry_after_ms needs kind: instant")
+        return self
 
 
 def _tag_clock(value: JSON) -> str | None:
     if isinstance(value, str):
         return "<name>"
+    if isinstance(value, ClockSettings) or (isinstance(value, dict) and "kind" in value):
+        return "<kind>"
     return "<scale>" if isinstance(value, dict | Scale) else None
 
 
 Clock = Annotated[
-    Annotated[Literal["real", "instant", "frozen"], Tag("<name>")] | Annotated[Scale, Tag("<scale>")],
+    Annotated[ClockKind, Tag("<name>")] | Annotated[Scale, Tag("<scale>")] | Annotated[ClockSettings, Tag("<kind>")],
     Discriminator(
         _tag_clock, custom_error_type="wanted", custom_error_message="expected real, instant, frozen or a scale"
     ),
@@ -237,7 +263,9 @@ class Scenario(Closed):
     description: str = Field(default="", description="What a reader learns from it, in one line.")
     seed: Whole = Field(default=0, description="Every draw derives from it.")
     clock: Clock = Field(
-        default="real", description="real, instant, frozen, or a scale.", examples=["instant", {"scale": 60}]
+        default="real",
+        description="real, instant, frozen, or a scale.",
+        examples=["instant", {"scale": 60}, {"kind": "frozen", "start": "2026-11-23T09:55:00Z"}],
     )
     strict: bool = Field(default=False, description="A call that matches no rule is refused and reported.")
     vendors: dict[str, VendorEntry] = Field(

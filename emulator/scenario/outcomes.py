@@ -12,7 +12,7 @@ from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import FinishReason
-from emulator.core.units import Closed, Duration, HeaderValue, Whole, require
+from emulator.core.units import Closed, Duration, HeaderValue, Moment, TimeOfDay, Whole, require
 from emulator.faults import AnyFault
 from emulator.latency import Latency
 from emulator.scenario.conditions import wrap_in_list
@@ -46,8 +46,10 @@ class Times(Closed):
     probability: float | None = Field(
         default=None, description="The chance of each call, from 0 to 1.", examples=[0.05]
     )
-    between: Annotated[tuple[Duration, Duration], Field(strict=False)] | None = Field(
-        default=None, description="From one time since start or reset up to another.", examples=[["30s", "60s"]]
+    between: Annotated[tuple[Moment, Moment], Field(strict=False)] | None = Field(
+        default=None,
+        description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
+        examples=[["30s", "60s"], ["10:00", "10:05"], ["2026-11-23T10:00:00Z", "2026-11-23T10:05:00Z"]],
     )
     repeat: Burst | None = Field(default=None, description="Bursts.", examples=[{"every": "60s", "for": "10s"}])
     per: Scope | None = Field(default=None, description="What is counted apart; absent: rule.")
@@ -55,7 +57,11 @@ class Times(Closed):
     @model_validator(mode="after")
     def _check(self) -> Self:
         require(bool(self.model_fields_set), "expected first, nth, every, after, probability, between or repeat")
-        require(self.between is None or self.between[0] < self.between[1], "expected between to end after it begins")
+        if self.between is not None:
+            begin, end = self.between
+            require(type(begin) is type(end), "expected two durations, two times of day or two timestamps in between")
+            through_midnight = isinstance(begin, TimeOfDay) and begin != end
+            require(through_midnight or begin < end, "expected between to end after it begins")
         return self
 
     @property

@@ -13,6 +13,7 @@ from emulator.latency import Latency
 from emulator.observability.spans import Spans
 from emulator.runtime.factory import Overrides
 from emulator.runtime.runtime import Runtime
+from emulator.scenario.models import Clock as WantedClock
 from emulator.scenario.parsed import ParsedScenario
 from emulator.storage import DEFAULT, Loss
 from emulator.vendors import VENDORS
@@ -47,6 +48,7 @@ def create_application(
     *,
     library: Mapping[str, ParsedScenario] | None = None,
     seed: int | None = None,
+    clock: WantedClock | None = None,
     latency: Latency | None = None,
     strict: bool = False,
     header_faults: bool = True,
@@ -57,7 +59,9 @@ def create_application(
 ) -> Application:
     """Create an application; ``seed``, ``latency`` and ``strict`` override those of every scenario.
 
-    ``spans``: exports calls as traces.
+    Args:
+        clock: overrides the server's clock; sessions may have their own.
+        spans: exports calls as traces.
 
     Raises:
         ScenarioError: vendor sections or deployments have mistakes; it lists them all.
@@ -65,6 +69,7 @@ def create_application(
     """
     overrides = Overrides(
         seed=seed,
+        clock=clock,
         latency=latency,
         strict=strict,
         header_faults=header_faults,

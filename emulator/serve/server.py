@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TypeVar
 
+from pydantic import ValidationError
+
 from emulator.cluster.replica import await_store, end_tasks, join_cluster
 from emulator.control.auth import ControlAuth
 from emulator.control.handlers.report import write_report
@@ -27,6 +29,7 @@ from emulator.observability.access_log import AccessLog, configure_logging
 from emulator.observability.spans import Spans
 from emulator.runtime.services import adding_vendor_mistakes
 from emulator.scenario.load import load_paths
+from emulator.scenario.models import ClockSettings
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve import warmup
 from emulator.serve.application import Application, create_application
@@ -103,6 +106,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
             loaded,
             library=library,
             seed=settings.seed,
+            clock=_clock(settings),
             latency=_latency(settings),
             strict=settings.strict,
             header_faults=settings.header_faults,
@@ -116,6 +120,18 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
         print(error, file=sys.stderr)
         return None
     return Prepared(settings, loaded, built, open_tls(settings), stamps)
+
+
+def _clock(settings: Settings) -> ClockSettings | None:
+    """Return the clock set by a flag, such as ``frozen@2026-11-23T09:55:00Z``."""
+    if settings.clock is None:
+        return None
+    kind, at, start = settings.clock.partition("@")
+    try:
+        return ClockSettings.model_validate({"kind": kind, "start": start} if at else {"kind": kind})
+    except ValidationError:
+        form = "real, instant or frozen, or one of them with a start, such as frozen@2026-11-23T09:55:00Z"
+        raise SettingsError(f"--clock ({variable('clock')}) takes {form}, not {settings.clock!r}") from None
 
 
 def _latency(settings: Settings) -> Latency | None:

@@ -27,6 +27,11 @@ SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(render_schema()))
 CANNOT = {
     "regular expression": "whether Python can read it",
     "between the wrong way round": "two values compared",
+    "between a duration and a time": "two values compared",
+    "between twice the same time": "two values compared",
+    "a start that is no date": "the calendar",
+    "a start before 1970": "the calendar",
+    "a switch of another clock": "two values compared",
     "low above high": "two values compared",
     "a median above its p99": "two values compared",
     "quantiles that fall": "two values compared",
@@ -96,6 +101,16 @@ MORE = [
     pytest.param("rules: [{name: a, faults: [{type: drop, field: a..b}]}]", id="a field that is no path"),
     pytest.param("rules: [{name: a, faults: [{type: status, status: 99}]}]", id="a fault's status there is not"),
     pytest.param("clock: {scale: 0}", id="a scale of 0"),
+    pytest.param("rules: [{name: a, times: {between: [1s, '10:00']}, pass: true}]", id="between a duration and a time"),
+    pytest.param(
+        "rules: [{name: a, times: {between: ['10:00', '10:00']}, pass: true}]", id="between twice the same time"
+    ),
+    pytest.param("rules: [{name: a, times: {between: ['10:00', '24:00']}, pass: true}]", id="a time there is not"),
+    pytest.param("clock: {kind: frozen, start: 2026-02-30T00:00:00Z}", id="a start that is no date"),
+    pytest.param("clock: {kind: frozen, start: 1969-01-01T00:00:00Z}", id="a start before 1970"),
+    pytest.param("clock: {kind: frozen, start: 2026-02-20T00:00:00}", id="a start without zone"),
+    pytest.param("clock: {kind: frozen, retry_after_ms: false}", id="a switch of another clock"),
+    pytest.param("clock: {start: 2026-02-20T00:00:00Z}", id="a clock of no kind"),
     pytest.param("clock: [1]", id="a clock that is a list"),
 ]
 RULE = "version: 1\nrules:\n  - name: r\n    {}\n"

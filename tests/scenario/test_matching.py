@@ -31,6 +31,10 @@ def at(*seconds: float) -> list[RequestAttributes]:
     return [replace(CHAT, since_start=second) for second in seconds]
 
 
+def day(*seconds: float) -> list[RequestAttributes]:
+    return [replace(CHAT, now=second) for second in seconds]
+
+
 A = replace(CHAT, fingerprint=b"a", principal="search", deployment="llama-70b")
 B = replace(CHAT, fingerprint=b"b", principal="batch", deployment="llama-70b")
 C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
@@ -61,6 +65,11 @@ C = replace(CHAT, fingerprint=b"c", principal="search", deployment="llama-8b")
         pytest.param("probability: 0", [CHAT] * 3, "...", id="no chance"),
         pytest.param("probability: 1", [CHAT] * 3, "xxx", id="certain"),
         pytest.param("between: [30s, 60s]", at(0, 29.9, 30, 59.9, 60), "..xx.", id="between is half open"),
+        pytest.param('between: ["10:00", "10:05"]', day(35999, 36000, 36299, 36300, 122400), ".xx.x", id="every day"),
+        pytest.param('between: ["23:59", "00:01:30"]', day(86339, 86340, 0, 89, 90), ".xxx.", id="past midnight"),
+        pytest.param(
+            "between: [1970-01-02T00:00:00Z, 1970-01-02T02:00:00+01:00]", day(0, 86400, 9e4), ".x.", id="dates"
+        ),
         pytest.param("between: [0s, 10s], first: 1", at(0, 5, 20), "x..", id="between and first"),
         pytest.param(
             "repeat: {every: 60s, for: 10s}",
@@ -200,6 +209,8 @@ EXPLAINED = """
 - {name: bearer, when: {header.authorization: Bearer other-secret}, pass: true}
 - {name: third, times: {every: 3}, pass: true}
 - {name: later, times: {between: [30s, 60s]}, pass: true}
+- {name: at ten, times: {between: ["10:00", "10:05:30"]}, pass: true}
+- {name: that day, times: {between: [2026-11-23T10:00:00Z, 2026-11-24T10:00:00Z]}, pass: true}
 - {name: never, times: {probability: 0}, pass: true}
 - {name: takes it, when: {principal: search}, pass: true}
 - {name: not reached, pass: true}
@@ -211,7 +222,7 @@ async def test_explanation_gives_reason_for_each_failed_rule() -> None:
     call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret-1"})
     match = await matcher.match(call, MemoryState().count_now)
     verdicts = matcher.explain(call, match)
-    draw = verdicts[11].draw
+    draw = verdicts[13].draw
     assert [(verdict.rule, verdict.failed, verdict.detail) for verdict in verdicts] == [
         ("other vendor", "vendor", 'is "databricks", wanted "azure"'),
         ("other principal", "principal", 'is "search", wanted ["batch","nightly"]'),
@@ -228,6 +239,12 @@ async def test_explanation_gives_reason_for_each_failed_rule() -> None:
         ("bearer", "header.authorization", 'is "Bearer dapi…", wanted "Bearer othe…"'),
         ("third", "times.every", "call 1, wanted every 3"),
         ("later", "times.between", "at 0 s, wanted [30.0,60.0]"),
+        ("at ten", "times.between", 'at 1970-01-01T00:00:00.000Z, wanted ["10:00","10:05:30"]'),
+        (
+            "that day",
+            "times.between",
+            'at 1970-01-01T00:00:00.000Z, wanted ["2026-11-23T10:00:00.000Z","2026-11-24T10:00:00.000Z"]',
+        ),
         ("never", "times.probability", f"drew {draw:.6f}, wanted below 0.0"),
         ("takes it", None, ""),
     ]

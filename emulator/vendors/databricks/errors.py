@@ -157,7 +157,7 @@ def _parse_members(body: JSON) -> Object:
 
 def _find_retry_after(error: EmulatedError, settings: DatabricksSettings) -> int | None:
     """Return ``Retry-After`` in whole seconds, because databricks-sdk ignores fractions; ``None``: no header."""
-    if error.kind not in _RETRIED and error.retry_after is None:
+    if error.is_final or (error.kind not in _RETRIED and error.retry_after is None):
         return None
     if settings.retry_after is False:
         return None

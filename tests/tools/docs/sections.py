@@ -83,7 +83,22 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "rules": "rules: [{name: busy, error: {kind: overloaded}}]",
         },
     ),
-    Section(title="Scaled clock", model="Scale", place="clock: …", examples={"scale": "{scale: 60}"}),
+    Section(
+        title="Scaled clock",
+        model="Scale",
+        place="clock: …",
+        examples={"scale": "{scale: 60}", "start": "{scale: 60, start: 2026-11-23T09:55:00Z}"},
+    ),
+    Section(
+        title="Clock with a start",
+        model="ClockSettings",
+        place="clock: …",
+        examples={
+            "kind": "{kind: instant}",
+            "start": "{kind: frozen, start: 2026-11-23T09:55:00Z}",
+            "retry_after_ms": "{kind: instant, retry_after_ms: false}",
+        },
+    ),
     Section(
         title="Key",
         model="Key",
@@ -239,7 +254,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "every": "{every: 3}",
             "after": "{after: 10}",
             "probability": "{probability: 0.05}",
-            "between": "{between: [30s, 60s]}",
+            "between": '{between: ["10:00", "10:05"]}',
             "repeat": "{repeat: {every: 60s, for: 10s}}",
             "per": "{first: 1, per: request}",
         },
