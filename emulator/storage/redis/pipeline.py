@@ -8,6 +8,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha1
 from urllib.parse import SplitResult, unquote
 
@@ -34,6 +35,7 @@ def is_command_error(text: str) -> bool:
 
 Reply = str | int | list[str] | None
 _PORT = 6379
+_READING = 0.005  # seconds
 
 
 class Pipeline:
@@ -226,15 +228,21 @@ class _Wire(asyncio.Protocol):
             if not future.done():
                 future.set_exception(StoreLostError(reason))
 
-    def _check_timeout(self) -> None:
-        """Abort if the oldest command has timed out; one timer serves all commands."""
+    def _check_timeout(self, *, has_read: bool = False) -> None:
+        """Abort if the oldest command has timed out; one timer serves all commands.
+
+        After work that blocked the loop, uvloop runs timers before it reads replies that have arrived, so these are
+        read first.
+        """
         self._watch = None
         if self._waiting:
             left = self._waiting[0][0] - self._loop.time()
-            if left <= 0:
+            if left > 0:
+                self._watch = self._loop.call_later(left, self._check_timeout)
+            elif has_read:
                 self.cut(f"no answer within {self._timeout:g} s")
             else:
-                self._watch = self._loop.call_later(left, self._check_timeout)
+                self._watch = self._loop.call_later(_READING, partial(self._check_timeout, has_read=True))
 
 
 def digest_of(script: str) -> str:

@@ -7,11 +7,12 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from math import inf
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, TypeVar
 from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.cache import lru
@@ -23,6 +24,7 @@ from emulator.storage.redis.bus import RedisBus
 from emulator.storage.redis.client import LEASE, Connections, Server, ask, read_text, write_bounds
 from emulator.storage.redis.pipeline import Pipeline, digest_of
 
+T = TypeVar("T")
 _RENEWED = 600.0  # real seconds between renewals of an expiry of one day
 _MAX_RENEWALS = 20_000
 
@@ -138,16 +140,17 @@ _COMMAND_TIMEOUT = 1.0  # real seconds
 _MAX_REPLY_CONNECTIONS = 200  # of one process, each open only during a wait for replies
 _BATCH_DELAY = 0.05  # real seconds in which tickets to delete are collected for one command
 _POOL_TIMEOUT = 5.0  # real seconds to wait for a free connection
+_KEPT_REPLIES = 2048  # of a process; more than it asks for at a time
 _KEYS, _SHARES = ("forget", "keys"), ("forget", "keys", "accounts")
-_SCRIPTS = {  # with the scripts that precede each
-    "count": _KEYS,
-    "spend": _SHARES,
+_SCRIPTS = {  # with the scripts that precede each; those with ``once`` are asked again if a reply is lost
+    "count": ("once", *_KEYS),
+    "spend": ("once", *_SHARES),
     "expect": (),
     "settle": _SHARES,
     "spent": (),
     "levels": _SHARES,
-    "store": ("forget", "keys", "documents"),
-    "reset": ("forget",),
+    "store": ("once", "forget", "keys", "documents"),
+    "reset": ("once", "forget"),
     "live": (),
 }
 
@@ -204,6 +207,7 @@ class RedisStore:
         self.held: dict[str, Costs] = {}
         self.owed: list[tuple[str, ...]] = []
         self.renewals = Renewals()
+        self._numbers = count()
         self._spent: defaultdict[str, list[str]] = defaultdict(list)
         self.prefix = prefix
         self.name = os.urandom(8).hex()
@@ -215,6 +219,34 @@ class RedisStore:
     async def run(self, script: str, base: str, *words: str) -> list[str]:
         """Run a script on the keys of a session and return its result."""
         return await self.line.run(*self._scripts[script], base, words)
+
+    async def run_once(self, script: str, base: str, *words: str) -> list[str]:
+        """Run a script that changes a session, and ask again if its reply is lost; it takes effect once."""
+        number = next(self._numbers)
+        command = (script, base, *words, self._identify(str(number % _KEPT_REPLIES), number))
+        return await self.repeat(lambda: self.run(*command))
+
+    async def reset(self, base: str, *words: str) -> None:
+        """Delete the data of a session or namespace, once; if the server is unreachable, on a later heartbeat."""
+        number = next(self._numbers)
+        command = ("reset", base, *words, self._identify(f"reset-{number}", number))  # the field is never used again
+        try:
+            await self.repeat(lambda: self.run(*command))
+        except StoreLostError:
+            self.owed.append(command)
+            raise
+
+    async def repeat(self, command: Callable[[], Awaitable[T]]) -> T:
+        """Run a command that takes effect once; run it again if its reply is lost while the server seems reachable."""
+        try:
+            return await command()
+        except StoreLostError:
+            if not self.health.up:
+                raise
+            return await command()
+
+    def _identify(self, field: str, number: int) -> str:
+        return f"{self.owner}:replies {field} {number}"
 
     def send_script(self, script: str, base: str, words: Sequence[str], on_loss: Callable[[], None]) -> bool:
         """Send a script without waiting for its result; return ``False`` without a connection.
@@ -296,7 +328,7 @@ class RedisStore:
         for held in await ask(self.server.hgetall(owner)):
             base, _, ticket = held.rpartition(" ")
             await self.run("settle", base, ticket, "", "", owner)
-        await ask(self.server.delete(f"{owner}:inbox", f"{owner}:entered"))
+        await ask(self.server.delete(f"{owner}:inbox", f"{owner}:entered", f"{owner}:replies"))
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
     async def release(self) -> None:
@@ -320,7 +352,7 @@ class RedisState:
         self._root = base
 
     async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
-        answer = await self._run("count", session, f"{scope}:{key.hex()}", bare)
+        answer = await self._store.run_once("count", self._base(session), f"{scope}:{key.hex()}", bare)
         if not answer:
             raise DocumentsError
         return int(answer[0])
@@ -348,7 +380,7 @@ class RedisState:
         words = name, at, f"[{bill}]", store.owner, counter, bare, renews, *[share.full for share in shares]
         await store.line.reach()
         try:
-            answer = await store.run("spend", base, *words)
+            answer = await store.run_once("spend", base, *words)
         except (asyncio.CancelledError, StoreLostError):
             store.settle(base, name, at, f"[{','.join('0' * len(charges))}]")
             raise
@@ -372,11 +404,13 @@ class RedisState:
                 raise StoreLostError("it is away")
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
-        answer = await self._run("levels", session, now)
+        words = "levels", self._base(session), repr(float(now))
+        answer = await self._store.repeat(lambda: self._store.run(*words))
         return [read_level(*row) for row in zip(answer[::3], answer[1::3], answer[2::3], strict=True)]
 
     async def fetch(self, session: str, collection: str) -> Mapping[str, JSON]:
-        answer = await self._store.line.ask("HGETALL", f"{self._base(session)}:shelf:{collection}")
+        words = "HGETALL", f"{self._base(session)}:shelf:{collection}"
+        answer = await self._store.repeat(lambda: self._store.line.ask(*words))
         rows = answer if isinstance(answer, list) else []
         found = dict(zip(rows[::2], rows[1::2], strict=True))
         numbered = {key: text.split(" ", 1) for key, text in found.items()}
@@ -385,16 +419,14 @@ class RedisState:
 
     async def store(self, session: str, collection: str, key: str, document: JSON, before: JSON) -> bool:
         texts = ["" if value is None else canonical_json(value).decode() for value in (document, before)]
-        [stored] = await self._run("store", session, collection, key, *texts)
+        [stored] = await self._store.run_once("store", self._base(session), collection, key, *texts)
         return stored == "1"
 
     async def reset(self, session: str | None = None) -> None:
-        command = ("reset", self._root, "all") if session is None else ("reset", self._base(session))
-        try:
-            await self._store.run(*command)
-        except StoreLostError:
-            self._store.owed.append(command)
-            raise
+        if session is None:
+            await self._store.reset(self._root, "all")
+        else:
+            await self._store.reset(self._base(session))
 
     def retire(self) -> None:
         """Do nothing: :class:`~emulator.storage.resilient.ResilientState` stops the commands."""
@@ -405,10 +437,6 @@ class RedisState:
 
     def _base(self, session: str) -> str:
         return f"{self._root}:session:{quote(session, safe='')}"
-
-    async def _run(self, script: str, session: str, *arguments: str | float) -> list[str]:
-        words = [argument if isinstance(argument, str) else repr(float(argument)) for argument in arguments]
-        return await self._store.run(script, self._base(session), *words)
 
 
 def _let_be() -> None:

@@ -3,7 +3,7 @@
 -- or '', the full JSON of each share.
 -- Returns for each charge the units left and the wait, '' where the quota was sufficient; last the counter's value
 -- before. Returns an empty list if the collection has documents.
-if has_documents(KEYS[1], ARGV[6]) then return {} end
+if has_documents(KEYS[1], ARGV[6]) then return finish({}) end
 local base, ticket, now, bill, renews = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3]), ARGV[7] ~= ''
 local accounts, waits, enough, answer = {}, {}, true, {}
 for number, share in ipairs(bill) do
@@ -27,4 +27,4 @@ if enough then
   redis.call('EXPIRE', ARGV[4], DAY)
 end
 if ARGV[5] ~= '' then answer[#answer + 1] = count(base, ARGV[5], renews) end
-return answer
+return finish(answer)

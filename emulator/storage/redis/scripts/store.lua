@@ -3,7 +3,7 @@
 local base, shelf, key, document = KEYS[1], KEYS[1] .. ':shelf:' .. ARGV[1], ARGV[2], ARGV[3]
 local found = redis.call('HGET', shelf, key)
 local place, text = string.match(found or '', '^(%d+) (.*)$')
-if (text or '') ~= ARGV[4] then return { '0' } end
+if (text or '') ~= ARGV[4] then return finish({ '0' }) end
 if document == '' then
   redis.call('HDEL', shelf, key)
   weigh(base, shelf, key)
@@ -13,4 +13,4 @@ else
 end
 keep(base, shelf)
 keep(base, base .. ':place')
-return { '1' }
+return finish({ '1' })
