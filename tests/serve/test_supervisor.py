@@ -181,10 +181,11 @@ def test_scenario_with_limits_is_rejected_without_shared_store(flags: tuple[str,
         assert f"{file}:2:10: limits[0]: {reason}" in told
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_workers_share_limits_through_store(kind: str, tmp_path: Path) -> None:
-    if find_server(kind) is None:
-        pytest.skip(f"{KINDS[kind]} is not installed")
+def test_workers_share_limits_through_store(tmp_path: Path) -> None:
+    """Any kind of server will do: ``tests/storage`` runs over each."""
+    kind = next(filter(find_server, KINDS), None)
+    if kind is None:
+        pytest.skip("no server for a store is installed")
     file = tmp_path / "limited.yaml"
     file.write_text(LIMITED, encoding="utf-8")
     with running_store(kind, tmp_path) as url, running(tmp_path, str(file), "--state-url", url) as group:
