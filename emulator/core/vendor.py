@@ -17,7 +17,7 @@ from emulator.core.http import FieldNames, Request, Response, StreamingResponse
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.quota import Quota
-from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
+from emulator.core.requests import CompletionRequest, Deployment, EmbeddingRequest, InferenceRequest, Message, Tool
 
 if TYPE_CHECKING:
     from emulator.core.clock import Clock
@@ -85,6 +85,14 @@ class InferenceCall:
     cancel_ids: Callable[[bytes], Collection[str]] | None = None
     is_cpu_heavy: bool = False
     is_stopped: bool = False
+
+    @property
+    def choices(self) -> int:
+        """Number of answers that the call generates."""
+        request = self.request
+        if isinstance(request, EmbeddingRequest):
+            return 1
+        return request.sampling.n * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +172,9 @@ class Metrics(Protocol):
 
     def working(self, deployment: str) -> int:
         """Return the number of running calls of a deployment."""
+
+    def generating(self, deployment: str) -> int:
+        """Return the number of answers that the running calls of a deployment generate: one a prompt and choice."""
 
 
 class ParsedOptions(Protocol):
@@ -274,6 +285,8 @@ class Vendor(Generic[S, H]):
         body_limit: maximum bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
         lower_case: framing headers (``content-length``, …) are written in lower case.
+        phrases: reason phrases of statuses that differ from the usual ones.
+        literal_paths: a path with percent-encoded characters is none of the vendor's.
         relevant_headers: request headers that parsing depends on; all others are hidden from parsers.
         is_stateful: every endpoint is stateful.
         provider: returns the OpenTelemetry provider name of a path, if it differs from ``name``.
@@ -292,6 +305,8 @@ class Vendor(Generic[S, H]):
     body_limit: int = 64 * 1024**2
     date: bool = True
     lower_case: bool = False
+    phrases: Mapping[int, str] = field(default_factory=dict)
+    literal_paths: bool = False
     relevant_headers: tuple[str, ...] = ()
     is_stateful: bool = False
     extra_listeners: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}

@@ -72,6 +72,8 @@ class VendorApp:
 
     def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> RequestTarget:
         """Return what the requests with this head have in common."""
+        if self.vendor.literal_paths and "%" in (written := head.target.partition("?")[0]):
+            path = written
         request = Request(head.method, path, head.query, route.headers, b"", NOTHING, base_url, "", route.session)
         request.key_suffix = route.key_suffix
         return self._reader.find_target(request, overrides=route.overrides)

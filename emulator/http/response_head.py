@@ -77,7 +77,8 @@ def encode_head(
         own += _SANDBOX
     if vendor.lower_case:
         own = own.lower()
-    return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
+    phrase = vendor.phrases.get(status) or reason_phrase(status)
+    return f"HTTP/1.1 {status} {phrase}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
 def encode_control_head(status: int, headers: Headers, framing: str, *, keep_alive: bool, modern: bool) -> bytes:

@@ -140,6 +140,7 @@ class VendorMetrics:
         self._numbers = count()
         self._last: dict[tuple[str, str], float] = {}
         self._working: Counter[str] = Counter()
+        self._generating: Counter[str] = Counter()
         self._joined = 0
         self._limits = array("q")
         self.running = 0
@@ -265,6 +266,7 @@ class VendorMetrics:
             return
         name = call.deployment.name
         self._working[name] += step
+        self._generating[name] += step * call.choices
         if step > 0:
             self._joined += self._working[name] > 1
             if not isinstance(call.request, EmbeddingRequest):
@@ -272,6 +274,9 @@ class VendorMetrics:
 
     def working(self, deployment: str) -> int:
         return self._working[deployment]
+
+    def generating(self, deployment: str) -> int:
+        return self._generating[deployment]
 
     def in_flight(self) -> int:
         return self.running

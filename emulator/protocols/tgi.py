@@ -111,6 +111,11 @@ def count_running(service: Service[S, H]) -> int:
     return sum(service.metrics.working(name) for name in service.deployments)
 
 
+def count_answers(service: Service[S, H]) -> int:
+    """Return the number of answers being generated; a call of several prompts or choices generates several."""
+    return sum(service.metrics.generating(name) for name in service.deployments)
+
+
 def count_waiting(service: Service[S, H]) -> int:
     """Return the number of waiting requests, without the current one."""
     return max(0, service.metrics.in_flight() - 1 - count_running(service))

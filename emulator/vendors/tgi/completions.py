@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
+from emulator.core.errors import EmulatedError
 from emulator.core.http import Event, Mark, Request, Response, StreamingResponse
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionRequest
+from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, encode_event, encode_string
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, interleave, last_token_due
@@ -18,12 +19,12 @@ from emulator.protocols.tgi import find_served_deployment, report_counts, valida
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.shapes import build_usage, find_finish_reason
 from emulator.vendors.tgi.decoder import Field, Mismatch
-from emulator.vendors.tgi.errors import early_refusal
+from emulator.vendors.tgi.errors import early_refusal, encode_refusal, join_refusals
 from emulator.vendors.tgi.generate.fields import Parameters
-from emulator.vendors.tgi.generate.shapes import finish_reason
+from emulator.vendors.tgi.generate.shapes import finish_reason, has_end, special_text
 from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
-from emulator.vendors.tgi.request import parse_request
+from emulator.vendors.tgi.request import ParsedRequest, parse_request
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 _LAST = FINISH | USAGE
@@ -84,34 +85,56 @@ def parse_completions(request: Request, service: TgiService) -> InferenceCall:
 def parse_completions_body(service: TgiService, body: CompletionBody) -> InferenceCall:
     """Build the call of a parsed :data:`COMPLETION_REQUEST`."""
     _validate(body, service.settings)
+    settings = service.settings
     deployments = tuple(service.deployments.values())
     deployment = validate_ready(find_served_deployment(deployments, body.model or ""))
-    parameters = _build_parameters(body)
-    found = [
-        parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=False)
-        for prompt in body.prompt
-    ]
-    limits = tuple([parsed.limit for parsed in found])
-    counts = tuple([parsed.prompt.count for parsed in found])
+    numbers, parsed, refused = _parse_prompts(service, deployment, body)
+    limits = tuple([one.limit for one in parsed])
+    counts = tuple([one.prompt.count for one in parsed])
+    tokenizer = service.tokenizer(deployment)
     codec = CompletionsCodec(
-        settings=service.settings,
+        settings=settings,
         model=find_served_deployment(deployments).name,
         prompt_tokens=counts,
         limits=limits,
         characters=sum(map(len, body.prompt)),
+        numbers=tuple(numbers),
+        refused=tuple([(number, encode_refusal(error, settings)) for number, error in refused.items()]),
+        eos=(tokenizer.eos, special_text(tokenizer, tokenizer.eos)),
     )
     return InferenceCall(
         deployment=deployment,
         request=CompletionRequest(
-            prompts=tuple([parsed.prompt.text for parsed in found]),
-            sampling=replace(found[0].sampling, max_tokens=max(limits)),
-            media=sum([parsed.prompt.media for parsed in found]),
+            prompts=tuple([one.prompt.text for one in parsed]),
+            sampling=replace(parsed[0].sampling, max_tokens=max(limits)),
+            media=sum([one.prompt.media for one in parsed]),
         ),
         codec=codec,
         stream=body.stream,
         prompt_tokens=counts,
         repeatable=True,
     )
+
+
+def _parse_prompts(
+    service: TgiService, deployment: Deployment, body: CompletionBody
+) -> tuple[list[int], list[ParsedRequest], dict[int, EmulatedError]]:
+    """Return index and request of each valid prompt, and the errors of the others, of which only a stream may have."""
+    parameters = _build_parameters(body)
+    numbers: list[int] = []
+    parsed: list[ParsedRequest] = []
+    refused: dict[int, EmulatedError] = {}
+    for number, prompt in enumerate(body.prompt):
+        try:
+            parsed.append(parse_request(service, deployment, prompt, parameters, stream=body.stream, logprobs=False))
+            numbers.append(number)
+        except EmulatedError as error:
+            if not body.stream:
+                raise
+            refused[number] = error
+    if not parsed:
+        raise join_refusals(tuple(refused.values()))
+    return numbers, parsed, refused
 
 
 def _validate(body: CompletionBody, settings: TgiSettings) -> None:
@@ -146,6 +169,9 @@ class CompletionsCodec:
         prompt_tokens: number of tokens of each prompt.
         limits: maximum tokens of the response to each prompt.
         characters: number of characters of all prompts.
+        numbers: index of each prompt among those of the request.
+        refused: prompts of a stream that are refused: index, and the event that says so.
+        eos: id of the end-of-sequence token, and its text.
     """
 
     settings: TgiSettings
@@ -153,10 +179,13 @@ class CompletionsCodec:
     prompt_tokens: tuple[int, ...]
     limits: tuple[int, ...]
     characters: int
+    numbers: tuple[int, ...]
+    refused: tuple[tuple[int, bytes], ...]
+    eos: tuple[int, str]
 
     def render(self, plan: Plan, request: Request) -> Response:
         choices = [
-            _build_choice(choice, choice.text(), find_finish_reason(choice, self.limits[choice.prompt]))
+            self._build_choice(choice, choice.text(), find_finish_reason(choice, self.limits[choice.prompt]))
             for choice in plan.choices
         ]
         counts = sum(self.prompt_tokens), sum(choice.count for choice in plan.choices)
@@ -169,25 +198,48 @@ class CompletionsCodec:
         return StreamingResponse(keep_alive(self._stream(plan), plan), stream_headers(self.settings, self.characters))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
-        """Yield the chunks of all choices by due time; the last chunk of each choice has its token counts."""
+        """Yield the chunks of all choices by due time; the last chunk of each choice has its token counts.
+
+        The error of a refused prompt comes in its turn, behind the first chunk of the prompt before it.
+
+        Source: text-generation-inference, ``router/src/server.rs``, completions (``all_rxs``).
+        """
+        for number, event in self.refused:
+            if number < self.numbers[0]:
+                yield 0.0, event, 0, PLAIN
         yield from interleave([self._stream_choice(plan, choice) for choice in plan.choices], in_turn=True)
         yield last_token_due(plan), DONE, 0, Mark.DONE
 
     def _stream_choice(self, plan: Plan, choice: Choice) -> Iterator[Event]:
         total = len(choice.tokens)
+        errors = self._list_errors(choice.prompt)
         if not total:
             return
         tail = dump_json({"model": self.model, "system_fingerprint": self.settings.fingerprint})[1:]
         before = b'data: {"object":"text_completion","id":"","created":%d,"choices":[{"index":%d,"text":' % (
             int(plan.created),
-            choice.prompt,
+            self.numbers[choice.prompt],
         )
         after = b',"logprobs":null,"finish_reason":""}],%b\n\n' % tail
         for position, moment, token in zip(range(1, total), choice.due, choice.tokens, strict=False):
             yield moment, b"".join((before, encode_string(token), after)), position, PLAIN
-        row = _build_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
+            while errors:
+                yield moment, errors.pop(0), position, PLAIN
+        text = self.eos[1] if has_end(choice, self.eos[0]) else choice.tokens[-1]
+        row = self._build_choice(choice, text, finish_reason(choice, self.limits[choice.prompt]))
         usage = build_usage(self.prompt_tokens[choice.prompt], choice.count)
         yield choice.due[-1], encode_event(self._build_body(plan, [row], usage)), total, _LAST
+        for error in errors:
+            yield choice.due[-1], error, total, PLAIN
+
+    def _list_errors(self, prompt: int) -> list[bytes]:
+        """Return the events of the refused prompts between this one and the next."""
+        begin = self.numbers[prompt]
+        end = self.numbers[prompt + 1] if prompt + 1 < len(self.numbers) else begin + len(self.refused) + 1
+        return [event for number, event in self.refused if begin < number < end]
+
+    def _build_choice(self, choice: Choice, text: str, reason: str) -> JSON:
+        return {"index": self.numbers[choice.prompt], "text": text, "logprobs": None, "finish_reason": reason}
 
     def _build_body(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:
         return {
@@ -199,7 +251,3 @@ class CompletionsCodec:
             "choices": choices,
             "usage": usage,
         }
-
-
-def _build_choice(choice: Choice, text: str, reason: str) -> JSON:
-    return {"index": choice.prompt, "text": text, "logprobs": None, "finish_reason": reason}

@@ -5,7 +5,8 @@ Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/ser
 their wording is unverified.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from emulator.core.dataclass import fast_dataclass
@@ -19,8 +20,10 @@ from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 VALIDATION = "Input validation error: "
 PAYLOAD_LIMIT = 2_000_000
+MAX_BODY = 2 * 1024**2
 _CHAT_PATHS = ("/v1/chat/completions", "/v1/completions")
 _STREAMING_PATHS = (*_CHAT_PATHS, "/", "/invocations")
+_METHODS = ("POST", "GET", "HEAD")
 _FAILED = "Incomplete generation"  # both members of any error of /vertex
 # Paths added after 0.9.4.
 _NEW_PATHS = frozenset((*_CHAT_PATHS, "/vertex", "/tokenize", "/chat_tokenize", "/v1/models"))
@@ -66,14 +69,33 @@ class ErrorFields:
         return (b"data:%b\n\n" if settings.old else b"data: %b\n\n") % data
 
 
-def refusal(text: str, param: str | None = None, *, streamed: bool = False, unfinished: bool = False) -> EmulatedError:
+def refusal(text: str, param: str | None = None, *, streamed: bool = False, early: bool = False) -> EmulatedError:
     """Return the error of a request that fails validation.
 
     Args:
-        unfinished: the stream has a second event, ``Incomplete generation``.
+        streamed: the error is an event of a stream, whatever the path.
+        early: the request is refused before it takes a place among the concurrent ones.
     """
-    details = {"streamed": True, "unfinished": unfinished} if streamed else {}
+    details: Object = {"streamed": True} if streamed else {}
+    if early:
+        details["early"] = True
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=VALIDATION + text, param=param, details=details)
+
+
+def precedes_admission(error: EmulatedError) -> bool:
+    """Return whether the router finds an error before it looks for a free place: in the body, tools or template."""
+    return any(error.details.get(name) for name in ("early", "rejected", "error_type"))
+
+
+def join_refusals(errors: Sequence[EmulatedError]) -> EmulatedError:
+    """Return the error of a stream all of whose prompts are refused: an event for each."""
+    first, texts = errors[0], [error.message for error in errors]
+    return replace(first, details={**first.details, "texts": texts})
+
+
+def encode_refusal(error: EmulatedError, settings: TgiSettings) -> bytes:
+    """Encode the error of one of several prompts of an OpenAI-style stream."""
+    return _build_fields(error, settings).event(settings, chat=True)
 
 
 def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
@@ -105,7 +127,7 @@ def render_error(error: EmulatedError, request: Request, service: TgiService) ->
 
 def render_late_error(error: EmulatedError, request: Request, service: TgiService) -> bytes:
     """Encode an error after the stream has begun; an OpenAI-style stream then ends with ``[DONE]``."""
-    chat = request.path in _CHAT_PATHS
+    chat = has_openai_form(request, service.settings)
     event = _build_fields(error, service.settings).event(service.settings, chat=chat)
     return event + DONE if chat else event
 
@@ -129,19 +151,26 @@ def _respond(body: JSON, status: int, retry: Headers) -> Response:
 
 
 def _render_bare(error: EmulatedError, request: Request, status: int, retry: Headers) -> Response:
-    """Return a response without body; preflight requests succeed on any path."""
+    """Return a response without body; preflight requests succeed on any path, with or without a key.
+
+    Source: tower-http 0.5.2, ``src/cors/mod.rs``; axum 0.7.9, ``src/routing/method_routing.rs`` (allow_header).
+    """
+    allow = _list_allowed(error, request)
     if request.method == "OPTIONS" and error.kind in (ErrorKind.NOT_FOUND, ErrorKind.METHOD_NOT_ALLOWED):
         allowed = (("access-control-allow-methods", "GET,POST"), ("access-control-allow-headers", "content-type"))
-        return Response(200, b"", (*CORS, *allowed))
-    allow: Headers = ()
-    if error.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        methods = str(error.details.get("allow", "POST")).replace(" ", "").split(",")
-        allow = (("allow", ",".join(dict.fromkeys(m for method in methods for m in _list_methods(method)))),)
-    return Response(status, b"", (*allow, *CORS, *retry))
+        return Response(200, b"", (*reversed(CORS), *allowed, *allow))
+    return Response(status, b"", (*CORS, *allow, *retry))
 
 
-def _list_methods(method: str) -> tuple[str, ...]:
-    return ("GET", "HEAD") if method == "GET" else (method,)
+def _list_allowed(error: EmulatedError, request: Request) -> Headers:
+    """Return the methods of a path that does not have the request's, in the order of the router's routes."""
+    if error.kind is ErrorKind.UNAUTHENTICATED and request.method != "POST":
+        return (("allow", "POST"),)
+    if error.kind is not ErrorKind.METHOD_NOT_ALLOWED:
+        return ()
+    methods = str(error.details.get("allow", "POST")).replace(" ", "").split(",")
+    listed = [method for method in _METHODS if method in methods]
+    return (("allow", ",".join(listed or methods)),)
 
 
 def _is_streamed(error: EmulatedError, request: Request) -> bool:
@@ -155,14 +184,23 @@ def _is_streamed(error: EmulatedError, request: Request) -> bool:
 
 def _render_events(fields: ErrorFields, error: EmulatedError, request: Request, settings: TgiSettings) -> Response:
     """Return HTTP 200 with an error event: the router responds before it validates."""
-    chat = request.path in _CHAT_PATHS
-    body = fields.event(settings, chat=chat)
-    if error.details.get("unfinished"):
-        last = "Incomplete generation" if settings.old else "Incomplete generation stream"
-        body += ErrorFields(last, last.lower().replace(" ", "_")).event(settings, chat=chat)
+    chat = has_openai_form(request, settings)
+    texts = error.details.get("texts")
+    several = texts if isinstance(texts, list) else [fields.text]
+    body = b"".join([ErrorFields(str(text), fields.error_type).event(settings, chat=chat) for text in several])
     if chat:
         body += DONE
     return Response(200, body, stream_headers(settings, _count_characters(request)), chunked=True)
+
+
+def has_openai_form(request: Request, settings: TgiSettings) -> bool:
+    """Return whether the events of a stream have OpenAI's form; ``/invocations`` takes either by its body.
+
+    Source: text-generation-inference, ``router/src/sagemaker.rs:16-22``: text requests are tried first.
+    """
+    if request.path != "/invocations" or settings.old:
+        return request.path in _CHAT_PATHS
+    return not isinstance(request.json_members().get("inputs"), str)
 
 
 def _count_characters(request: Request) -> int:

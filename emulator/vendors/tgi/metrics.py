@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from emulator.core.http import Request, Response
 from emulator.encoding.prometheus import Labels, encode_page, format_histogram, format_values
-from emulator.protocols.tgi import count_calls, count_running, count_waiting
+from emulator.protocols.tgi import count_answers, count_calls, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
 from emulator.vendors.tgi.settings import TgiService
 
@@ -66,7 +66,7 @@ def _format_requests(service: TgiService) -> Iterator[str]:
 def _format_batches(service: TgiService) -> Iterator[str]:
     """Yield the metrics of the model server behind the router; the decode steps of one request count as their mean."""
     metrics, settings = service.metrics, service.settings
-    prefills, joined, running = count_calls(service, "2xx"), metrics.total("joined"), count_running(service)
+    prefills, joined, running = count_calls(service, "2xx"), metrics.total("joined"), count_answers(service)
     batches = _label("method", {"prefill": prefills, "decode": max(0.0, metrics.total("completion_tokens") - prefills)})
     failed = sum(metrics.total("failed", error=kind) for kind in _FAILED)
     yield from format_values("counter", "tgi_batch_inference_count", batches)

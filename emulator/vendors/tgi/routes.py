@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.http import Request
+from emulator.core.http import Request, Response
 from emulator.core.redaction.credentials import matches_folded
 from emulator.core.vendor import Endpoint, InferenceCall, Parsed, Vendor, no_profile
 from emulator.protocols import tgi
@@ -20,7 +20,7 @@ from emulator.vendors.tgi.completions import (
     parse_completions,
     parse_completions_body,
 )
-from emulator.vendors.tgi.errors import PAYLOAD_LIMIT, render_error, render_late_error
+from emulator.vendors.tgi.errors import MAX_BODY, PAYLOAD_LIMIT, precedes_admission, render_error, render_late_error
 from emulator.vendors.tgi.generate.fields import COMPAT, GenerateRequest
 from emulator.vendors.tgi.generate.parse import parse_compat, parse_generate, parse_generate_stream, parse_root
 from emulator.vendors.tgi.info import handle_health, handle_info, handle_models, list_deployments
@@ -39,22 +39,57 @@ _ANY_REQUEST: serde.Type[GenerateRequest | ChatBody | CompletionBody] = serde.un
 def admit(request: Request, service: TgiService) -> str:
     """Return the principal if the server has capacity.
 
+    The body is read, and the best of several answers, tools and template are looked at, before a place is taken; the
+    rest is validated after it. Each prompt, instance and choice takes a place.
+
+    Source: text-generation-inference, ``router/src/infer/mod.rs:112-141`` (generate_stream) and
+    ``router/src/infer/mod.rs:319-332`` (generate_best_of).
+
     Raises:
-        EmulatedError: the credential is unknown, or ``max_concurrent_requests`` are running.
+        EmulatedError: the credential is unknown, the body is too long, or ``max_concurrent_requests`` are running.
     """
     principal = authenticate(request, service)
-    capacity = service.settings.max_concurrent_requests
-    if request.path in _INFERENCE and request.method == "POST" and tgi.count_running(service) >= capacity:
-        raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": capacity, "queue": 0})
+    if request.method != "POST" or request.path not in _GUARDED:
+        return principal
+    validate_size(request, service)
+    settings = service.settings
+    free = settings.max_concurrent_requests - tgi.count_answers(service)
+    is_batch = request.path == "/vertex"
+    if (free < max(1, settings.max_best_of, settings.max_client_batch_size) or is_batch) and request.path in _INFERENCE:
+        _take_places(request, service, free)
     return principal
+
+
+def _take_places(request: Request, service: TgiService, free: int) -> None:
+    """Raise if the request needs more places than are free."""
+    places = 1
+    try:
+        parsed = _POSTS[request.path](request, service)
+        places = parsed.choices if isinstance(parsed, InferenceCall) else 0
+    except EmulatedError as error:
+        if precedes_admission(error) or not free:
+            error.clear_traceback()
+            if precedes_admission(error):
+                raise
+    if places > free:
+        capacity = service.settings.max_concurrent_requests
+        raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": capacity, "queue": 0})
+
+
+def validate_size(request: Request, service: TgiService) -> None:
+    """Raise if the body is too long: 3.3.7 takes 2 MB, 0.9.4 the 2 MiB of its framework."""
+    limit = MAX_BODY if service.settings.old else PAYLOAD_LIMIT
+    if len(request.body) > limit:
+        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})
 
 
 def authenticate(request: Request, service: TgiService) -> str:
     """Return the principal; with configured keys, ``Authorization`` must be ``Bearer`` and one of them.
 
-    The comparison ignores case. 0.9.4 has no keys.
+    The comparison ignores case. 0.9.4 has no keys. Preflights need none, and ``/`` has other methods without.
     """
-    if service.keys is None or service.settings.old or request.path not in _GUARDED:
+    is_open = request.path not in _GUARDED or request.method == "OPTIONS"
+    if service.keys is None or service.settings.old or is_open or (request.path == "/" and request.method != "POST"):
         return "default"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
@@ -62,6 +97,30 @@ def authenticate(request: Request, service: TgiService) -> str:
             if matches_folded(key, token):
                 return principal
     raise EmulatedError(ErrorKind.UNAUTHENTICATED)
+
+
+def render(error: EmulatedError, request: Request, service: TgiService) -> Response:
+    """Render an error; a body that is too long is refused only where it would be read.
+
+    Source: axum 0.7.9: path and method, then keys, then the content type come before the body.
+    """
+    if error.kind is ErrorKind.PAYLOAD_TOO_LARGE and error.status is None:
+        error = _find_earlier(request, service) or error
+    return render_error(error, request, service)
+
+
+def _find_earlier(request: Request, service: TgiService) -> EmulatedError | None:
+    methods = [endpoint.method for endpoint in VENDOR.endpoints if endpoint.path == request.path]
+    try:
+        authenticate(request, service)
+        if not methods:
+            return EmulatedError(ErrorKind.NOT_FOUND)
+        if request.method not in methods:
+            return EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"allow": ", ".join(methods)})
+        serde.validate_type(request)
+    except EmulatedError as error:
+        return error
+    return None
 
 
 def parse_invocations(request: Request, service: TgiService) -> InferenceCall:
@@ -128,9 +187,11 @@ VENDOR = Vendor(
     catalogue=list_deployments,
     profile_deployment=no_profile,
     authenticate=admit,
-    render_error=render_error,
+    render_error=render,
     render_late_error=render_late_error,
     fields=messages.FIELDS | tgi.FIELDS,
-    body_limit=PAYLOAD_LIMIT,
+    body_limit=MAX_BODY,
+    literal_paths=True,
+    phrases={413: "Payload Too Large"},
     relevant_headers=("Content-Type",),
 )

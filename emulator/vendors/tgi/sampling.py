@@ -21,15 +21,16 @@ def validate_best_of(parameters: Parameters, settings: TgiSettings, *, stream: b
     if stream:
         if best_of != 1:
             text = "`best_of` != 1 is not supported when streaming tokens"
-            raise refusal(text, "best_of", streamed=True, unfinished=True)
+            raise refusal(text, "best_of", streamed=True, early=True)
         if parameters.decoder_input_details:
             text = "`decoder_input_details` == true is not supported when streaming tokens"
-            raise refusal(text, "decoder_input_details", streamed=True, unfinished=True)
+            raise refusal(text, "decoder_input_details", streamed=True, early=True)
     if best_of > 1:
         if settings.max_best_of == 1:
-            raise refusal("`best_of` != 1 is not allowed for this endpoint", "best_of")
+            raise refusal("`best_of` != 1 is not allowed for this endpoint", "best_of", early=True)
         if best_of > settings.max_best_of:
-            raise refusal(f"`best_of` must be > 0 and <= {settings.max_best_of}. Given: {best_of}", "best_of")
+            text = f"`best_of` must be > 0 and <= {settings.max_best_of}. Given: {best_of}"
+            raise refusal(text, "best_of", early=True)
     return max(1, best_of)
 
 

@@ -8,7 +8,7 @@ from emulator.core.http import Mark
 from emulator.generation.segments import FixedReply
 from tests.conftest import Start
 from tests.untyped_json import JSON
-from tests.vendors.tgi.direct import REPLY, refuse, stream
+from tests.vendors.tgi.direct import HELLO, REPLY, refuse, stream
 
 
 async def test_completions(start: Start) -> None:
@@ -61,3 +61,49 @@ async def test_several_prompts_stream_interleaved(start: Start) -> None:
         (0, " two"),
         (1, " two"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "expected"),
+    [
+        (["a", "", "b"], "0e2"),
+        (["", "a"], "e1"),
+        (["a", ""], "0e"),
+        (["", "a", "", "", "b"], "e1ee4"),
+        (["", ""], "ee"),
+        ([""], "e"),
+    ],
+)
+async def test_refused_prompts_of_stream(start: Start, prompts: list[str], expected: str) -> None:
+    """``router/src/server.rs``, completions: each prompt has a stream of its own, and they are read in turn."""
+    running = await start("vendors: {tgi: {max_client_batch_size: 5}}\n" + REPLY)
+    *events, done = (await running.ask("tgi", "/v1/completions", {"prompt": prompts, "stream": True})).events()
+    assert done == "[DONE]"
+    order = ["e" if "error" in event else str(event["choices"][0]["index"]) for event in events]
+    assert "".join(order[: len(prompts)]) == expected
+    refused = {"error": {"message": "Input validation error: `inputs` cannot be empty", "http_status_code": 422}}
+    assert [event for event in events if "error" in event] == [refused] * expected.count("e")
+
+
+async def test_last_chunk_has_text_of_end(start: Start) -> None:
+    running = await start(REPLY)
+    for limit, last in ((None, "</s>"), (2, " two")):
+        body = {"prompt": "x", "stream": True, "max_tokens": limit}
+        *_, chunk, done = (await running.ask("tgi", "/v1/completions", body)).events()
+        assert (chunk["choices"][0]["text"], done) == (last, "[DONE]")
+        whole = (await running.ask("tgi", "/v1/completions", {**body, "stream": False})).json()
+        assert "</s>" not in whole["choices"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"messages": HELLO, "top_p": 1.5}, {"prompt": "x", "top_p": 1.5}, {"inputs": "x", "parameters": {"top_p": 1.5}}],
+)
+async def test_refused_streams_of_invocations(start: Start, body: JSON) -> None:
+    """``router/src/sagemaker.rs:57-90``: the answer has the form of the request."""
+    text = "Input validation error: `top_p` must be > 0.0 and < 1.0"
+    events = (await (await start()).ask("tgi", "/invocations", {**body, "stream": True})).events()
+    if "inputs" in body:
+        assert events == [{"error": text, "error_type": "validation"}]
+    else:
+        assert events == [{"error": {"message": text, "http_status_code": 422}}, "[DONE]"]

@@ -1,5 +1,6 @@
 """Error responses of TGI, by kind and by scenario override."""
 
+import asyncio
 import json
 
 import pytest
@@ -9,9 +10,10 @@ from emulator.core.http import Request, Response
 from emulator.vendors.tgi.errors import render_error, render_late_error
 from emulator.vendors.tgi.routes import VENDOR
 from tests.conftest import Start
+from tests.ratelimit.clients import move
 from tests.untyped_json import JSON
 from tests.vendors.client import make_service
-from tests.vendors.tgi.direct import PROMPT
+from tests.vendors.tgi.direct import CHAT, HELLO, OLD, PROMPT
 
 REQUEST = Request(method="POST", path="/generate")
 STREAM = Request(method="POST", path="/generate_stream")
@@ -95,7 +97,7 @@ async def test_without_keys_every_request_is_accepted(start: Start) -> None:
     ("method", "path", "status", "allow"),
     [
         pytest.param("GET", "/generate", 405, "POST", id="another method"),
-        pytest.param("DELETE", "/", 405, "GET,HEAD,POST", id="a path with two methods"),
+        pytest.param("DELETE", "/", 405, "POST,GET,HEAD", id="a path with two methods"),
         pytest.param("GET", "/nowhere", 404, None, id="an unknown path"),
     ],
 )
@@ -105,17 +107,115 @@ async def test_route_miss(start: Start, method: str, path: str, status: int, all
     assert answer.header("allow") == allow
 
 
-async def test_preflight(start: Start) -> None:
-    answer = await (await start()).ask("tgi", "/generate", method="OPTIONS")
-    assert answer.status == 200
-    assert answer.header("access-control-allow-methods") == "GET,POST"
+KEYS = "keys: [{token: Secret, principal: someone}]\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "allow"),
+    [("/generate", "POST"), ("/", "POST,GET,HEAD"), ("/info", "GET,HEAD"), ("/nowhere", None)],
+)
+async def test_preflight(start: Start, path: str, allow: str | None) -> None:
+    """tower-http 0.5.2, ``src/cors/mod.rs``: it is answered before keys and routes."""
+    for section in ("", KEYS):
+        answer = await (await start(section)).ask("tgi", path, method="OPTIONS")
+        assert (answer.status, answer.body) == (200, b"")
+        assert answer.header("access-control-allow-methods") == "GET,POST"
+        assert answer.header("allow") == allow
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("PUT", "/", 405, "POST,GET,HEAD"),
+        ("PUT", "/generate", 401, "POST"),
+        ("GET", "/vertex", 401, "POST"),
+        ("GET", "/", 200, None),
+        ("POST", "/", 401, None),
+        ("PUT", "/info", 405, "GET,HEAD"),
+        ("GET", "/nowhere", 404, None),
+        ("PURGE", "/", 405, "POST,GET,HEAD"),
+        ("PURGE", "/nowhere", 404, None),
+        ("POST", "/%67enerate", 404, None),
+        ("POST", "/generate/", 404, None),
+    ],
+)
+async def test_methods_and_keys(start: Start, method: str, path: str, status: int, allow: str | None) -> None:
+    """``router/src/server.rs:2213-2236``: keys lie around the routes that only post; ``/`` has others, too."""
+    running = await start(KEYS)
+    answer = await running.ask("tgi", path, {} if method == "POST" else None, method=method)
+    assert (answer.status, answer.header("allow")) == (status, allow)
 
 
 @pytest.mark.covers("mindie/TGI", "limits of the launcher")
-async def test_payload_above_2_mb_is_rejected(start: Start) -> None:
-    head = b"POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2000001\r\n"
-    answer = await (await start()).send("tgi", head)
+async def test_payload_above_limit_is_rejected(start: Start) -> None:
+    """``launcher/src/main.rs`` (payload_limit): 2 MB; axum 0.6 of 0.9.4: 2 MiB."""
+    large = {"inputs": "", "x": "a" * 2_000_000}
+    running = await start()
+    answer = await running.ask("tgi", "/generate", large)
     assert (answer.status, answer.body) == (413, b"Failed to buffer the request body: length limit exceeded")
+    assert answer.head.startswith(b"HTTP/1.1 413 Payload Too Large\r\n")
+    kinds = {"Content-Type": "text/plain"}
+    assert (await running.ask("tgi", "/generate", large, headers=kinds)).status == 415
+    old = await start(OLD)
+    assert (await old.ask("tgi", "/generate", large)).status == 422
+    larger = {"x": "a" * 2_200_000}
+    for app in (running, old):
+        answers = [await app.ask("tgi", path, larger) for path in ("/nowhere", "/info", "/generate")]
+        assert [answer.status for answer in answers] == [404, 405, 413]
+    locked = await start(KEYS)
+    assert (await locked.ask("tgi", "/generate", larger)).status == 401
+
+
+OVERLOAD = "vendors: {tgi: {max_concurrent_requests: 1}}\nlatency: {ttft: 10s}\n"
+BUSY = "Model is overloaded"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "text"),
+    [
+        ("/generate", b"{", 400, "EOF while parsing an object"),
+        ("/generate", {"inputs": 5}, 422, "invalid type: integer `5`"),
+        ("/generate", {"inputs": "x", "parameters": {"best_of": 3}}, 422, "`best_of` must be > 0 and <= 2"),
+        ("/generate_stream", {"inputs": "x", "parameters": {"best_of": 2}}, 200, "`best_of` != 1"),
+        ("/generate", {"inputs": "x", "parameters": {"top_p": 5.0}}, 429, BUSY),
+        ("/generate", {"inputs": ""}, 429, BUSY),
+        ("/generate", {"inputs": "x"}, 429, BUSY),
+        ("/generate_stream", {"inputs": "x"}, 200, BUSY),
+        ("/vertex", {"instances": []}, 422, "Input validation error"),
+        ("/vertex", {"instances": [{"inputs": "x"}]}, 500, "Incomplete generation"),
+        (CHAT, {"messages": HELLO, "tools": [], "tool_choice": "f"}, 422, "Tool with name f not found"),
+        (CHAT, {"messages": [*HELLO, *HELLO]}, 422, "Template error"),
+        (CHAT, {"messages": HELLO}, 429, BUSY),
+        ("/v1/completions", {"prompt": "x", "suffix": "y"}, 422, "Suffix is not supported"),
+        ("/v1/completions", {"prompt": ["x", "y"]}, 429, BUSY),
+        ("/tokenize", {"inputs": "x"}, 200, '"start"'),
+    ],
+)
+async def test_order_under_overload(start: Start, path: str, body: JSON, status: int, text: str) -> None:
+    """``router/src/infer/mod.rs:112-141``: a place is taken behind the body, tools and template, before the rest."""
+    running = await start(OVERLOAD)
+    call = asyncio.create_task(running.ask("tgi", "/generate", {"inputs": "first"}))
+    while not running.built.runtime.metrics["tgi"].working("mistralai/Mistral-7B-Instruct-v0.2"):
+        await asyncio.sleep(0.001)
+    answer = await running.ask("tgi", path, body)
+    assert (answer.status, text in answer.body.decode()) == (status, True), answer.body
+    move(running, 10)
+    await call
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/completions", {"prompt": ["x", "y"]}),
+        ("/v1/completions", {"prompt": ["x", "y"], "stream": True}),
+        ("/vertex", {"instances": [{"inputs": "x"}, {"inputs": "y"}]}),
+        ("/generate", {"inputs": "x", "parameters": {"best_of": 2, "do_sample": True}}),
+    ],
+)
+async def test_each_answer_takes_a_place(start: Start, path: str, body: JSON) -> None:
+    answer = await (await start("vendors: {tgi: {max_concurrent_requests: 1}}\n")).ask("tgi", path, body)
+    assert answer.status in (429, 500) or BUSY in answer.body.decode()
+    assert (await (await start("vendors: {tgi: {max_concurrent_requests: 2}}\n")).ask("tgi", path, body)).status == 200
 
 
 @pytest.mark.parametrize("profile", ["3", "0.9.4"])
