@@ -41,6 +41,7 @@ _TOKEN = re.compile(
     r"\\u(?P<short>[0-9a-fA-F]{4})|\\U(?P<long>[0-9a-fA-F]{8})|\\(?P<escaped>.)|\(\?(?P<group>P?[=!<#>(]?[=!]?)|.",
     re.DOTALL,
 )
+_WORDS = re.compile(r"(\(\?i\))?([\w ,:;!'\"/@%&=~<>-]+(?:\|[\w ,:;!'\"/@%&=~<>-]+)*)", re.ASCII)
 _UNSUPPORTED = {
     "=": "look-ahead",
     "!": "look-ahead",
@@ -69,11 +70,14 @@ class Regex:
     Fields:
         steps: cost of compiling, and worst-case cost of searching one character; a step takes 10 bytes of memory.
         pattern: as in the scenario file.
+        words: texts of which the expression wants one, if it is no more than that; ``folds``: in lower case.
     """
 
     steps: int
     pattern: str
     _compiled: re2._Regexp[bytes]
+    words: tuple[str, ...] = ()
+    folds: bool = False
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
     _cut: list[int] = field(default_factory=list)
 
@@ -103,6 +107,9 @@ class Regex:
         return text[:most]
 
     def _find(self, text: str) -> bool:
+        if self.words and text.isascii():  # 0.4 us; RE2 takes 9 us by its Python interface
+            text = text.lower() if self.folds else text
+            return any([word in text for word in self.words])
         return self._compiled.search(text.encode("utf-8", "surrogatepass")) is not None
 
 
@@ -183,7 +190,18 @@ def _compile(pattern: str, ignore_case: bool) -> Regex:
     except (re2.error, UnicodeEncodeError) as error:
         raise RegexError(_explain(error)) from None
     classes = translated.count("\\p") + translated.count("\\P")
-    return Regex(len(translated) + classes * _CLASS_STEPS + compiled.programsize, pattern, compiled)
+    steps = len(translated) + classes * _CLASS_STEPS + compiled.programsize
+    words, folds = _list_words(pattern, ignore_case)
+    return Regex(steps, pattern, compiled, words, folds)
+
+
+def _list_words(pattern: str, ignore_case: bool) -> tuple[tuple[str, ...], bool]:
+    """Return the texts of an expression such as ``(?i)refund|invoice``, and whether case is ignored."""
+    found = _WORDS.fullmatch(pattern)
+    if found is None:
+        return (), False
+    folds = ignore_case or found[1] is not None
+    return tuple((found[2].lower() if folds else found[2]).split("|")), folds
 
 
 def _explain(error: Exception) -> str:

@@ -6,8 +6,11 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from emulator.scenario.load import load_text
 from emulator.scenario.parsed import ScenarioError
@@ -34,6 +37,18 @@ from emulator.scenario.regex import MAX_PATTERN_LENGTH, MAX_STEPS, Expressions, 
 def test_search_equals_python(pattern: str, texts: list[str]) -> None:
     found = compile_regex(pattern, False)
     assert [found(text) for text in texts] == [re.search(pattern, text) is not None for text in texts]
+
+
+@pytest.mark.parametrize("prefix", ["", "(?i)"])
+@given(
+    words=st.lists(st.text("aBk_ -7s", min_size=1, max_size=3), min_size=1, max_size=3),
+    text=st.text("aAbBkKsS_ -7|\u017f\u212a", max_size=12),
+)
+def test_search_of_words_equals_general_search(prefix: str, words: list[str], text: str) -> None:
+    pattern = prefix + "|".join(words)
+    found = compile_regex(pattern, False)
+    assert found.words
+    assert found(text) == replace(found, words=())(text) == compile_regex(f"(?:{pattern})", False)(text)
 
 
 @pytest.mark.slow
