@@ -170,9 +170,9 @@ async def test_calls_fail_while_store_is_down_and_recover(kind: str, tmp_path: P
 async def read_health(replica: Running) -> dict[str, float]:
     """Return the store metrics."""
     text = (await steer(replica, "GET", "/metrics")).body.decode()
-    told = {name: float(value) for name, value in re.findall(r"^emulator_store_(\w+) (\S+)$", text, re.MULTILINE)}
-    assert abs(told.pop("skew_seconds")) < 1.0
-    return told
+    reported = {name: float(value) for name, value in re.findall(r"^emulator_store_(\w+) (\S+)$", text, re.MULTILINE)}
+    assert abs(reported.pop("skew_seconds")) < 1.0
+    return reported
 
 
 async def test_call_outliving_scenario_leaves_no_session_keys(kind: str, tmp_path: Path) -> None:

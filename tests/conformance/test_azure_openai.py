@@ -212,8 +212,8 @@ def test_rate_limit_headers_on_responses_and_errors(live_with: Callable[[str], R
             ask(model="gpt-4o", messages=HELLO, max_tokens=9)
     left = 4000 - sum(answer.parse().usage.total_tokens for answer in answers)
     headers = refused.value.response.headers
-    for told in (answers[1].headers, headers):
-        assert [told[f"x-ratelimit-{name}"] for name in COUNTS] == ["2", "0", "4000", str(left)]
+    for reported in (answers[1].headers, headers):
+        assert [reported[f"x-ratelimit-{name}"] for name in COUNTS] == ["2", "0", "4000", str(left)]
     assert headers["retry-after-ms"] == f"{headers['retry-after']}000"
     assert refused.value.code == "429"
 

@@ -161,9 +161,9 @@ def test_ai_gateway_rate_limits_apply(endpoints: JSON) -> None:
     endpoints.create_and_wait("mine", config=config(entity()))
     minute = serving.AiGatewayRateLimitRenewalPeriod.MINUTE
     limit = serving.AiGatewayRateLimit(renewal_period=minute, calls=2, key=serving.AiGatewayRateLimitKey.ENDPOINT)
-    told = endpoints.put_ai_gateway("mine", rate_limits=[limit])
-    assert told.rate_limits[0].calls == 2
-    assert endpoints.get("mine").ai_gateway.rate_limits == told.rate_limits
+    reported = endpoints.put_ai_gateway("mine", rate_limits=[limit])
+    assert reported.rate_limits[0].calls == 2
+    assert endpoints.get("mine").ai_gateway.rate_limits == reported.rate_limits
     assert all(ask(endpoints).choices for _ in range(4))  # the client waits where waiting costs nothing
     endpoints.put_ai_gateway("mine")
     assert not endpoints.get("mine").ai_gateway.rate_limits

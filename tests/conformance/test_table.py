@@ -39,14 +39,14 @@ def test_judge_updates_rows_that_ran_and_keeps_others() -> None:
     outcomes.found["test_databricks_standard::TestChatDatabricks"] = {"a": "passed", "b": "known", "c": "skipped"}
     outcomes.found["test_databricks_genai::test_generate_content"] = {"a": "skipped"}
     page = judge(outcomes, _BEFORE)
-    told = {key: row.verdict for key, row in read_table(page).items()}
-    assert told["databricks", "anthropic", "message"] == "yes"
-    assert told["databricks", "anthropic", "stop sequences"] == "no"
+    reported = {key: row.verdict for key, row in read_table(page).items()}
+    assert reported["databricks", "anthropic", "message"] == "yes"
+    assert reported["databricks", "anthropic", "stop sequences"] == "no"
     assert (
-        told["databricks", "databricks-langchain", "LangChain's standard tests of a chat model"]
+        reported["databricks", "databricks-langchain", "LangChain's standard tests of a chat model"]
         == "1 of 2; the rest below"
     )
-    assert told["databricks", "google-genai", "generate content"] == "not run"
+    assert reported["databricks", "google-genai", "generate content"] == "not run"
     assert "something gone" not in page
 
 

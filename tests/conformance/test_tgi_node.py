@@ -84,8 +84,8 @@ def test_chat(live: Running, url: str) -> None:
 
 
 def test_invalid_parameter_is_rejected(live: Running, url: str) -> None:
-    told = ask(live, url, "textGeneration", inputs=PROMPT, parameters={"top_p": 2})
-    assert (told["status"], "`top_p` must be > 0.0 and < 1.0" in told["error"]) == (422, True)
+    reported = ask(live, url, "textGeneration", inputs=PROMPT, parameters={"top_p": 2})
+    assert (reported["status"], "`top_p` must be > 0.0 and < 1.0" in reported["error"]) == (422, True)
 
 
 def test_text_on_mindie(live: Running) -> None:

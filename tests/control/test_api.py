@@ -335,7 +335,7 @@ async def test_every_clock_kind_can_be_advanced(start: Start, clock: str, kind: 
 
 
 @pytest.mark.parametrize(
-    ("clock", "told", "moved"),
+    ("clock", "reported", "moved"),
     [
         pytest.param("frozen", 60.0, 0.0, id="frozen: as it is"),
         pytest.param("{scale: 60}", 1.0, None, id="scaled: in the client's seconds"),
@@ -343,14 +343,14 @@ async def test_every_clock_kind_can_be_advanced(start: Start, clock: str, kind: 
     ],
 )
 async def test_retry_after_is_given_in_client_seconds(
-    start: Start, clock: str, told: float, moved: float | None
+    start: Start, clock: str, reported: float, moved: float | None
 ) -> None:
     text = f"version: 1\nclock: {clock}\nrules: [{{name: a, error: {{kind: rate_limited, retry_after: 60s}}}}]\n"
     running = await start(text, vendors=[TOY])
     begun = running.built.clock.now()
     answer = await ask(running)
-    assert answer.header("x-retry") == str(told)
-    assert answer.header("retry-after-ms") == (None if told else "1")
+    assert answer.header("x-retry") == str(reported)
+    assert answer.header("retry-after-ms") == (None if reported else "1")
     if moved is not None:
         assert running.built.clock.now() - begun == moved
 

@@ -157,24 +157,24 @@ async def test_instant_clock_jumps_forward_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("clock", "told", "later"),
+    ("clock", "reported", "later"),
     [
         pytest.param(FrozenClock(), 30.0, 0.0, id="frozen: as it is"),
         pytest.param(InstantClock(), 0.0, 30.0, id="instant: nothing, for the wait is over when the client is back"),
     ],
 )
-def test_client_wait_per_clock(clock: Clock, told: float, later: float) -> None:
+def test_client_wait_per_clock(clock: Clock, reported: float, later: float) -> None:
     begun = clock.now()
-    assert clock.to_client(30.0) == told
+    assert clock.to_client(30.0) == reported
     assert clock.now() == begun
     for _ in range(2):  # two clients that wait at the same time do not wait twice as long
         clock.on_client_left(begun + 30.0)
     assert clock.now() == begun + later
 
 
-@pytest.mark.parametrize(("scale", "told"), [(1, 30.0), (60, 0.5), (0.5, 60.0)])
-def test_client_wait_is_scaled_to_client_seconds(scale: float, told: float) -> None:
-    assert RealClock(scale).to_client(30.0) == told
+@pytest.mark.parametrize(("scale", "reported"), [(1, 30.0), (60, 0.5), (0.5, 60.0)])
+def test_client_wait_is_scaled_to_client_seconds(scale: float, reported: float) -> None:
+    assert RealClock(scale).to_client(30.0) == reported
 
 
 async def test_retired_clock_wakes_sleepers() -> None:

@@ -25,6 +25,6 @@ async def test_check_script_confirms_limit_shared_by_three_replicas(tmp_path: Pa
             three = [await open_replica(stack, url, PLAIN, served) for _ in range(3)]
             fronts = [replica.urls["front"] for replica in three]
             check = await asyncio.create_subprocess_exec(CHECK, *fronts, stdout=asyncio.subprocess.PIPE)
-            told, _ = await asyncio.wait_for(check.communicate(), 60)
-    assert told == b"the replicas are as they should be\n"
+            reported, _ = await asyncio.wait_for(check.communicate(), 60)
+    assert reported == b"the replicas are as they should be\n"
     assert check.returncode == 0

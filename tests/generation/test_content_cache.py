@@ -12,8 +12,8 @@ def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Conte
     if alternatives is not None:
         weighed = (Logprob("a", -1.0, (("a", -1.0),) * alternatives),) * tokens
     choice = Choice(Tokens(("a",) * tokens, (1,) * tokens), undelayed(tokens), "stop", (), weighed)
-    told = (PromptTokens((), (), (Logprob("a", -1.0),) * prompt),) if prompt else ()
-    return Content(Usage(0, tokens), (choice,), told)
+    reported = (PromptTokens((), (), (Logprob("a", -1.0),) * prompt),) if prompt else ()
+    return Content(Usage(0, tokens), (choice,), reported)
 
 
 @pytest.mark.parametrize(

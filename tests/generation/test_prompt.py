@@ -96,6 +96,6 @@ def test_a_last_text_of_a_user_is_weighed_as_it_is_counted(profile: str) -> None
 def test_a_conversation_with_more_than_text_has_no_locale() -> None:
     tokenizer = tokenizer_for("llama3")
     seen = Message("user", "Was ist das?", media=1)
-    told = Message("tool", "Was ist das?", tool_call_id="c")
-    for messages in ((), (seen,), (seen, USER), (told,), (told, USER)):
+    reported = Message("tool", "Was ist das?", tool_call_id="c")
+    for messages in ((), (seen,), (seen, USER), (reported,), (reported, USER)):
         assert count_chat(messages, (), tokenizer)[1] == ""

@@ -204,8 +204,8 @@ SLOW = [
 ]
 
 
-@pytest.mark.parametrize(("data", "phase", "limit", "told"), SLOW)
-async def test_slow_client_times_out(data: bytes, phase: ConnectionPhase, limit: float, told: bytes) -> None:
+@pytest.mark.parametrize(("data", "phase", "limit", "reported"), SLOW)
+async def test_slow_client_times_out(data: bytes, phase: ConnectionPhase, limit: float, reported: bytes) -> None:
     async with serving() as served:
         reader, writer = await served.connect()
         writer.write(data)
@@ -217,8 +217,8 @@ async def test_slow_client_times_out(data: bytes, phase: ConnectionPhase, limit:
             answer = await reader.read()
         except ConnectionResetError:
             answer = b""
-        assert answer.startswith(told)
-        assert bool(answer) == bool(told)
+        assert answer.startswith(reported)
+        assert bool(answer) == bool(reported)
         writer.close()
 
 

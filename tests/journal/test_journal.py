@@ -235,13 +235,13 @@ def test_follow_evicts_oldest_fingerprint() -> None:
 
 def test_call_is_loaded_only_when_read() -> None:
     journal = Journal()
-    told: list[str] = []
+    reported: list[str] = []
     silent, heard = Call("1"), Call("2")
     journal.add(silent)
-    journal.listeners.append(lambda call: told.append(call.id))
-    journal.watchers.append(lambda call: told.append(call.id))
+    journal.listeners.append(lambda call: reported.append(call.id))
+    journal.watchers.append(lambda call: reported.append(call.id))
     journal.add(heard)
-    assert told == ["2", "2"]
+    assert reported == ["2", "2"]
     assert (silent.read_before, heard.read_before) == (False, False)
     assert [call.id for call in journal.since(0)] == ["1", "2"]
     assert not silent.read_before
@@ -290,7 +290,7 @@ _STEPS = st.tuples(st.sampled_from(["soon", "soon", "soon", "at once", "clear", 
 def test_deferred_entries_equal_immediate_entries(steps: list[_Step]) -> None:
     slow, quick = Journal(most_kept=100), Journal(most_kept=100)
     slow.listeners.append(lambda call: None)  # it has to be notified at once
-    told: list[tuple[Call, Call]] = []
+    reported: list[tuple[Call, Call]] = []
     for number, (step, session, choice) in enumerate(steps):
         if step == "clear":
             slow.clear(session or None)
@@ -299,7 +299,7 @@ def test_deferred_entries_equal_immediate_entries(steps: list[_Step]) -> None:
             assert quick.size == slow.size
         else:
             pair = Call(str(number), 10 * choice, session), Call(str(number), 10 * choice, session)
-            told.append(pair)
+            reported.append(pair)
             for journal, call in zip((slow, quick), pair, strict=True):
                 call.fingerprint = b"%d" % choice
                 if step == "soon":
@@ -311,7 +311,7 @@ def test_deferred_entries_equal_immediate_entries(steps: list[_Step]) -> None:
         *(slow.latest, slow.evicted_entries, len(slow), slow.size),
     )
     assert [call.id for call in quick.since(0)] == [call.id for call in slow.since(0)]
-    assert [vars(one) for one, _ in told] == [vars(other) for _, other in told]
+    assert [vars(one) for one, _ in reported] == [vars(other) for _, other in reported]
 
 
 def test_pending_calls_are_found_and_counted() -> None:

@@ -60,7 +60,7 @@ async def ask(running: Running, prompt: str, parent: str = "", **more: JSON) -> 
         return None
 
 
-def told(span: ReadableSpan) -> dict[str, object]:
+def reported(span: ReadableSpan) -> dict[str, object]:
     return dict(span.attributes or {})
 
 
@@ -77,7 +77,7 @@ async def test_call_span_has_gen_ai_attributes(start: Start, collector: Collecto
     assert (span.name, span.kind, span.parent) == ("chat toy", SpanKind.SERVER, None)
     assert span.instrumentation_scope is not None
     assert span.instrumentation_scope.schema_url == SCHEMA
-    attributes = told(span)
+    attributes = reported(span)
     assert attributes.pop("gen_ai.response.time_to_first_chunk") == running.built.journal.list_calls()[0].load().ttft
     assert attributes == {
         "http.request.method": "POST",
@@ -103,7 +103,7 @@ async def test_sampling_parameters_are_span_attributes(start: Start, collector: 
     path = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
     for _ in range(3):
         await running.ask("databricks", path, body, headers={"Authorization": "Bearer k"})
-    spans = [told(span) for span in collector.heard]
+    spans = [reported(span) for span in collector.heard]
     assert [span["emulator.attempt"] for span in spans] == [1, 2, 3]
     for span in spans:
         assert (span["gen_ai.request.temperature"], span["gen_ai.request.stop_sequences"]) == (0.5, ("x", "y"))
@@ -124,14 +124,14 @@ async def test_errors_set_span_status(
     running = await start("version: 1\n" + RULES, vendors=[TOY], spans=collector.spans)
     await ask(running, prompt)
     (span,) = collector.heard
-    assert (told(span).get("error.type"), span.status.status_code) == (error, status)
+    assert (reported(span).get("error.type"), span.status.status_code) == (error, status)
 
 
 async def test_request_without_model_is_named_by_method(start: Start, collector: Collector) -> None:
     running = await start(vendors=[TOY], spans=collector.spans)
     await running.ask("toy", "/nowhere", headers=KEY)
     (span,) = collector.heard
-    assert (span.name, told(span)["error.type"], told(span)["url.path"]) == ("GET", "not_found", "/nowhere")
+    assert (span.name, reported(span)["error.type"], reported(span)["url.path"]) == ("GET", "not_found", "/nowhere")
 
 
 async def test_fault_is_span_event_with_position_and_time(start: Start, collector: Collector) -> None:
@@ -170,9 +170,9 @@ async def test_concurrent_faults_are_recorded_once_under_their_parents(start: St
     assert len(by_parent) == len(entries) == 64
     for number, parent in parents.items():
         span, entry = by_parent[number + 1, number + 17], entries[parent]
-        assert told(span)["emulator.request.id"] == entry.id
+        assert reported(span)["emulator.request.id"] == entry.id
         assert faults(span) == list(entry.faults)
-        assert told(span)["gen_ai.usage.output_tokens" if entry.error is None else "emulator.attempt"]
+        assert reported(span)["gen_ai.usage.output_tokens" if entry.error is None else "emulator.attempt"]
     count = Counter(fault for span in collector.heard for fault in faults(span))
     assert count == {"stall": 16, "truncate": 16, "disconnect": 16}
 

@@ -31,8 +31,8 @@ async def test_timing_counts_responses(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "stream": True}, headers=KEY)
     await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
-    told = await running.ask("front", "/_emulator/timing")
-    value = told.json()
+    reported = await running.ask("front", "/_emulator/timing")
+    value = reported.json()
     assert (value["valid"], value["reason"], value["invalid_above"]) == (True, None, None)
     counts = [value[since][name]["count"] for since in ("since_reset", "overall") for name in ("ttft", "end")]
     assert counts == [2, 2, 2, 2]
@@ -87,8 +87,8 @@ async def test_timing_header_returned_on_request(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     plain = await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
     assert plain.header("x-emulator-timing") is None
-    told = await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=TOLD)
-    assert (told.header("x-emulator-timing") or "").startswith("ttft;planned=4.000;dur=")
+    reported = await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=TOLD)
+    assert (reported.header("x-emulator-timing") or "").startswith("ttft;planned=4.000;dur=")
 
 
 async def test_stream_returns_timing_in_trailer(start: Start) -> None:

@@ -110,23 +110,23 @@ def test_search_time_is_linear(pattern: str) -> None:
     ],
 )
 def test_expressions_of_document_are_bounded(make: Callable[[int], str]) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     together = Expressions()
     for number in range(1, 100):
-        with suppress_regex_error(told):
+        with suppress_regex_error(reported):
             together.add(make(number), False)
-    assert told[-1] == "all expressions together take too much to search"
+    assert reported[-1] == "all expressions together take too much to search"
     usual = Expressions()
     for number in range(500):
         usual.add(rf"(?i)order {number}: \w+", False)
 
 
 @contextmanager
-def suppress_regex_error(told: list[str]) -> Iterator[None]:
+def suppress_regex_error(reported: list[str]) -> Iterator[None]:
     try:
         yield
     except RegexError as error:
-        told.append(str(error))
+        reported.append(str(error))
 
 
 @pytest.mark.slow

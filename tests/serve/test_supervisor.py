@@ -176,9 +176,9 @@ def test_scenario_with_limits_is_rejected_without_shared_store(flags: tuple[str,
     with running(tmp_path, str(file), *flags) as group:
         assert group.process.wait(_PATIENCE) == 2
         assert group.process.stderr is not None
-        told = group.process.stderr.read()
+        reported = group.process.stderr.read()
         reason = "a limit counts the requests of all processes; for several workers pass --state-url"
-        assert f"{file}:2:10: limits[0]: {reason}" in told
+        assert f"{file}:2:10: limits[0]: {reason}" in reported
 
 
 def test_workers_share_limits_through_store(tmp_path: Path) -> None:

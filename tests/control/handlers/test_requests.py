@@ -204,8 +204,8 @@ async def test_traceparent_is_recorded_without_headers(start: Start, scenario: s
     running = await start(scenario, vendors=[TOY])
     for headers in ({"traceparent": TRACE}, {"traceparent": "x" * 4000}, {}):
         await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={**KEY, **headers})
-    told = [entry["traceparent"] for entry in (await control(running, "GET", "/requests")).json()["requests"]]
-    assert told == [TRACE, "x" * 64, None]
+    reported = [entry["traceparent"] for entry in (await control(running, "GET", "/requests")).json()["requests"]]
+    assert reported == [TRACE, "x" * 64, None]
     (found,) = (await control(running, "GET", f"/requests?traceparent={TRACE}")).json()["requests"]
     assert found["seq"] == 1
 
@@ -286,16 +286,16 @@ async def test_unsent_bytes_are_not_recorded(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "reported"),
     [
         pytest.param(0, [], id="none"),
         pytest.param(2, [(0.0, 0.5), (1.0, 1.0)], id="a few"),
         pytest.param(400, [(float(at), at + 0.5) for at in range(0, 400, 2)], id="of many those that were most late"),
     ],
 )
-def test_writes_are_bounded(count: int, told: list[tuple[float, float]]) -> None:
+def test_writes_are_bounded(count: int, reported: list[tuple[float, float]]) -> None:
     dues, late = [float(at) for at in range(count)], [0.0 if at % 2 else 0.5 for at in range(count)]
-    assert thin_out(dues, late) == told
+    assert thin_out(dues, late) == reported
 
 
 async def test_tool_calls_are_shown_with_arguments(toy: Running) -> None:

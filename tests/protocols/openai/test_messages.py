@@ -43,10 +43,10 @@ async def test_stored_response_usage_equals_sent_usage(start: Start) -> None:
         "/openai/v1/responses": {"model": "gpt-4o", "input": "word " * 1200, "max_output_tokens": 16},
     }
     for path, body in asked.items():
-        told = [(await running.ask("azure", path, body, headers=KEY)).json() for _ in "ab"]
-        kept = [(await running.ask("azure", f"{path}/{answer['id']}", headers=KEY)).json() for answer in told]
-        assert [answer["usage"] for answer in kept] == [answer["usage"] for answer in told]
-    assert [answer["usage"]["input_tokens_details"]["cached_tokens"] for answer in told] == [0, 1152]
+        reported = [(await running.ask("azure", path, body, headers=KEY)).json() for _ in "ab"]
+        kept = [(await running.ask("azure", f"{path}/{answer['id']}", headers=KEY)).json() for answer in reported]
+        assert [answer["usage"] for answer in kept] == [answer["usage"] for answer in reported]
+    assert [answer["usage"]["input_tokens_details"]["cached_tokens"] for answer in reported] == [0, 1152]
 
 
 async def test_each_session_has_separate_prompt_cache(start: Start) -> None:

@@ -61,8 +61,10 @@ class Runner:
             a is not None and b"x-emulator-bug" in a.head for a in answers
         ):
             wrong.append("5xx")
-        told = ",".join(map(str, statuses))
-        line = f"{watch.worst * 1000:6.0f} ms {watch.grown:6.0f} MiB {took:6.2f} s  {told:8} {row.vendor:10} {row.name}"
+        found = ",".join(map(str, statuses))
+        line = (
+            f"{watch.worst * 1000:6.0f} ms {watch.grown:6.0f} MiB {took:6.2f} s  {found:8} {row.vendor:10} {row.name}"
+        )
         if wrong:
             self.failed.append(f"{line}: {', '.join(wrong)}")
         print(line + (f"  <- {', '.join(wrong)}" if wrong else ""), flush=True)

@@ -24,8 +24,8 @@ def test_page_is_current() -> None:
 
 
 def test_page_lists_exposed_metrics() -> None:
-    told = dict(re.findall(r"^\| `((?:emulator|gen_ai)_\w+)` \| \w+ \| (.+?) \|", metrics.render(), re.MULTILINE))
-    labels = {name: tuple(re.findall(r"`(\w+)`", row)) for name, row in told.items() if not row[0].isdigit()}
+    reported = dict(re.findall(r"^\| `((?:emulator|gen_ai)_\w+)` \| \w+ \| (.+?) \|", metrics.render(), re.MULTILINE))
+    labels = {name: tuple(re.findall(r"`(\w+)`", row)) for name, row in reported.items() if not row[0].isdigit()}
     assert labels == {family.name: family.labels for family in FAMILIES}
 
 

@@ -28,18 +28,18 @@ def test_bounds_page_is_current() -> None:
 
 
 def test_every_key_is_documented_once() -> None:
-    told = Counter((section.model, key) for section in SECTIONS for key in section.examples)
+    reported = Counter((section.model, key) for section in SECTIONS for key in section.examples)
     shared = {"max"} | POSITION
     wanted = {
         (model, key)
         for model in definitions().keys() - TOLD_WITH_OTHERS
         for key in properties(model)
-        if key not in shared or (model, key) in told
+        if key not in shared or (model, key) in reported
     }
     of_parts = {(model, key) for model, key in wanted if model == "ConstantPart" and key != "weight"}
-    assert told.keys() == wanted - of_parts
-    assert shared <= {key for _, key in told}
-    assert max(told.values()) == 1
+    assert reported.keys() == wanted - of_parts
+    assert shared <= {key for _, key in reported}
+    assert max(reported.values()) == 1
 
 
 @pytest.mark.slow
@@ -63,8 +63,8 @@ def test_example_loads_and_contains_key(section: Section, key: str, text: str, t
 @pytest.mark.parametrize("name", VENDORS)
 def test_every_vendor_setting_is_documented_and_accepts_default(name: str) -> None:
     vendor, text = VENDORS[name], render()
-    told = text[text.index(f"### vendors.{name}\n") :].partition("\n### ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", told, re.MULTILINE)
+    reported = text[text.index(f"### vendors.{name}\n") :].partition("\n### ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", reported, re.MULTILINE)
     assert [row[0] for row in rows] == list(vendor.settings.model_fields)
     assert all(means.strip(" .") for *_, means in rows)
     for key in switches(vendor):

@@ -42,13 +42,13 @@ class Findings:
 
     def add(self, reason: str, scenario: JSON, data: bytes) -> None:
         self.count += 1
-        told = json.dumps(scenario)
-        print(f"{self.round}: {reason}\n  {told[:300]}\n  {data[:300]!r}", flush=True)
+        reported = json.dumps(scenario)
+        print(f"{self.round}: {reason}\n  {reported[:300]}\n  {data[:300]!r}", flush=True)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             name = hashlib.blake2b(data, digest_size=6).hexdigest()
             (self.folder / f"{name}.request").write_bytes(data)
-            (self.folder / f"{name}.json").write_text(f"{told}\n{self.round}\n{reason}\n")
+            (self.folder / f"{name}.json").write_text(f"{reported}\n{self.round}\n{reason}\n")
 
 
 def attack(server: Server, seed: int, number: int, findings: Findings) -> None:

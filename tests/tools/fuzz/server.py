@@ -34,9 +34,9 @@ class Server:
             if self._process.poll() is not None or time.monotonic() > ends:
                 raise RuntimeError((self.folder / "log").read_text())
             time.sleep(0.02)
-        told = json.loads(ports.read_text())
+        found = json.loads(ports.read_text())
         self._context = ssl._create_unverified_context() if "--tls" in flags else None
-        self.urls = {name: _address(url) for name, url in told.get("urls", told).items() if isinstance(url, str)}
+        self.urls = {name: _address(url) for name, url in found.get("urls", found).items() if isinstance(url, str)}
 
     @property
     def alive(self) -> bool:

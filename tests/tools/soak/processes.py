@@ -99,8 +99,8 @@ def serving(folder: Path, scenario: str, *flags: str, log: Path | None = None) -
     ports, file = folder / f"{name}.json", folder / f"{name}.yaml"
     file.write_text(scenario, encoding="utf-8")
     command = [sys.executable, "-m", "emulator", "serve", str(file), "--port", "0", "--port-file", str(ports)]
-    with open(log or os.devnull, "ab") as told:
-        process = subprocess.Popen([*command, "--log-level", "error", *flags], stdout=subprocess.DEVNULL, stderr=told)
+    with open(log or os.devnull, "ab") as found:
+        process = subprocess.Popen([*command, "--log-level", "error", *flags], stdout=subprocess.DEVNULL, stderr=found)
     try:
         while not ports.exists():
             if process.poll() is not None:

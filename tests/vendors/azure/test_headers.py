@@ -72,17 +72,17 @@ LEFT = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")
 
 @pytest.mark.covers("azure/headers of an answer", "x-ratelimit-remaining-requests", "UserByModelByMinute")
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [("seed", True), ("maas", False), ("managed", False), ("foundry", True), ("aoai", True)],
 )
-async def test_call_over_request_limit_is_rejected(start: Start, profile: str, told: bool) -> None:
+async def test_call_over_request_limit_is_rejected(start: Start, profile: str, reported: bool) -> None:
     running = await start(f"vendors: {{azure: {{profile: {profile}}}}}\n{LIMIT}")
     body = chat(model="gpt-4o-mini", max_tokens=2)
     answers = [await running.ask("azure", CHAT, body, headers=KEY) for _ in range(3)]
     assert [answer.status for answer in answers] == [200, 200, 429]
     assert int(answers[2].header("Retry-After") or 0) == 60
     left = [[answer.header(name) for name in LEFT] for answer in answers]
-    assert left == ([["2", "1"], ["2", "0"], ["2", "0"]] if told else [[None, None]] * 3)
+    assert left == ([["2", "1"], ["2", "0"], ["2", "0"]] if reported else [[None, None]] * 3)
     for answer in answers:
         assert [value for name, value in answer.headers if name == "x-ms-client-request-id"] == ["d9"]
     if profile == "foundry":

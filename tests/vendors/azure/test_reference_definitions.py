@@ -26,7 +26,7 @@ def part(**fields: JSON) -> JSON:
     return says(content=[fields])
 
 
-def told(**call: JSON) -> JSON:
+def reported(**call: JSON) -> JSON:
     """Return a body with one tool call."""
     return says("assistant", tool_calls=[{"id": "c1", "type": "function", "function": CALLED, **call}])
 
@@ -37,18 +37,18 @@ def offered(**fields: JSON) -> JSON:
 
 DEFINITIONS: dict[str, Cases] = {
     "ChatCompletionMessageToolCall.function": [
-        (told(), {"request.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
-        (told(function=None), broken("", *CALL, "function")),
+        (reported(), {"request.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
+        (reported(function=None), broken("", *CALL, "function")),
     ],
     "ChatCompletionMessageToolCall.ID": [
         (
             says("assistant", tool_calls=[{"ID": "c2", "function": CALLED}]),
             {"request.messages.0.tool_calls.0.id": "c2"},
         ),
-        (told(id=1), broken("Input should be a valid string", *CALL, "id")),
+        (reported(id=1), broken("Input should be a valid string", *CALL, "id")),
     ],
     "ChatCompletionMessageToolCall.type": [
-        (told(type="x"), broken("Input should be 'function'", *CALL, "type")),
+        (reported(type="x"), broken("Input should be 'function'", *CALL, "type")),
     ],
     "ChatCompletionResponseFormat.type": [
         ({"response_format": {"type": "json_object"}}, {"request.format": "json_object"}),
@@ -84,7 +84,7 @@ DEFINITIONS: dict[str, Cases] = {
         (says("wizard", content="Hi"), broken("Input should be 'system', 'user',", "messages", "0", "role"))
     ],
     "ChatCompletionRequestMessage.tool_calls": [
-        (told(), {"request.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
+        (reported(), {"request.messages.0.tool_calls": (ToolCall("c1", "f", "{}"),)}),
         (
             says("assistant", tool_calls="x"),
             broken("Input should be a valid list", "messages", "0", "tool_calls"),
@@ -125,17 +125,17 @@ DEFINITIONS: dict[str, Cases] = {
     },
     "Function.arguments": [
         (
-            told(function={"name": "f", "arguments": '{"a":1}'}),
+            reported(function={"name": "f", "arguments": '{"a":1}'}),
             {"request.messages.0.tool_calls.0.arguments": '{"a":1}'},
         ),
         (
-            told(function={"name": "f", "arguments": {}}),
+            reported(function={"name": "f", "arguments": {}}),
             broken("Input should be a valid string", *CALL, "function", "arguments"),
         ),
     ],
     "Function.name": [
-        (told(function={"name": "g", "arguments": ""}), {"request.messages.0.tool_calls.0.name": "g"}),
-        (told(function={"arguments": ""}), broken("Field required", *CALL, "function", "name")),
+        (reported(function={"name": "g", "arguments": ""}), {"request.messages.0.tool_calls.0.name": "g"}),
+        (reported(function={"arguments": ""}), broken("Field required", *CALL, "function", "name")),
     ],
     "FunctionObject.description": [
         (offered(description="more"), {"request.tools.0.description": "more"}),

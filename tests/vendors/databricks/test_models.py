@@ -116,5 +116,5 @@ def test_endpoint_matches_published_limits(name: str) -> None:
     tiers = found.traits.get("limits")
     limits = tiers.get("enterprise", {}) if isinstance(tiers, dict) else {}
     assert isinstance(limits, dict)
-    told = tuple(limits.get(limit) for limit in ("itpm", "otpm", "qph"))
-    assert (found.context, found.max_output, told, found.traits["entity"]) == CORE[name]
+    reported = tuple(limits.get(limit) for limit in ("itpm", "otpm", "qph"))
+    assert (found.context, found.max_output, reported, found.traits["entity"]) == CORE[name]

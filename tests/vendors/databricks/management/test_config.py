@@ -134,8 +134,8 @@ async def test_invalid_gateways_are_rejected(start: Start, gateway: JSON, text: 
     assert (made.status, text in made.json()["message"]) == (400, True)
     await workspace.make(CUSTOM)
     workspace.pass_time(60)
-    told = await workspace.call("PUT", "/mine/ai-gateway", gateway)
-    assert (told.status, told.json()["error_code"], text in told.json()["message"]) == (
+    reported = await workspace.call("PUT", "/mine/ai-gateway", gateway)
+    assert (reported.status, reported.json()["error_code"], text in reported.json()["message"]) == (
         400, "INVALID_PARAMETER_VALUE", True,
     )  # fmt: skip
 
