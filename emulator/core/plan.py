@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
+Breakage = Literal["truncated", "not_json", "wrong_type", "missing", "extra"]
+"""How the arguments of a tool call are broken."""
 SegmentKind = Literal["reasoning", "text", "refusal", "frame", "tool_call"]
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from emulator.faults.bad_arguments import BadArguments, find_breakage
 from emulator.faults.base import Fault, apply_faults
 from emulator.faults.disconnect import Disconnect
 from emulator.faults.drip import Drip
@@ -24,7 +25,7 @@ from emulator.faults.truncate import Truncate
 from emulator.faults.wrong_content_type import WrongContentType
 from emulator.faults.wrong_usage import WrongUsage
 
-__all__ = ["AnyFault", "Fault", "FaultSite", "apply_faults", "locate_faults", "measure"]
+__all__ = ["AnyFault", "Fault", "FaultSite", "apply_faults", "find_breakage", "locate_faults", "measure"]
 
 AnyFault = Annotated[
     Disconnect
@@ -42,6 +43,7 @@ AnyFault = Annotated[
     | EmptyBody
     | ExtraFields
     | Split
-    | Status,
+    | Status
+    | BadArguments,
     Field(discriminator="type"),
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, dump_text
-from emulator.core.plan import FinishReason, SegmentKind
+from emulator.core.plan import Breakage, FinishReason, SegmentKind
 from emulator.core.requests import ANY_OBJECT, ChatRequest, CompletionRequest, Sampling
 from emulator.core.rng import derive_key
 from emulator.core.vendor import Tokenizer
@@ -25,13 +25,15 @@ _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedReply:
-    """Reply that a scenario fixes, in place of a generated one.
+    """Reply that a scenario fixes, or what it changes of a generated one.
 
     Fields:
         pieces: texts sent as one token each, after ``text``.
         tool_calls: name, arguments as JSON text and, if it is fixed too, id.
         usage: token counts to report by name, in place of the actual ones.
-        mode: generate an instance of the request's schema, in this mode.
+        mode: generate an instance of the request's schema, in this mode; also of a tool's if the answer calls one.
+        broken: how the arguments of tool calls are broken.
+        is_generated: nothing is fixed.
     """
 
     text: str | None = None
@@ -43,6 +45,13 @@ class FixedReply:
     finish_reason: FinishReason | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
     mode: Mode | None = None
+    broken: Breakage | None = None
+
+    is_generated: bool = False
+
+
+GENERATED = FixedReply(is_generated=True)
+"""A reply that fixes nothing."""
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +77,33 @@ def plan_parts(
     if reply is None:
         return _own_parts(request, prompt, key, tokenizer, request.sampling.max_tokens)
     if reply.mode is not None and isinstance(request, ChatRequest):
-        return [_structured(request, key, tokenizer, reply.mode)]
-    frame = request.call_frame if isinstance(request, ChatRequest) else None
-    return _fixed_parts(reply, tokenizer, frame)
+        calls = _call_tools(request, prompt, key, tokenizer, reply.mode) if request.tools else []
+        parts = calls or [_structured(request, key, tokenizer, reply.mode)]
+    elif reply.is_generated:
+        parts = _own_parts(request, prompt, key, tokenizer, request.sampling.max_tokens)
+    else:
+        frame = request.call_frame if isinstance(request, ChatRequest) else None
+        parts = _fixed_parts(reply, tokenizer, frame)
+    return parts if reply.broken is None else _break_calls(parts, request, reply.broken, tokenizer)
+
+
+def _break_calls(
+    parts: list[ContentPart], request: ChatRequest | CompletionRequest, how: Breakage, tokenizer: Tokenizer
+) -> list[ContentPart]:
+    """Return the parts with broken arguments in each tool call."""
+    if not any([part.kind == "tool_call" for part in parts]):
+        return parts
+    load(_GENERATOR)
+    from emulator.generation.broken_arguments import break_arguments
+
+    schemas = {tool.name: tool.parameters for tool in request.tools} if isinstance(request, ChatRequest) else {}
+    broken = []
+    for part in parts:
+        if part.kind == "tool_call":
+            text = break_arguments("".join(part.tokens), schemas.get(part.name, {}), how)
+            part = _whole("tool_call", text, tokenizer, part.name, part.id)
+        broken.append(part)
+    return broken
 
 
 def _own_parts(
@@ -124,7 +157,9 @@ def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> Conten
     return ContentPart("reasoning", prose.tokens, prose.ids)
 
 
-def _call_tools(request: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[ContentPart]:
+def _call_tools(
+    request: ChatRequest, prompt: str, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical"
+) -> list[ContentPart]:
     load(_GENERATOR)
     from emulator.generation.tools import choose_tools, write_arguments
 
@@ -132,7 +167,7 @@ def _call_tools(request: ChatRequest, prompt: str, key: bytes, tokenizer: Tokeni
     parts = []
     for number, tool in enumerate(calls):
         turn = calls[:number].count(tool)  # a second call of one tool takes the prompt's second value
-        arguments = write_arguments(tool, prompt, derive_key(key, "arguments", number), turn)
+        arguments = write_arguments(tool, prompt, derive_key(key, "arguments", number), turn, mode)
         parts += _frame_call(request.call_frame, tool.name, tokenizer)
         parts.append(_whole("tool_call", arguments, tokenizer, tool.name))
     return parts

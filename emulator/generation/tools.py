@@ -12,7 +12,7 @@ from itertools import islice
 from emulator.core.json import JSON, Object, parse_json
 from emulator.core.requests import ChatRequest, Tool
 from emulator.core.rng import derive_key, draw_integer
-from emulator.generation.json_schema import generate, is_instance
+from emulator.generation.json_schema import Mode, generate, is_instance
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NAME = r"[^\W\d_a-z][\w.\-]*(?: [^\W\d_a-z][\w\-]*)*"
@@ -236,19 +236,22 @@ def _repeated(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
     return tools * min(max(times, 1), _MAX_CALLS)
 
 
-def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
+def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0, mode: Mode = "typical") -> str:
     """Generate arguments as JSON text: an instance of the tool's schema, with values from the prompt where they fit.
 
     There is no apostrophe in them where the schema allows: clients are seen to turn ``'`` into ``"`` before they parse.
 
     Args:
         turn: index of the call among those of the same tool; each takes the next value that the prompt lists.
+        mode: how the instance is generated; only a typical one takes values from the prompt.
 
     Raises:
         emulator.generation.json_schema.Unsatisfiable: no arguments satisfy the schema.
     """
     if not tool.parameters:
-        return "{}"
+        return "{}" if mode != "invalid" else "[]"
+    if mode != "typical" and not tool.bare:
+        return _write(generate(tool.parameters, key, mode=mode))
     if tool.bare:
         return _write_text(tool.parameters, prompt, key)
     arguments = _generated(tool.parameters, key)

@@ -1,6 +1,7 @@
 """Plan the response to a call: match rules, admit the call, generate content, schedule the tokens."""
 
 from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import replace
 
 from emulator.core.clock import Clock
 from emulator.core.cost_limits import is_cheap, is_slow, is_unbounded
@@ -14,9 +15,10 @@ from emulator.core.requests import ChatRequest
 from emulator.core.rng import derive_key, prepare_key
 from emulator.core.storage import ATTEMPTS, LocalState, State
 from emulator.core.vendor import InferenceCall, Parsed
+from emulator.faults import find_breakage
 from emulator.generation.budget import TooLong, Unsatisfiable, quick
 from emulator.generation.generate import Content, ContentCache, generate
-from emulator.generation.segments import FixedReply
+from emulator.generation.segments import GENERATED, FixedReply
 from emulator.generation.tokenizer import tokenizer_for
 from emulator.latency import Latency
 from emulator.ratelimit import AdmissionController, Ticket
@@ -202,6 +204,9 @@ class Emulator:
         if outcome.error is not None:
             raise outcome.error.to_error()
         reply = None if outcome.reply is None else fix_reply(outcome.reply)
+        broken = find_breakage(outcome.faults) if outcome.faults else None
+        if broken is not None:
+            reply = replace(reply or GENERATED, broken=broken)
         content = self._generate(call, reply) if reply or repeated is None else self._find_content(call, repeated)
         slot, quota = (None, ()) if admission is None else (admission.slot, admission.balances)
         waited = call.delay + (0.0 if slot is None else max(0.0, slot.since - (now - self.started)))

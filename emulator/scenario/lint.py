@@ -188,6 +188,7 @@ def find_odd_outcomes(scenario: Scenario, catalogue: KnownModels | None) -> Iter
             if outcome.reply is not None:
                 yield from _find_odd_reply((*place, "reply"), outcome.reply, tasks)
             yield from _find_faults_of_nothing(place, outcome)
+            yield from _find_unbroken_calls(place, outcome, rule.when, tasks)
             if rule.when.stream is False or not tasks & set(_TALKING):
                 yield from _find_idle_faults(place, outcome)
 
@@ -198,6 +199,22 @@ def _find_faults_of_nothing(path: KeyPath, outcome: Outcome) -> Iterator[Finding
     for number, fault in enumerate(outcome.faults[last + 1 :], last + 1):
         text = f"{fault.type} does nothing after {outcome.faults[last].type}, which leaves no answer to bend"
         yield codes.IDLE_FAULT, (*path, "faults", number), text
+
+
+def _find_unbroken_calls(path: KeyPath, outcome: Outcome, when: When, tasks: set[str]) -> Iterator[Finding]:
+    """Yield what breaks a tool call or a schema's instance in answers that have neither."""
+    reply = outcome.reply
+    has_call = "chat" in tasks and (reply is None or bool(reply.tool_calls or reply.generate))
+    for number, fault in enumerate(outcome.faults):
+        if fault.type == "bad_arguments" and not has_call:
+            yield (
+                codes.IDLE_FAULT,
+                (*path, "faults", number),
+                "bad_arguments does nothing to an answer without tool call",
+            )
+    if reply is not None and reply.generate is not None and when.structured is False and when.tools is None:
+        text = "the rule is about calls without a schema, of which nothing can be generated"
+        yield codes.NO_SUCH_REPLY, (*path, "reply", "generate"), text
 
 
 def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:

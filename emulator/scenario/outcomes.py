@@ -173,7 +173,7 @@ class ReplyOutcome(Closed):
         default=None, description="The answer's text as strings, one event each."
     )
     generate: Literal["typical", "minimal", "boundary", "adversarial", "invalid"] | None = Field(
-        default=None, description="An instance of the request's schema, made this way."
+        default=None, description="An instance of the request's schema, or of a called tool's, made this way."
     )
     finish_reason: Annotated[FinishReason, Field(description="Why the answer ends.")] | None = None
     usage: FixedUsage | None = Field(default=None, description="Token counts to report.")

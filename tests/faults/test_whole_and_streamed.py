@@ -81,6 +81,7 @@ TABLE: list[tuple[dict[str, JSON], str, str]] = [
     ({"type": "split", "writes": "utf8"}, "other writes", "other writes"),
     ({"type": "split", "writes": "across"}, "other writes", "other writes"),
     ({"type": "status", "status": 502}, "another head", "another head"),
+    ({"type": "bad_arguments"}, "nothing", "nothing"),  # the call is broken when it is generated
 ]
 
 

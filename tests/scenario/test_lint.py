@@ -361,6 +361,21 @@ def test_limit_of_misspelt_principal_warns() -> None:
             id="what the deployment is for",
         ),
         pytest.param(
+            "reply: {text: Hi}, faults: [{type: bad_arguments}]",
+            "faults[0]: bad_arguments does nothing to an answer without tool call",
+            id="a text has no arguments",
+        ),
+        pytest.param(
+            "when: {task: completions}, faults: [{type: bad_arguments}]",
+            "faults[0]: bad_arguments does nothing to an answer without tool call",
+            id="a completion has no arguments",
+        ),
+        pytest.param(
+            "when: {structured: false}, reply: {generate: invalid}",
+            "reply.generate: the rule is about calls without a schema, of which nothing can be generated",
+            id="no schema to break",
+        ),
+        pytest.param(
             "when: {task: completions}, reply: {tool_calls: [{name: a}]}",
             "reply.tool_calls: the rule is about completions, which cannot answer so",
             id="a completion calls no tools",

@@ -134,7 +134,7 @@ from tests.scenario.texts import rows_of
             "faults: [{type: disconect}]",
             "a.yaml:4:21: rules[0].faults[0].type: unknown type, expected disconnect, truncate, stall, hang, drip, "
             "late_error, garbage, drop, duplicate, reorder, wrong_usage, wrong_content_type, empty_body, "
-            "extra_fields, split, status, got disconect; did you mean disconnect?",
+            "extra_fields, split, status, bad_arguments, got disconect; did you mean disconnect?",
             id="unknown fault",
         ),
         pytest.param(

@@ -70,7 +70,8 @@ def build_message(plan: Plan, model: str) -> Object:
         content.append({"type": "text", "text": message.text + message.refusal})
     for call in message.calls:
         name = call.id or _draw_call_id(plan, call.number)
-        content.append({"type": "tool_use", "id": name, "name": call.name, "input": _parse_arguments(call.arguments)})
+        block: Object = {"type": "tool_use", "id": name, "name": call.name}
+        content.append(block | _parse_arguments(call.arguments))
     return {
         **_build_head(plan, model),
         "content": content,
@@ -207,12 +208,12 @@ def _build_stop(choice: Choice) -> Object:
     return {"stop_reason": _STOPS[choice.finish_reason], "stop_sequence": None}
 
 
-def _parse_arguments(text: str) -> JSON:
-    """Parse a call's input; arguments that are not JSON, as a scenario may fix them, stay text."""
+def _parse_arguments(text: str) -> Object:
+    """Return a call's ``input``; nothing for arguments that are not JSON, which have no place in the block."""
     try:
-        return parse_json(text or "{}")
+        return {"input": parse_json(text or "{}")}
     except ValueError:
-        return text
+        return {}
 
 
 def _draw_call_id(plan: Plan, number: int) -> str:

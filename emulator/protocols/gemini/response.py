@@ -7,6 +7,7 @@ an object of arguments; thoughts are counted apart from the candidates.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
@@ -137,14 +138,13 @@ def _encode_token_parts(choice: Choice, segment: Segment) -> _Parts:
 
 
 def _build_call(choice: Choice, segment: Segment) -> Object:
-    """Return a ``functionCall`` part; arguments that are not JSON, as a scenario may fix them, stay text."""
+    """Return a ``functionCall`` part; arguments that are not JSON have no place in it and are left out."""
     text = "".join(choice.tokens[segment.start : segment.end])
-    try:
-        arguments = parse_json(text or "{}")
-    except ValueError:
-        arguments = text
     call: Object = {"id": segment.id} if segment.id else {}
-    return {"functionCall": {**call, "name": segment.name, "args": arguments}}
+    call["name"] = segment.name
+    with suppress(ValueError):
+        call["args"] = parse_json(text or "{}")
+    return {"functionCall": call}
 
 
 def _build_candidate(number: int, parts: Sequence[JSON], choice: Choice) -> Object:

@@ -426,6 +426,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
     _fault("extra_fields", "ExtraFields", fields="{type: extra_fields, fields: {trace: abc}}"),
     _fault("split", "Split", ", writes: line", writes="{type: split, writes: utf8}"),
     _fault("status", "Status", ", status: 502", status="{type: status, status: 502}"),
+    _fault("bad_arguments", "BadArguments", how="{type: bad_arguments, how: not_json}"),
 )
 SECTIONS = tuple(entry for entry in CONTENTS if isinstance(entry, Section))
 POSITION = frozenset({"after_tokens", "after_bytes", "at", "before", "inside"})
