@@ -88,7 +88,7 @@ limits: [{per: principal, unit: tokens, amount: 1000000, window: 1m}]
     ],
 )
 @pytest.mark.parametrize("vendor", ["databricks", "azure", "mindie", "tgi", "openvino"])
-async def test_both_roads_give_the_same_bytes(start: Start, vendor: str, scenario: str) -> None:
+async def test_remembered_and_parsed_heads_give_the_same_bytes(start: Start, vendor: str, scenario: str) -> None:
     """Each golden request is sent twice: its head is parsed, then remembered."""
     served = await start(scenario)
     client = Client(served, vendor)
@@ -293,7 +293,7 @@ async def test_a_session_that_ended_begins_anew(start: Start) -> None:
     client.close()
 
 
-async def test_attempts_are_counted_over_both_roads(start: Start) -> None:
+async def test_attempts_are_counted_over_remembered_and_parsed_heads(start: Start) -> None:
     served = await start()
     answers = []
     for number in range(6):

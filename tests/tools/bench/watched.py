@@ -34,7 +34,7 @@ rules:
 """
 PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 BODY = {"messages": [{"role": "user", "content": "call ######## please"}], "max_tokens": 16}
-ROADS = {"short": NAME, "long": NAME + RULES}
+SCENARIOS = {"short": NAME, "long": NAME + RULES}
 RATE = 1000.0  # calls a second
 CALLS = 10_000
 SLICE, TURNS = 0.4, 35  # seconds that one of two is asked for, and how often
@@ -182,18 +182,18 @@ def watch(load: Loader, browser: Any, looked_at: Served, other: Served, seconds:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=30.0, help="with the console open")
-    parser.add_argument("--roads", nargs="*", choices=ROADS, default=list(ROADS), help="of the calls")
+    parser.add_argument("--scenarios", nargs="*", choices=SCENARIOS, default=list(SCENARIOS), help="of the calls")
     parser.add_argument("--no-report", action="store_true", help="make and open none")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, loader() as load, sync_playwright() as driver:
         folder = Path(name)
         with browse(driver, folder) as browser:
-            for road in given.roads:
-                print(f"calls of the {road} road")
-                with serve(folder, ROADS[road]) as looked_at, serve(folder, ROADS[road]) as other:
+            for kind in given.scenarios:
+                print(f"calls of the {kind} scenario")
+                with serve(folder, SCENARIOS[kind]) as looked_at, serve(folder, SCENARIOS[kind]) as other:
                     watch(load, browser, looked_at, other, given.seconds)
             if not given.no_report:
-                with serve(folder, ROADS["long"]) as (server, front):
+                with serve(folder, SCENARIOS["long"]) as (server, front):
                     make_report(server, front, folder / "run.html")
                     open_report(browser, folder / "run.html")
 

@@ -43,7 +43,7 @@ _REST = f"""
 - `gen_ai_provider_name` is `azure.ai.openai` below `/openai`, `azure.ai.inference` elsewhere on Azure, and the vendor's name for all others.
 - `gen_ai_operation_name` is `chat`, `text_completion`, `embeddings`, `rerank` or `images`. A request that was refused before its operation was
   known is counted in `emulator_requests_total` only.
-- `cache` is one of three: `heads` (request heads [seen before](performance.md#one-road)), `calls` (requests repeated byte for byte) or
+- `cache` is one of three: `heads` (request heads [seen before](performance.md#one-path-for-every-request)), `calls` (requests repeated byte for byte) or
   `texts` (token counts of prompts). All are bounded. The cache of words and their tokens is not counted, because it is used too often.
 - Completion tokens are tokens that were sent. A client that disconnects after the third token counts three.
 
