@@ -139,6 +139,11 @@ def parse_texts(messages: JSON) -> Texts:
     return tuple(parsed) if role == "user" else ()
 
 
+def is_plain(message: JSON) -> bool:
+    """Return whether a message has a role and a text and nothing else."""
+    return type(message) is dict and len(message) == 2 and type(message.get("content")) is str and "role" in message
+
+
 def has_each_key_once(text: bytes, count: int) -> bool:
     """Return whether a JSON text has exactly ``count`` keys; false if in doubt."""
     keys = text.count(b'":')

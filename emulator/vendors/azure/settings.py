@@ -72,6 +72,11 @@ class AzureSettings(VendorSettings):
     strict_types: bool = Field(
         default=True, description="A number or boolean in a string is refused; else it is read as the container does."
     )
+    strict_members: bool = Field(
+        default=True,
+        description="Azure OpenAI refuses members that it does not have, at any depth of chat and Responses, and those "
+        "of a wrong type or value; else it ignores the unknown ones below the top level.",
+    )
     strict_range: bool = Field(default=False, description="`temperature` ends at 1 and not at 2.")
     strict_tool_choice: bool = Field(default=False, description="`tool_choice` is a string only.")
     require_tool_call_id: bool = Field(default=False, description="A tool message must carry `tool_call_id`.")

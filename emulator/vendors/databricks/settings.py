@@ -69,6 +69,9 @@ class DatabricksSettings(VendorSettings):
     responses_tool_types: Literal["function", "known"] = Field(
         default="known", description="Responses: `known` accepts and ignores the built-in tools beside functions"
     )
+    responses_strict_members: bool = Field(
+        default=True, description="Responses of GPT models: unknown members of items and tools are refused"
+    )
     responses_system_roles: bool = Field(default=True, description="Responses: roles `system` and `developer` pass")
     responses_usage: Literal["openai", "both"] = Field(
         default="openai", description="Responses: `both` adds the chat names to `usage`"

@@ -25,6 +25,7 @@ from emulator.vendors.azure.chat.tools import build_tool, list_customs, parse_to
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, validate_parameters
+from emulator.vendors.azure.members import validate_chat
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import HEADERS, ParsedRequest, parse_extras, parse_request
 from emulator.vendors.azure.sampling import limit_tokens, parse_sampling, validate_output
@@ -116,6 +117,7 @@ def _parse_openai(parsed: ParsedRequest) -> tuple[OpenAIChatBody, OpenAIChatExtr
     if "extra-parameters" in parsed.request.headers or not _KNOWN.issuperset(parsed.fields):
         extra_fields = parse_extras(parsed, _KNOWN, NATIVE)
         extras = validate(OpenAIChatExtras, extra_fields) if extra_fields else extras
+    validate_chat(parsed.fields, parsed)
     return wire, extras
 
 

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
-from emulator.vendors.azure.errors.types import BRANCHES, NO_SCHEMA, ErrorFields, FormattedError, Violation
+from emulator.vendors.azure.errors.types import (
+    BRANCHES,
+    NO_SCHEMA,
+    ErrorFields,
+    FormattedError,
+    Violation,
+    format_type,
+)
 
 _EXPECTED = {
     "string_type": "a string",
@@ -91,7 +98,7 @@ def _format_kind(violation: Violation, param: str) -> Object:
         expected = "Expected an array with minimum length 1, but got an empty array instead."
         return _build_error(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
     if kind in _EXPECTED:
-        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {_format_type(value)} instead."
+        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {format_type(value)} instead."
         return _build_error(message, param, "invalid_type")
     if kind in _BOUNDS:
         return _format_bound(violation, param)
@@ -195,15 +202,6 @@ def _format_path(loc: Sequence[JSON]) -> str:
 def _is_branch(part: str) -> bool:
     """Return whether a part of ``loc`` is a union's branch or ``[key]`` of a mapping."""
     return part in BRANCHES or "[" in part
-
-
-def _format_type(value: JSON) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    names = {str: "a string", int: "an integer", float: "a decimal number", list: "an array", dict: "an object"}
-    return names.get(type(value), "an unknown type")
 
 
 def _format_prompt(fields: ErrorFields) -> str:

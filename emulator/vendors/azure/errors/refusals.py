@@ -66,6 +66,11 @@ def contradicts(message: str, param: str | None, code: str | None = None) -> Emu
     return EmulatedError(ErrorKind.INVALID_REQUEST, message, param=param, details={"openai_code": code} if code else {})
 
 
+def missing_parameter(path: str) -> EmulatedError:
+    """Return OpenAI's error of a missing member of a member."""
+    return contradicts(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+
+
 def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:
     """Return the error of passed-through parameters that the model refuses.
 

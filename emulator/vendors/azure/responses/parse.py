@@ -5,6 +5,7 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 
 from dataclasses import replace
 
+from emulator.core.errors import EmulatedError
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, Object, as_object, dump_json
 from emulator.core.requests import ChatRequest, Message, Sampling
@@ -18,6 +19,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extra_parameters import validate_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.members import validate_members
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import ParsedRequest, parse_request
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
@@ -33,6 +35,15 @@ _PROMPT_RESULT: Object = {"blocked": False, "source_type": "prompt", "content_fi
 _ANSWER_RESULT: Object = {"blocked": False, "source_type": "completion", "content_filter_results": ANSWER_HARMS}
 _ANSWER_BLOCKED: Object = {"blocked": True, "source_type": "completion", "content_filter_results": FOUND_HARMS}
 """Results of the content filter. Source: Azure/azure-rest-api-specs pull request 42141."""
+_REFERENCE = "https://platform.openai.com/docs/api-reference/responses/create"
+_MOVED = {
+    "messages": "input",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "response_format": "text.format",
+    "reasoning_effort": "reasoning.effort",
+    "verbosity": "text.verbosity",
+}
 _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"}
 
 
@@ -104,13 +115,26 @@ def _build_request(wire: ResponseRequest, parsed: ParsedRequest, items: list[Obj
 
 def _validate_fields(wire: ResponseRequest, parsed: ParsedRequest) -> None:
     """Raise for unknown and contradicting fields."""
-    unknown = next((name for name in parsed.fields if name not in _KNOWN), None)
-    if unknown is not None:
-        raise refusals.contradicts(f"Unknown parameter: '{unknown}'.", unknown, "unknown_parameter")
+    for name in parsed.fields:
+        if name not in _KNOWN:
+            raise _error_unknown(name)
+    validate_members("responses", parsed.fields, parsed)
     if wire.background and wire.store is False:
         text = "Background mode requires 'store' to be true."
         raise refusals.contradicts(text, "background")
     validate_previous(wire)
+
+
+def _error_unknown(name: str) -> EmulatedError:
+    """Return the error of an unknown field, with the new place of a field of chat.
+
+    Source: cline/cline issue 5419 and egoist/chatwise-releases issue 1023 (Azure OpenAI).
+    """
+    if name in _MOVED:
+        text = f"Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{_MOVED[name]}'."
+        advice = "Try again with the new parameter. See the API documentation for more information:"
+        return refusals.contradicts(f"{text} {advice} {_REFERENCE}.", None, "unsupported_parameter")
+    return refusals.contradicts(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
 
 
 def _validate_json_mode(wire: ResponseRequest, chat_request: ChatRequest) -> None:

@@ -6,12 +6,13 @@ Sources: openai-python, ``types/responses/tool_param.py``, ``tool_choice_allowed
 from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
-from emulator.core.json import Object, as_object
+from emulator.core.json import Object
 from emulator.core.requests import Tool
 from emulator.protocols.openai.messages import ToolChoice, parse_tool
 from emulator.vendors.azure.chat.openai_models import validate_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.types import format_type
 from emulator.vendors.azure.profile import DeploymentProfile
 from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
@@ -64,12 +65,8 @@ def _parse_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> Offer:
 
 def _parse_named(given: Object, tools: tuple[Tool, ...]) -> Offer:
     """Return the tools that a choice names."""
-    if given["type"] in _NAMED:
-        names, mode = [given.get("name")], "required"
-    else:
-        named = given.get("tools")
-        names = [as_object(tool).get("name") for tool in named] if isinstance(named, list) else []
-        mode = "required" if given.get("mode") == "required" else "auto"
+    names = [_name_choice(given, "tool_choice")] if given["type"] in _NAMED else _list_allowed(given)
+    mode = "required" if given.get("mode") == "required" else "auto"
     missing = next((name for name in names if name not in [tool.name for tool in tools]), None)
     if missing is not None:
         raise refusals.contradicts(f"Tool choice '{missing}' not found in 'tools' parameter.", "tool_choice")
@@ -77,6 +74,32 @@ def _parse_named(given: Object, tools: tuple[Tool, ...]) -> Offer:
     if given["type"] in _NAMED:
         return Offer(tools, "required", chosen[0].name)
     return Offer(chosen, _CHOICES[mode], None)
+
+
+def _list_allowed(given: Object) -> list[str]:
+    """Return the names of ``allowed_tools``; tools that the service runs itself have none."""
+    allowed = given.get("tools")
+    if not isinstance(allowed, list):
+        raise refusals.missing_parameter("tool_choice.tools")
+    names = []
+    for position, tool in enumerate(allowed):
+        where = f"tool_choice.tools[{position}]"
+        if not isinstance(tool, dict):
+            text = f"Invalid type for '{where}': expected an object, but got {format_type(tool)} instead."
+            raise refusals.contradicts(text, where, "invalid_type")
+        if tool.get("type", "function") in _NAMED:
+            names.append(_name_choice(tool, where))
+    return names
+
+
+def _name_choice(choice: Object, where: str) -> str:
+    name = choice.get("name")
+    if isinstance(name, str):
+        return name
+    if name is None:
+        raise refusals.missing_parameter(f"{where}.name")
+    text = f"Invalid type for '{where}.name': expected a string, but got {format_type(name)} instead."
+    raise refusals.contradicts(text, f"{where}.name", "invalid_type")
 
 
 def _parse_tool(tool: Object, position: int) -> Tool | None:

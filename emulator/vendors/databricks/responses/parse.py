@@ -14,6 +14,8 @@ from emulator.core.requests import ChatRequest, Sampling, Tool
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import parse_format, parse_tool, parse_tool_choice
 from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
+from emulator.protocols.openai.shapes import SHAPES
+from emulator.protocols.shapes import format_path
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -110,6 +112,7 @@ def parse_response_request(parsed: ParsedRequest) -> InferenceCall:
     if parsed.get("input") in (None, []):
         raise error_missing("input")
     messages = parse_input(parsed)
+    _validate_members(parsed)
     _validate_numbers(parsed)
     tools = _parse_tools(parsed)
     _validate_choice(parsed, tools)
@@ -127,6 +130,24 @@ def parse_response_request(parsed: ParsedRequest) -> InferenceCall:
         reasoning=_parse_effort(parsed),
     )
     return _build_call(parsed, chat_request)
+
+
+def _validate_members(parsed: ParsedRequest) -> None:
+    """Raise for a member of an item or a tool that OpenAI's models do not have, in their words.
+
+    Source: databricks-langchain and databricks-ai-bridge for ``status``; of other members unverified.
+    """
+    if parsed.family != "gpt" or not parsed.settings.responses_strict_members:
+        return
+    given = parsed.body["input"]
+    for field, listed in (("input", given if isinstance(given, list) else []), ("tools", parsed.get_array("tools"))):
+        for position, member in enumerate(listed):
+            if field == "tools" and isinstance(member, dict) and "function" in member:
+                continue  # nested, as the reference has it
+            found = SHAPES.find_misfit("item" if field == "input" else "tool", member, (field, position))
+            if found is not None and found.kind == "unknown":
+                path = format_path(found.path)
+                raise error_parameter(f"Unknown parameter: '{path}'.", path)
 
 
 def _validate_supported(parsed: ParsedRequest) -> None:

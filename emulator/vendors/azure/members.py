@@ -1,0 +1,90 @@
+"""Validate the members of an Azure OpenAI request at every depth: unknown, missing, mistyped, of an unknown value.
+
+Sources: openai/openai-openapi for the fields, Azure/azure-rest-api-specs for Azure's own; the texts are those of the
+OpenAI API (openai/openai-python, microsoft/agent-framework issue 2203, ``input[1].metadata``).
+"""
+
+from collections.abc import Sequence
+
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, Object
+from emulator.protocols.openai.options import is_plain
+from emulator.protocols.openai.shapes import SHAPES
+from emulator.protocols.shapes import Misfit, Path, format_path
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.errors.types import format_type
+from emulator.vendors.azure.request import ParsedRequest
+
+_OWN = ("OpenAI", None)
+_NAMES = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a decimal",
+    "boolean": "a boolean",
+    "object": "an object",
+    "array": "an array of objects",
+}
+
+
+def validate_members(name: str, value: JSON, parsed: ParsedRequest, path: Path = ()) -> None:
+    """Raise for the first member of a value that does not fit a shape, if the model is that strict.
+
+    Models of other makers read a request with an engine of their own, which ignores what it does not know.
+
+    Raises:
+        EmulatedError: 400.
+    """
+    if not is_strict(parsed):
+        return
+    found = SHAPES.find_misfit(name, value, path)
+    if found is not None:
+        raise build_refusal(found)
+
+
+def is_strict(parsed: ParsedRequest) -> bool:
+    """Return whether unknown and mistyped members are refused."""
+    if not parsed.settings.strict_members or parsed.profile.traits.get("members") == "lenient":
+        return False
+    return parsed.profile.openai and parsed.profile.traits.get("provider") in _OWN
+
+
+def validate_chat(body: Object, parsed: ParsedRequest) -> None:
+    """Raise for the first member of a chat that does not fit; plain messages need no look."""
+    if not is_strict(parsed):
+        return
+    messages = body.get("messages")
+    assert isinstance(messages, list)
+    validate_members("chat", {**body, "messages": []}, parsed)
+    for position, message in enumerate(messages):
+        if not is_plain(message):
+            validate_members("message", message, parsed, ("messages", position))
+
+
+def build_refusal(found: Misfit) -> EmulatedError:
+    """Return the service's error of a misfit."""
+    path = format_path(found.path)
+    if found.kind == "unknown":
+        return refusals.contradicts(f"Unknown parameter: '{path}'.", path, "unknown_parameter")
+    if found.kind == "missing":
+        return refusals.missing_parameter(path)
+    if found.kind == "type":
+        expected = _format_types(found.expected)
+        text = f"Invalid type for '{path}': expected {expected}, but got {format_type(found.value)} instead."
+        return refusals.contradicts(text, path, "invalid_type")
+    text = f"Invalid value: '{found.value}'. Supported values are: {_format_values(found.expected)}."
+    return refusals.contradicts(text, path, "invalid_value")
+
+
+def _format_types(types: Sequence[str]) -> str:
+    """Return ``a string`` or, of several, ``one of a string or array of objects``."""
+    names = [_NAMES[name] for name in types]
+    if len(names) == 1:
+        return names[0]
+    return f"one of {names[0]} or {' or '.join(name.split(' ', 1)[1] for name in names[1:])}"
+
+
+def _format_values(values: Sequence[str]) -> str:
+    names = [f"'{name}'" for name in values]
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{', '.join(names[:-1])}, and {names[-1]}"

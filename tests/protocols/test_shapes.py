@@ -1,0 +1,63 @@
+"""The first member of a request that does not fit its shape."""
+
+import pytest
+
+from emulator.protocols.anthropic.shapes import SHAPES as ANTHROPIC
+from emulator.protocols.openai.shapes import SHAPES
+from emulator.protocols.shapes import Tag, format_path
+from tests.untyped_json import JSON
+
+USER: JSON = {"role": "user", "content": "Hi"}
+FUNCTION: JSON = {"type": "function", "name": "f"}
+
+
+@pytest.mark.parametrize(
+    ("item", "kind", "path"),
+    [
+        pytest.param(USER, None, "", id="a message"),
+        pytest.param(None, None, "", id="null"),
+        pytest.param("x", "type", "", id="a text"),
+        pytest.param({"role": "user"}, "missing", "content", id="a field is missing"),
+        pytest.param({**USER, "content": None}, "missing", "content", id="a field is null"),
+        pytest.param({"type": "message", "content": "x"}, "missing", "role", id="the kind is missing"),
+        pytest.param({**USER, "role": 5}, "type", "role", id="the kind is a number"),
+        pytest.param({**USER, "role": "cook"}, "tag", "role", id="an unknown kind"),
+        pytest.param({**USER, "odd": 1, "odder": 1}, "unknown", "odd", id="the first of two unknown"),
+        pytest.param(
+            {**USER, "content": [{"type": "input_text", "odd": 1}]}, "missing", "content[0].text", id="deeper"
+        ),
+        pytest.param({**USER, "status": "completed", "id": "m"}, None, "", id="a field that needs another"),
+        pytest.param({**USER, "status": "completed"}, "unknown", "status", id="the other is missing"),
+    ],
+)
+def test_item(item: JSON, kind: str | None, path: str) -> None:
+    found = SHAPES.find_misfit("item", item)
+    assert (kind, path) == (None, "") if found is None else (found.kind, format_path(found.path)) == (kind, path)
+
+
+def test_fields_of_other_kinds_may_be_null() -> None:
+    assert SHAPES.find_misfit("tool", {**FUNCTION, "server_label": None}) is None
+    found = SHAPES.find_misfit("tool", {**FUNCTION, "server_label": "x"})
+    assert found is not None
+    assert found.kind == "unknown"
+
+
+@pytest.mark.parametrize(("value", "fits"), [(16, True), (16.0, True), (16.5, False), (True, False), ("16", False)])
+def test_integer(value: JSON, fits: bool) -> None:
+    assert (SHAPES.find_misfit("responses", {"max_output_tokens": value}) is None) is fits
+
+
+def test_kinds_are_marked_in_path() -> None:
+    body: JSON = {"model": "m", "max_tokens": 1, "messages": [USER], "thinking": {"type": "adaptive", "odd": 1}}
+    found = ANTHROPIC.find_misfit("messages", body)
+    assert found is not None
+    assert found.path == ("thinking", Tag("adaptive"), "odd")
+    assert format_path(found.path) == "thinking.odd"
+
+
+def test_nested_filters_end() -> None:
+    inner: JSON = {"type": "eq", "key": "k", "value": 1}
+    for _ in range(200):
+        inner = {"type": "and", "filters": [inner]}
+    tool = {"type": "file_search", "vector_store_ids": ["v"], "filters": inner}
+    assert SHAPES.find_misfit("tool", tool) is None

@@ -1,0 +1,1 @@
+"""Tables of request shapes, written from official descriptions."""

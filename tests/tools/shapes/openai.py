@@ -1,0 +1,188 @@
+"""Shapes of OpenAI's requests, from its OpenAPI description."""
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+ROOTS = {
+    "chat": "CreateChatCompletionRequest",
+    "responses": "CreateResponse",
+    "conversation": "CreateConversationBody",
+}
+# Fields that the description requires and the service does not, or that clients leave out when they send items back.
+OPTIONAL = {
+    ("CreateChatCompletionRequest", "model"),
+    ("FunctionTool", "parameters"),
+    ("FunctionTool", "strict"),
+    ("InputImageContent", "detail"),
+    ("OutputTextContent", "annotations"),
+    ("OutputTextContent", "logprobs"),
+    ("OutputMessage", "id"),
+    ("OutputMessage", "status"),
+    ("OutputMessage", "type"),
+    ("ReasoningItem", "id"),
+    ("ToolChoiceFunction", "name"),
+    ("ToolChoiceCustom", "name"),
+    ("FunctionCallOutputItemParam", "call_id"),
+}
+# Fields beyond the description that the service takes.
+ADDED: dict[str, dict[str, object]] = {
+    # songquanpeng/one-api issue 1319: refused for half an hour, then taken
+    "ChatCompletionMessageToolCall": {"index": "integer"},
+    # an answer's message goes back as it came
+    "ChatCompletionRequestAssistantMessage": {"annotations": {"array": "object"}, "audio": "object"},
+    "ChatCompletionRequestToolMessage": {"name": "string"},
+    "InputMessage": {"id": "string", "phase": {"enum": ["commentary", "final_answer"]}},
+    "CreateResponse": {"generate": "boolean"},
+    "CustomToolCall": {"status": {"enum": ["in_progress", "completed", "incomplete"]}},
+    "CustomToolCallOutput": {"status": {"enum": ["in_progress", "completed", "incomplete"]}, "name": "string"},
+}
+# Parts of a message of any role beyond the description: the service lists them in its error of an unknown part.
+PARTS: dict[str, object] = {
+    "input_text": "#InputTextContent",
+    "input_image": "#InputImageContent",
+    "output_text": "#OutputTextContent",
+    "refusal": "#RefusalContent",
+    "input_file": "#InputFileContent",
+    "computer_screenshot": "#ComputerScreenshotImage",
+    "summary_text": "#SummaryTextContent",
+}
+AUDIO = {"fields": {"type": "string", "input_audio": "object"}, "required": ["input_audio"]}  # taken and not listed
+# Choices of tools that openai-python's users name and the description lacks.
+CHOICES = ("web_search", "web_search_2025_08_26", "local_shell")
+# Fields of Azure OpenAI. Source: Azure/azure-rest-api-specs, AzureOpenAI inference, 2024-10-21 and 2025-04-01-preview.
+AZURE = {
+    "CreateChatCompletionRequest": {"data_sources": {"array": "object"}, "user_security_context": "object"},
+}
+
+
+class Table:
+    """Definitions, in the order in which the roots reach them."""
+
+    def __init__(self, schemas: Schema) -> None:
+        self._schemas = schemas
+        self.shapes: dict[str, object] = {}
+
+    def name(self, name: str) -> object:
+        """Return a reference to a definition of an object, and other shapes in place."""
+        if name not in self.shapes:
+            self.shapes[name] = "any"  # while it is built, for shapes within themselves
+            shape = self.build(self._schemas[name], name)
+            if not (isinstance(shape, dict) and "fields" in shape):
+                del self.shapes[name]
+                return shape
+            self.shapes[name] = shape
+        return f"#{name}"
+
+    def build(self, schema: Schema, name: str = "") -> object:
+        if "$ref" in schema:
+            return self.name(schema["$ref"].rsplit("/", 1)[1])
+        if "allOf" in schema:
+            return self._merge(schema, name)
+        for union in ("anyOf", "oneOf"):
+            if union in schema:
+                return self._join([self.build(one) for one in schema[union] if one.get("type") != "null"])
+        return self._build_plain(schema, name)
+
+    def _build_plain(self, schema: Schema, name: str) -> object:
+        kind = schema.get("type", "any")
+        kinds = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
+        if "enum" in schema:
+            return {"enum": [value for value in schema["enum"] if value is not None]}
+        if "const" in schema:
+            return {"enum": [schema["const"]]}
+        if schema.get("properties"):
+            return self._build_object(schema, name)
+        return self._join([{"array": self.build(schema.get("items", {}))} if one == "array" else one for one in kinds])
+
+    def _build_object(self, schema: Schema, name: str) -> object:
+        fields = {key: self.build(value) for key, value in schema["properties"].items()}
+        fields |= ADDED.get(name, {}) | AZURE.get(name, {})
+        required = [key for key in schema.get("required", ()) if key in fields and (name, key) not in OPTIONAL]
+        return {"fields": fields, "required": required} if required else {"fields": fields}
+
+    def _merge(self, schema: Schema, name: str) -> object:
+        fields: dict[str, object] = {}
+        required: list[str] = []
+        for part in [*schema["allOf"], schema]:
+            found = self._schemas[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else part
+            built = self._merge(found, "") if "allOf" in found and found is not schema else None
+            if built is None and "properties" in found:
+                built = self._build_object(found, name)
+            if not isinstance(built, dict):
+                continue
+            fields |= built.get("fields", {})
+            required += built.get("required", [])
+        if not fields:
+            return self.build(schema["allOf"][0], name)
+        fields |= ADDED.get(name, {}) | AZURE.get(name, {})
+        needed = sorted({key for key in required if (name, key) not in OPTIONAL})
+        return {"fields": fields, "required": needed}
+
+    def _join(self, shapes: list[object]) -> object:
+        flat: list[object] = []
+        for shape in shapes:
+            inner = shape["any"] if isinstance(shape, dict) and "any" in shape else [shape]
+            flat += [one for one in inner if one not in flat]
+        if "string" in flat:
+            flat = [one for one in flat if not (isinstance(one, dict) and "enum" in one)]
+        objects: list[object] = [one for one in flat if isinstance(one, str) and one.startswith("#")]
+        objects += [one for one in flat if isinstance(one, dict) and ("fields" in one or "kinds" in one)]
+        others = [one for one in flat if one not in objects]
+        joined = [*others, *self._tag(objects)]
+        return joined[0] if len(joined) == 1 else {"any": joined}
+
+    def _tag(self, objects: list[object]) -> list[object]:
+        """Return objects joined by the field that tells them apart, as far as there is one."""
+        if len(objects) < 2:
+            return objects
+        for tag in ("type", "role"):
+            found = [self._list_kinds(one, tag) for one in objects]
+            if all(found):
+                kinds: dict[str, object] = {}
+                for one in found:
+                    kinds = {**kinds, **{value: shape for value, shape in one.items() if value not in kinds}}
+                return [{"tag": tag, "kinds": kinds}]
+        return objects
+
+    def _list_kinds(self, shape: object, tag: str) -> dict[str, object]:
+        """Return shapes by the values of the tag; empty if it does not tell them apart."""
+        if isinstance(shape, dict) and "kinds" in shape:
+            return dict(shape["kinds"]) if shape["tag"] == tag else {}
+        found = self.shapes.get(shape[1:]) if isinstance(shape, str) else shape
+        field = found.get("fields", {}).get(tag) if isinstance(found, dict) else None
+        return dict.fromkeys(field["enum"], shape) if isinstance(field, dict) and "enum" in field else {}
+
+
+def list_openai(document: Schema) -> dict[str, object]:
+    """Return the table of a description."""
+    schemas = document["components"]["schemas"]
+    table = Table(schemas)
+    for name, root in ROOTS.items():
+        table.shapes[name] = table.name(root)
+    table.shapes["message"] = table.shapes["CreateChatCompletionRequest"]["fields"]["messages"]["array"]  # type: ignore[index]
+    table.shapes["tool"] = table.shapes["CreateResponse"]["fields"]["tools"]["array"]  # type: ignore[index]
+    choices = table.shapes["CreateResponse"]["fields"]["tool_choice"]["any"][1]["kinds"]  # type: ignore[index]
+    choices |= {key: {"fields": {"type": "string"}} for key in CHOICES}
+    table.shapes["item"] = _list_items(table)
+    table.shapes["CreateResponse"]["fields"]["input"] = {"any": ["string", {"array": "#item"}]}  # type: ignore[index]
+    return table.shapes
+
+
+def _list_items(table: Table) -> object:
+    """Return the items of ``input``: messages by their role, as they have two kinds of assistant's."""
+    joined = table.build({"$ref": "#/components/schemas/InputItem"})
+    assert isinstance(joined, dict)
+    kinds = dict(joined["kinds"])
+    message = table.shapes["InputMessage"]
+    answer = table.shapes["OutputMessage"]
+    assert isinstance(message, dict)
+    assert isinstance(answer, dict)
+    parts = {"tag": "type", "kinds": PARTS | {"input_audio": AUDIO}, "listed": list(PARTS)}
+    message["fields"]["content"] = {"any": ["string", {"array": parts}]}
+    answer["fields"]["content"] = {"any": ["string", answer["fields"]["content"]]}
+    # a state belongs to an item that has an id: huggingface and openai-agents issue threads, ``input[0].status``
+    message["needs"] = answer["needs"] = {"status": "id"}
+    roles = {role: "#InputMessage" for role in ("user", "system", "developer")} | {"assistant": "#OutputMessage"}
+    kinds["message"] = {"tag": "role", "kinds": roles}
+    return {"tag": "type", "kinds": kinds, "default": "message"}
