@@ -12,7 +12,7 @@ _GENERATING = frozenset({"core", "faults", "generation", "latency", "ratelimit",
 _WIRE = frozenset({"core", "encoding", "protocols"})
 _HANDLING = _GENERATING | {"handler", "http", "journal", "observability", "settings"}
 _RUNNING = _HANDLING | _WIRE | {"cluster", "control", "runtime", "vendors"}
-_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin"}
+_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin", "recording"}
 _ROOT = ""
 
 # What each part may import of ours, besides itself.
@@ -30,6 +30,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "settings": frozenset({"core"}),
     "journal": frozenset({"core", "faults", "scenario"}),
     "observability": frozenset({"core", "handler", "journal", "scenario"}),  # a span reads the request's context
+    "recording": frozenset({"core", "http", "settings"}),
     "handler": _HANDLING,
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
     "runtime": _HANDLING | {"cluster"},
@@ -46,7 +47,7 @@ ALLOWED: dict[str, frozenset[str]] = {
 # Which parts alone may import a library.
 LIBRARIES: dict[str, frozenset[str]] = {
     "aiohttp": frozenset(
-        {"cli", "client", "cluster", "control", "handler", "http", "pytest_plugin", "runtime", "serve"}
+        {"cli", "client", "cluster", "control", "handler", "http", "pytest_plugin", "recording", "runtime", "serve"}
     ),
     "faker": frozenset({"generation"}),
     "opentelemetry": frozenset({"handler", "observability"}),

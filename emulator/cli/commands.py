@@ -72,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     ca.set_defaults(run=_run_ca)
     _add_report(verbs.add_parser("report", help="write the recorded calls as one HTML page", formatter_class=_Help))
     _add_models(verbs.add_parser("models", help="list a vendor's deployments", formatter_class=_Help))
+    _add_record(verbs.add_parser("record", help="record the calls to real services", formatter_class=_Help))
     completion = verbs.add_parser("completion", help="print a shell's completion script", formatter_class=_Help)
     completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
     completion.set_defaults(run=_run_completion)
@@ -225,6 +226,44 @@ def _add_models(models: argparse.ArgumentParser) -> None:
     models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
     models.add_argument("--json", action="store_true", help="all their attributes as a JSON array")
     models.set_defaults(run=_run_models)
+
+
+def _add_record(record: argparse.ArgumentParser) -> None:
+    flag = record.add_argument
+    flag("upstreams", nargs="+", metavar="VENDOR=URL", help="a vendor and the base URL of its service")
+    flag("--to", metavar="FOLDER", required=True, help="where the exchanges are written, one file a call")
+    flag("--upstream-ca", metavar="FILE", help="certificate of an authority to trust besides the system's, PEM")
+    flag(
+        "--silence", metavar="DURATION", default="10m", help="give up a response that is silent this long (default 10m)"
+    )
+    flag(
+        "--fail-on-secret",
+        action="store_true",
+        help="exit with 1 if a credential stood anywhere but in credential headers; it is cut in any case",
+    )
+    flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
+    flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
+    flag(
+        "--port-file",
+        metavar="FILE",
+        help=_text("write base URLs as JSON once all ports are open", "port_file", "none"),
+    )
+    _add_tls(record)
+    record.set_defaults(run=_run_record)
+
+
+def _run_record(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.record import RecordOptions, record
+    from emulator.core.units import parse_duration
+
+    try:
+        silence = parse_duration(options.silence)
+    except ValueError as error:
+        raise SettingsError(f"--silence: {error}") from None
+    authority = None if options.upstream_ca is None else Path(options.upstream_ca)
+    return record(
+        RecordOptions(Path(options.to), options.upstreams, authority, silence, options.fail_on_secret), settings
+    )
 
 
 def _run_check(options: argparse.Namespace, settings: Settings) -> int:

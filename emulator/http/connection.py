@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, Protocol
 
@@ -108,7 +109,7 @@ class IncomingRequest:
     ``is_complete``: the whole body has arrived.
     """
 
-    __slots__ = ("_body", "_buffer", "_limit", "_payload", "_waiter", "connection", "head", "is_complete")
+    __slots__ = ("_arrival", "_body", "_buffer", "_limit", "_payload", "_waiter", "connection", "head", "is_complete")
 
     def __init__(
         self, connection: Connection, head: RequestHead, payload: StreamReader | None = None, body: bytes = b""
@@ -121,6 +122,7 @@ class IncomingRequest:
         self._buffer: BytesIO | None = None
         self._limit = 0
         self._waiter: asyncio.Future[None] | None = None
+        self._arrival: asyncio.Event | None = None
 
     @property
     def is_short(self) -> bool:
@@ -163,11 +165,33 @@ class IncomingRequest:
         await self._waiter
         return self._buffer.getvalue()
 
+    async def parts(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives, in place of :meth:`read`; while its reader is busy, no more is read."""
+        payload = self._payload
+        if payload is None:
+            if self._body:
+                yield self._body
+            return
+        if self.head.headers.get("Expect", "").lower() == "100-continue":
+            self.connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._arrival = arrival = asyncio.Event()
+        while True:
+            arrival.clear()
+            data, is_last = payload.read_nowait(), payload.is_eof()
+            if data:
+                with self.connection.reading_paused():
+                    yield data
+            if is_last:
+                return
+            await arrival.wait()
+
     def receive(self) -> None:
         """Take the bytes of the body that have arrived, if :meth:`read` waits for them."""
         payload, buffer, waiter = self._payload, self._buffer, self._waiter
         assert payload is not None
         self.is_complete = payload.is_eof()
+        if self._arrival is not None:
+            self._arrival.set()
         if buffer is None or waiter is None:
             return
         buffer.write(payload.read_nowait())
@@ -362,6 +386,20 @@ class Connection(BaseProtocol):
         if len(self._held) > INLINE_BYTES and not self._is_reading_paused and self.transport is not None:
             self._is_reading_paused = True
             self.transport.pause_reading()
+
+    @contextmanager
+    def reading_paused(self) -> Iterator[None]:
+        """Read nothing from the client inside the block."""
+        transport = self.transport
+        if transport is None or self._is_reading_paused:
+            yield
+            return
+        transport.pause_reading()
+        try:
+            yield
+        finally:
+            if not transport.is_closing():
+                transport.resume_reading()
 
     def _take_held(self) -> bytes:
         """Return the held data, and resume reading."""

@@ -72,6 +72,7 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("recipes.md", "yaml", "", RECIPES + "test_check_finds_no_mistakes"),
     ("recipes.md", "python", "", RECIPES + "test_recipe_tests_pass"),
     ("recipes.md", "sh", "", RECIPES + "test_copied_requests_work"),
+    ("recording.md", "text", "exchange 1", "tests/recording/test_exchange.py::test_documented_file_is_an_exchange"),
     ("replicas.md", "console", "", COMMANDS),
     ("scenarios.md", "yaml", "", SERVED),
     ("scenarios.md", "", "scenarios/slow.yaml:", MISTAKE),

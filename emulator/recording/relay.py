@@ -1,0 +1,365 @@
+"""Pass a request on to a service and its response back, byte for byte as it arrives."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import Literal, Protocol
+from urllib.parse import urlsplit
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from emulator.core.http import Headers
+from emulator.core.redaction.names import list_words
+from emulator.core.text import reason_phrase
+from emulator.http.connection import Connection, IncomingRequest
+from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk
+from emulator.http.schedule import MAX_UNSENT
+from emulator.http.writer import reset
+from emulator.recording.exchange import Ending
+
+_HOP_BY_HOP = list_words(
+    "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
+    "upgrade expect host x-emulator-session"
+)
+_CODINGS = frozenset({"gzip", "x-gzip", "deflate", "identity", "*"})  # that the recording can decompress
+_CONNECT_TIMEOUT = 30.0  # seconds
+_REUSED_FOR = 2.0  # seconds an idle connection is used again; servers close theirs after 5 or more
+_MAX_BYTES = 256 * 1024  # of a request body that is sent in one write
+_MAX_LINE = 64 * 1024
+_SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+
+Framing = Literal["length", "chunked", "close", "none"]
+
+
+class UpstreamError(ValueError):
+    """An upstream is not ``vendor=URL``; the message is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseStart:
+    """Head of a response, as the service sent it."""
+
+    status: int
+    reason: str
+    headers: Headers
+    framing: Framing
+    length: int | None
+
+
+class Observer(Protocol):
+    """Receiver of the parts of a call while they pass; offsets are seconds after the request was complete."""
+
+    def on_request(self, data: bytes) -> None:
+        """Take a part of the request's body."""
+
+    def on_sent(self, time: float) -> None:
+        """Take the Unix time when the request was complete."""
+
+    def on_head(self, head: ResponseStart, offset: float) -> None:
+        """Take the head of the response."""
+
+    async def on_data(self, data: bytes, offset: float) -> None:
+        """Take a part of the response's body, after the client has it; may wait to slow the service down."""
+
+    def on_end(self, ending: Ending, offset: float, missing: int) -> None:
+        """Take the end of the response, before its last bytes are written."""
+
+    def on_failed(self, reason: str) -> None:
+        """Take the reason why the service could not be reached."""
+
+
+def parse_upstreams(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Parse ``vendor=URL`` arguments.
+
+    Raises:
+        UpstreamError: one is malformed, of an unknown vendor, or given twice.
+    """
+    names = list(known)
+    found: dict[str, str] = {}
+    for text in texts:
+        vendor, equals, url = text.partition("=")
+        parts = urlsplit(url)
+        if not equals or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UpstreamError(f"expected vendor=URL, such as databricks=https://example.com, not {text!r}")
+        if vendor not in names:
+            raise UpstreamError(f"unknown vendor {vendor!r}; there are {', '.join(names)}")
+        if vendor in found:
+            raise UpstreamError(f"{vendor} has two URLs")
+        if parts.query or parts.fragment or parts.username:
+            raise UpstreamError(f"{vendor}: the URL of a service has no query, fragment or user")
+        found[vendor] = url.rstrip("/")
+    return found
+
+
+def open_context(authority: Path | None) -> ssl.SSLContext:
+    """Return the TLS context for services: the system's authorities, and the given one.
+
+    Raises:
+        OSError: the file is no certificate.
+    """
+    context = ssl.create_default_context()
+    if authority is not None:
+        context.load_verify_locations(cafile=authority)
+    return context
+
+
+class Relay:
+    """Client of the real services.
+
+    ``silence``: seconds without a byte after which a response is given up.
+    """
+
+    def __init__(self, upstreams: Mapping[str, str], *, authority: Path | None = None, silence: float = 600.0) -> None:
+        self.upstreams = dict(upstreams)
+        self._silence = silence
+        self._authority = authority
+        self._session: aiohttp.ClientSession | None = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            is_secure = any(url.startswith("https:") for url in self.upstreams.values())
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=0,
+                    keepalive_timeout=_REUSED_FOR,
+                    ssl=open_context(self._authority) if is_secure else True,
+                ),
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=self._silence),
+                max_line_size=_MAX_LINE,
+                max_field_size=_MAX_LINE,
+                trust_env=is_secure,
+            )
+        return self._session
+
+    async def close(self) -> None:
+        """Close all connections to services."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def pass_on(
+        self,
+        http: IncomingRequest,
+        vendor: str,
+        target: str,
+        headers: Mapping[str, str],
+        observer: Observer,
+        body: bytes | None = None,
+    ) -> bool:
+        """Send a request to a vendor's service and write the response; return whether the connection may stay open.
+
+        Args:
+            target: path and query for the service, encoded.
+            body: of the request, if it was read already.
+        """
+        return await _Passage(http, observer).run(
+            self._open(), http.head.method, f"{self.upstreams[vendor]}{target}", headers, body
+        )
+
+
+def select_headers(headers: Iterable[tuple[str, str]], *, has_body: bool = True) -> CIMultiDict[str]:
+    """Return the request headers that go to the service: all but those of this connection."""
+    chosen: CIMultiDict[str] = CIMultiDict()
+    for name, value in headers:
+        lower = name.lower()
+        if lower in _HOP_BY_HOP or (lower == "content-length" and not has_body):
+            continue
+        chosen.add(name, _limit_codings(value) if lower == "accept-encoding" else value)
+    return chosen
+
+
+def _limit_codings(value: str) -> str:
+    """Leave out compressions that a recording could not be searched for credentials in."""
+    kept = [part.strip() for part in value.split(",") if part.partition(";")[0].strip().lower() in _CODINGS]
+    return ", ".join(kept) or "identity"
+
+
+class _Passage:
+    """One request on its way to the service, and its response on its way back."""
+
+    def __init__(self, http: IncomingRequest, observer: Observer) -> None:
+        self._http = http
+        self._connection: Connection = http.connection
+        self._observer = observer
+        self._now: Callable[[], float] = asyncio.get_running_loop().time
+        self._began = self._now()
+        self._head: ResponseStart | None = None
+        self._received = 0
+        self._is_sent = False
+
+    def _offset(self) -> float:
+        return self._now() - self._began
+
+    def _sent(self) -> None:
+        self._is_sent = True
+        self._began = self._now()
+        self._observer.on_sent(time())
+
+    async def run(
+        self, session: aiohttp.ClientSession, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> bool:
+        """Run to the end of the response, however it ends."""
+        try:
+            payload = self._find_body(body)
+            async with session.request(
+                method,
+                URL(url, encoded=True),
+                headers=select_headers(headers.items(), has_body=payload is not None),
+                data=payload,
+                allow_redirects=False,
+                skip_auto_headers=_SKIPPED,
+            ) as response:
+                return await self._return(response, method)
+        except asyncio.CancelledError:
+            self._end("client left")
+            raise
+        except aiohttp.ClientConnectorError as error:
+            return self._refuse(f"cannot connect to {error.host}:{error.port}: {error.strerror or error}")
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            return await self._break(error)
+
+    def _find_body(self, body: bytes | None) -> bytes | AsyncIterator[bytes] | None:
+        """Return the body of the request: at once if it has arrived, else as it arrives."""
+        data = body if body is not None else (self._http.read_now(2**62) if self._http.is_complete else None)
+        if data is None:
+            return self._follow_body()
+        self._observer.on_request(data)
+        self._sent()
+        return _send_slowly(data) if len(data) > _MAX_BYTES else data or None
+
+    async def _follow_body(self) -> AsyncIterator[bytes]:
+        async for part in self._http.parts():
+            self._observer.on_request(part)
+            yield part
+        self._sent()
+
+    async def _return(self, response: aiohttp.ClientResponse, method: str) -> bool:
+        """Write the response as it arrives."""
+        if not self._is_sent:  # the service answers before it has read the request
+            self._sent()
+        head = self._head = _read_head(response, method)
+        self._observer.on_head(head, self._offset())
+        is_modern = self._http.head.is_modern
+        chunked = head.framing == "chunked" and is_modern
+        pending = _encode_head(head, is_modern=is_modern)
+        keeps = self._http.head.keep_alive and not _closes(head) and (chunked or head.framing in ("length", "none"))
+        if head.framing == "none":
+            self._end("whole")
+            self._connection.write(pending)
+            return keeps
+        while True:
+            data, _ = await response.content.readchunk()
+            if not data:
+                break
+            offset = self._offset()
+            self._received += len(data)
+            if head.framing == "length" and self._received == head.length:  # the client may act on the last byte
+                await self._observer.on_data(data, offset)
+                self._end("whole", offset)
+                await self._write(pending + data)
+                return keeps
+            await self._write(pending + (chunk(data) if chunked else data))
+            pending = b""
+            await self._observer.on_data(data, offset)
+        self._end("whole")
+        await self._write(pending + (LAST_CHUNK if chunked else b""))
+        return keeps
+
+    async def _write(self, data: bytes) -> None:
+        connection = self._connection
+        if data:
+            connection.write(data)
+        if connection.unsent > MAX_UNSENT:
+            await connection.drain()
+
+    def _end(self, ending: Ending, offset: float | None = None) -> None:
+        head = self._head
+        missing = 0
+        if head is not None and head.framing == "length" and head.length is not None:
+            missing = max(0, head.length - self._received)
+        self._observer.on_end(ending, self._offset() if offset is None else offset, missing)
+
+    async def _break(self, error: Exception) -> bool:
+        """End the client's connection as the service ended its own."""
+        if self._connection.transport is None:
+            self._end("client left")
+            return False
+        if isinstance(error, TimeoutError):
+            self._end("timed out")
+            is_reset = True
+        else:
+            is_reset = _is_reset(error)
+            self._end("reset" if is_reset else "cut")
+        if self._head is not None:
+            self._connection.flush()
+        if is_reset:
+            await reset(self._connection.transport)
+        return False
+
+    def _refuse(self, reason: str) -> bool:
+        """Answer in place of a service that cannot be reached; nothing is recorded."""
+        text = f"The service did not answer: {reason}.\n".encode()
+        self._observer.on_failed(reason)
+        lines = (
+            f"HTTP/1.1 502 {reason_phrase(502)}",
+            "Content-Type: text/plain; charset=utf-8",
+            "x-emulator-forward: failed",
+            f"Content-Length: {len(text)}",
+            "Connection: close",
+        )
+        self._connection.write("\r\n".join([*lines, "", ""]).encode() + text)
+        return False
+
+
+async def _send_slowly(data: bytes) -> AsyncIterator[bytes]:
+    """Yield a long body in parts, so that other streams go on."""
+    for start in range(0, len(data), _MAX_BYTES):
+        yield data[start : start + _MAX_BYTES]
+
+
+def _read_head(response: aiohttp.ClientResponse, method: str) -> ResponseStart:
+    headers = tuple(
+        (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
+        for name, value in response.raw_headers
+    )
+    lower = {name.lower(): value for name, value in headers}
+    length = lower.get("content-length", "")
+    framing: Framing = "close"
+    if method == "HEAD" or response.status in WITHOUT_BODY or length == "0":
+        framing = "none"
+    elif "chunked" in lower.get("transfer-encoding", "").lower():
+        framing = "chunked"
+    elif length.isdigit():
+        framing = "length"
+    return ResponseStart(
+        response.status, response.reason or "", headers, framing, int(length or 0) if length.isdigit() else None
+    )
+
+
+def _encode_head(head: ResponseStart, *, is_modern: bool) -> bytes:
+    dropped = () if is_modern else ("transfer-encoding", "connection")
+    lines = [f"{name}: {value}\r\n" for name, value in head.headers if name.lower() not in dropped]
+    return f"HTTP/1.1 {head.status} {head.reason}\r\n{''.join(lines)}\r\n".encode("utf-8", "surrogateescape")
+
+
+def _closes(head: ResponseStart) -> bool:
+    return any(name.lower() == "connection" and "close" in value.lower() for name, value in head.headers)
+
+
+def _is_reset(error: BaseException) -> bool:
+    """Return whether the service reset its connection, rather than closing it."""
+    chain: Sequence[BaseException | None] = (error, error.__cause__, error.__context__)
+    if any(
+        isinstance(each, ConnectionResetError) and not isinstance(each, aiohttp.ServerDisconnectedError)
+        for each in chain
+    ):
+        return True
+    return "ConnectionResetError" in repr(error) or "[Errno 104]" in str(error)
