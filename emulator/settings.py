@@ -98,7 +98,7 @@ def variable(name: str) -> str:
 
 def find_visible_host(host: str) -> str:
     """Return an address that a client on this machine can connect to."""
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104  # nothing is bound here
+    if host in ("0.0.0.0", "::", "", "localhost"):  # noqa: S104  # nothing is bound here
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 

@@ -26,7 +26,7 @@ from tests.http_client import Running
 from tests.storage.servers import KINDS, find_server
 from tests.storage.servers import running as serving
 
-pytest_plugins = ("pytester", "tests.platforms")
+pytest_plugins = ("pytester", "tests.platforms.cannot")
 
 Start = Callable[..., Awaitable[Running]]
 settings.register_profile(

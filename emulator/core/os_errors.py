@@ -6,15 +6,27 @@ import socket
 import ssl
 from pathlib import Path
 
-_FREE_PORTS = {errno.EADDRINUSE, errno.EACCES}
+_TAKEN = {errno.EADDRINUSE, 10048}  # the second is Windows' WSAEADDRINUSE
+_REFUSED = {errno.EACCES, 10013}  # and WSAEACCES
+_FREE_PORTS = "; try --port 0, which takes free ports"
+_RESERVED = "; Hyper-V and WSL reserve ports: netsh interface ipv4 show excludedportrange protocol=tcp"
 
 
 def explain_address(host: str, port: int, name: str, error: OSError | UnicodeError) -> str:
     """Return why a server cannot listen on an address."""
-    known = isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.errno
-    reason = os.strerror(known).lower() if known else "no address of that name"
-    hint = "; try --port 0, which takes free ports" if known in _FREE_PORTS else ""
-    return f"cannot listen on {host}:{port} for {name}: {reason}{hint}"
+    return f"cannot listen on {host}:{port} for {name}: {_explain_bind(error)}"
+
+
+def _explain_bind(error: OSError | UnicodeError) -> str:
+    if not isinstance(error, OSError) or isinstance(error, socket.gaierror) or not error.errno:
+        return "no address of that name"
+    numbers = {error.errno, getattr(error, "winerror", None)}
+    if numbers & _TAKEN:
+        return f"address already in use{_FREE_PORTS}"
+    if numbers & _REFUSED:
+        return f"permission denied{_FREE_PORTS}{_RESERVED if 10013 in numbers else ''}"
+    reason = os.strerror(error.errno)
+    return (error.strerror or reason if reason.startswith("Unknown error") else reason).lower()  # of Winsock's numbers
 
 
 def explain_file(error: OSError) -> str:

@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import ssl
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,9 @@ from emulator.core.storage import LocalState
 from emulator.handler.context import RequestTarget
 from emulator.handler.handler import VendorApp
 from emulator.http.connection import Connection, IncomingRequest, RequestHead, WriteCoalescer
+from emulator.http.proactor import AcceptLoop, ProactorConnection, is_proactor, watch_resets
 from emulator.http.sessions import SessionNameError, route_session
+from emulator.http.sockets import BACKLOG, bind_sockets
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
 from emulator.http.writer import write_control
 from emulator.runtime.active import ActiveScenario
@@ -49,11 +51,12 @@ class ConnectionServer:
         self.coalescer = WriteCoalescer()
         self.heads: dict[bytes, RequestHead] = {}
         self._loop = asyncio.get_running_loop()
+        self._create = ProactorConnection if is_proactor(self._loop) else Connection
 
     def __call__(self) -> Connection:
         if self.came is not None:
             self.came()
-        return Connection(self, self._loop)
+        return self._create(self, self._loop)
 
     @property
     def clients(self) -> list[Connection]:
@@ -152,7 +155,6 @@ class Acceptor:
 
 
 log = logging.getLogger("emulator")
-_BACKLOG = 2048  # connections that wait to be accepted
 _HANDSHAKE_TIMEOUT = 60.0  # seconds
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for the client's close_notify; an idle pooled client sends none
 DRAIN = 30.0  # seconds that open responses get after SIGTERM
@@ -165,16 +167,14 @@ MAX_PORTS = 1_000  # of all sessions; each is an open file
 class _Socket:
     """Listening socket and its connections."""
 
-    server: asyncio.Server
-    acceptor: Acceptor | None
+    doors: Sequence[asyncio.Server | Acceptor | AcceptLoop]
     web: ConnectionServer
     port: int
 
     def close(self) -> None:
         """Stop accepting."""
-        self.server.close()
-        if self.acceptor is not None:
-            self.acceptor.close()
+        for door in self.doors:
+            door.close()
 
 
 class PortInUse(Exception):
@@ -224,6 +224,9 @@ class Listeners:
             PortInUse: an address is taken; all sockets are closed again.
         """
         self._host, self._ports, self._context = host, ports, context
+        loop = asyncio.get_running_loop()
+        if is_proactor(loop):
+            watch_resets(loop)
         self.scheme = "https" if context else "http"
         try:
             await self._open_served()
@@ -306,23 +309,39 @@ class Listeners:
         loop, context = asyncio.get_running_loop(), self._context
         handshake_timeout = None if context is None else min(self._limits.head, _HANDSHAKE_TIMEOUT)
         shutdown_timeout = None if context is None else _SHUTDOWN_TIMEOUT
-        server = await loop.create_server(
+        # A port of a session is not shared.
+        bound = await bind_sockets(self._host, number, shares_port=self._shares_ports and number > 0)
+        chosen = int(bound[0].getsockname()[1])
+        times = (handshake_timeout, shutdown_timeout)
+        doors: list[asyncio.Server | Acceptor | AcceptLoop] = []
+        if is_proactor(loop):
+            doors += [AcceptLoop(sock, web, context, *times) for sock in bound]
+        else:
+            if not isinstance(loop, asyncio.BaseEventLoop):  # asyncio's own loop accepts all pending connections
+                acceptor = Acceptor(bound, web, context, *times)
+                web.came = acceptor.on_readable
+                doors.append(acceptor)
+            doors += [await self._serve(loop, sock, web, *times) for sock in bound]
+        sock = _Socket(doors, web, chosen)
+        self._sockets.append(sock)
+        return sock
+
+    async def _serve(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        web: ConnectionServer,
+        handshake_timeout: float | None,
+        shutdown_timeout: float | None,
+    ) -> asyncio.Server:
+        return await loop.create_server(
             web,
-            self._host,
-            number,
-            ssl=context,
-            backlog=_BACKLOG,
-            reuse_port=self._shares_ports and number > 0,  # a port of a session is not shared
+            sock=sock,
+            ssl=self._context,
+            backlog=BACKLOG,
             ssl_handshake_timeout=handshake_timeout,
             ssl_shutdown_timeout=shutdown_timeout,
         )
-        acceptor = None
-        if not isinstance(loop, asyncio.BaseEventLoop):  # asyncio's own loop accepts all pending connections
-            acceptor = Acceptor(server.sockets, web, context, handshake_timeout, shutdown_timeout)
-            web.came = acceptor.on_readable
-        sock = _Socket(server, acceptor, web, int(server.sockets[0].getsockname()[1]))
-        self._sockets.append(sock)
-        return sock
 
     def _url(self, port: int) -> str:
         return f"{self.scheme}://{find_visible_host(self._host)}:{port}"

@@ -13,7 +13,9 @@ from emulator.core.faultable import CloseMode, FaultableResponse, join_writes
 from emulator.core.http import DROPPED, BatchedEvents, Headers, Response, StreamingResponse
 from emulator.core.vendor import AnyVendor
 from emulator.handler.context import RequestContext
+from emulator.http.acknowledged import count_unacknowledged, count_unsent, send_unbuffered
 from emulator.http.connection import IncomingRequest
+from emulator.http.proactor import close_socket, is_proactor
 from emulator.http.response_head import LAST_CHUNK, WITHOUT_BODY, chunk, encode_control_head, encode_head, frame
 from emulator.http.schedule import MAX_UNSENT, Frames, ScheduleWriter, frame_batches, frame_events, frame_writes
 
@@ -27,27 +29,14 @@ async def reset(transport: asyncio.Transport) -> None:
     sock: socket.socket | None = transport.get_extra_info("socket")
     quiet = 0
     while quiet < 2 and not transport.is_closing():  # twice: TLS has a second buffer, flushed in between
-        quiet = 0 if transport.get_write_buffer_size() or _count_unacknowledged(sock) else quiet + 1
+        quiet = 0 if count_unsent(transport) or count_unacknowledged(sock) else quiet + 1
         if quiet < 2:
             await asyncio.sleep(_POLL)
     if sock is not None and not transport.is_closing():
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
     transport.abort()
-
-
-def _count_unacknowledged(sock: socket.socket | None) -> int:
-    """Return the bytes in the kernel that the peer has not acknowledged; 0 where the system cannot report them."""
-    try:
-        import fcntl
-        import termios
-    except ImportError:
-        return 0
-    if sock is None:
-        return 0
-    try:
-        return int(struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0])
-    except OSError:
-        return 0
+    if is_proactor(asyncio.get_running_loop()):
+        close_socket(transport)
 
 
 def format_timing(planned: float, actual: float, name: str = "ttft") -> str:
@@ -239,6 +228,8 @@ class ResponseWriter:
         chunked = answer.chunked and modern
         keep_alive = asked.keep_alive and not answer.close and (modern or not answer.chunked)
         sent.tokens = 0
+        if answer.ending is CloseMode.RESET and self._connection.transport is not None:
+            send_unbuffered(self._connection.transport)
         if answer.start < inf:
             await self._wait(answer.start)
             length = None if answer.chunked else answer.size + answer.promised

@@ -33,7 +33,7 @@ from emulator.scenario.models import ClockSettings
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve import warmup
 from emulator.serve.application import Application, create_application
-from emulator.serve.signals import stop_signals
+from emulator.serve.signals import stop_signals, warn_of_few_files
 from emulator.serve.warmup import warm_up
 from emulator.serve.watch import Stamps, Watcher, read_stamps
 from emulator.settings import Settings, SettingsError, variable
@@ -151,6 +151,7 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
+    warn_of_few_files()
     limits = Timeouts(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
     counts_alone = settings.state_loss == "local"
@@ -202,7 +203,7 @@ async def _report(settings: Settings, built: Application) -> None:
     await built.runtime.controller.catch_up()
     report = await write_report(built.runtime, ReportAsked())
     try:
-        with settings.report.open("w", encoding="utf-8") as file:
+        with settings.report.open("w", encoding="utf-8", newline="\n") as file:
             async for piece in report:
                 file.write(piece)
     except OSError as error:

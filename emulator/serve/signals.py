@@ -3,32 +3,67 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 
+log = logging.getLogger("emulator")
 _MAX_FILES = 2**20
+_FEW_FILES = 1024  # fewer than any Linux gives; macOS begins with 256
 
 
 def allow_connections() -> None:
-    """Raise the limit on open files, one per connection, to the maximum for this user."""
+    """Raise the limit on open files, one per connection, as far as the system allows."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft != resource.RLIM_INFINITY and soft < wanted and not _allow(wanted, hard):
+        _find_most(lambda number: _allow(number, hard), soft, wanted)
+
+
+def _allow(number: int, hard: int) -> bool:
+    import resource
+
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
+    except (OSError, ValueError):  # macOS refuses more than kern.maxfilesperproc even where the hard limit is none
+        return False
+    return True
+
+
+def _find_most(allow: Callable[[int], bool], allowed: int, refused: int) -> None:
+    """Allow the highest number below the refused one."""
+    while refused - allowed > 1:
+        middle = (allowed + refused) // 2
+        if allow(middle):
+            allowed = middle
+        else:
+            refused = middle
+
+
+def warn_of_few_files() -> None:
+    """Warn in the log if the limit on open files is low."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < _FEW_FILES:
+        log.warning("the system allows %d open files, one per connection; raise them with: ulimit -n %d", soft, 10_240)
 
 
 def _list_stop_signals() -> tuple[signal.Signals, ...]:
-    """Return the stop signals other than SIGINT: SIGTERM, and SIGHUP unless ``nohup`` ignores it."""
+    """Return the stop signals other than SIGINT: SIGTERM, Ctrl-Break, and SIGHUP unless ``nohup`` ignores it."""
     ends = [signal.SIGTERM]
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # Windows has none
+    if hasattr(signal, "SIGBREAK"):  # Windows alone has it, and no SIGHUP
+        ends.append(signal.SIGBREAK)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         ends.append(signal.SIGHUP)
     return tuple(ends)
 
@@ -53,16 +88,33 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
-    """Collect each SIGTERM, SIGHUP and SIGINT in a queue."""
+    """Collect each SIGTERM, SIGHUP, SIGINT and SIGBREAK in a queue."""
     loop = asyncio.get_running_loop()
     stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
     names = (*_list_stop_signals(), signal.SIGINT)
-    with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
+    try:
         for name in names:
             loop.add_signal_handler(name, stops.put_nowait, name)
+    except NotImplementedError:  # the loops of Windows
+        with _handling(names, lambda name: loop.call_soon_threadsafe(stops.put_nowait, name)):
+            yield stops
+        return
     try:
         yield stops
     finally:
-        with suppress(NotImplementedError):
-            for name in names:
-                loop.remove_signal_handler(name)
+        for name in names:
+            loop.remove_signal_handler(name)
+
+
+@contextmanager
+def _handling(names: Iterable[signal.Signals], put: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Call back for each signal within a block; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {name: signal.signal(name, lambda number, frame: put(signal.Signals(number))) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

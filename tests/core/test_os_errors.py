@@ -17,6 +17,11 @@ from emulator.http.tls import load_context
     [
         pytest.param(OSError(errno.EADDRINUSE, "long"), "address already in use; try --port 0", id="taken"),
         pytest.param(OSError(errno.EACCES, "long"), "permission denied; try --port 0", id="a port of the system"),
+        pytest.param(OSError(10048, "long"), "address already in use; try --port 0", id="taken on Windows"),
+        pytest.param(
+            OSError(10013, "long"), "permission denied; try --port 0, which takes free ports; Hyper-V", id="10013"
+        ),
+        pytest.param(OSError(10049, "Not valid here."), "not valid here.", id="another number of Winsock"),
         pytest.param(OSError(errno.EADDRNOTAVAIL, "long"), "cannot assign requested address", id="not of this machine"),
         pytest.param(socket.gaierror(-2, "unknown"), "no address of that name", id="an unknown name"),
         pytest.param(UnicodeError("label empty"), "no address of that name", id="no name at all"),

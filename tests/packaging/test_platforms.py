@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.platforms import CANNOT, find_reason
+from tests.platforms.cannot import CANNOT, find_reason
 
 ROOT = Path(__file__).parents[2]
 POSIX_MODULES = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios", "tty"}
@@ -26,7 +26,7 @@ def test_excluded_tests_exist(system: str) -> None:
     ("system", "name", "runs"),
     [
         pytest.param("win32", "tests/test_hooks.py::test_action_annotates[joined]", False, id="a file"),
-        pytest.param("win32", "tests/faults/test_drop.py::test_a", False, id="a folder"),
+        pytest.param("win32", "tests/tools/bench/test_load.py::test_a", False, id="a folder"),
         pytest.param("win32", "tests/packaging/test_workflows.py::test_an_action_has", True, id="another test of it"),
         pytest.param("linux", "tests/test_hooks.py::test_action_annotates[joined]", True, id="another system"),
     ],
@@ -38,10 +38,11 @@ def test_find_reason_matches_excluded_tests(system: str, name: str, runs: bool) 
 def test_excluded_tests_are_skipped(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makeconftest(
-        "from tests.platforms import skip\n\n\ndef pytest_collection_modifyitems(items):\n    skip(items, 'win32')\n"
+        "from tests.platforms.cannot import skip\n\n\n"
+        "def pytest_collection_modifyitems(items):\n    skip(items, 'win32')\n"
     )
-    for folder in ("faults", "core"):
-        path = pytester.path / "tests" / folder / f"test_{folder}.py"
+    for folder in ("tools/bench", "core"):
+        path = pytester.path / "tests" / folder / f"test_{Path(folder).name}.py"
         path.parent.mkdir(parents=True)
         path.write_text("def test_it(): pass\n")
     pytester.inline_run("tests").assertoutcome(passed=1, skipped=1)

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from emulator.serve.signals import allow_connections, stop_signals, stoppable
+from emulator.serve.signals import _find_most, allow_connections, stop_signals, stoppable, warn_of_few_files
 
 
 def test_allow_connections_raises_open_file_limit() -> None:
@@ -18,6 +18,31 @@ def test_allow_connections_raises_open_file_limit() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1], 2**20)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("most", [256, 257, 10_240, 1_048_575])
+def test_find_most_ends_at_highest_number_that_is_allowed(most: int) -> None:
+    allowed = [256]
+
+    def allow(number: int) -> bool:
+        if number <= most:
+            allowed.append(number)
+        return number <= most
+
+    _find_most(allow, 256, 2**20)
+    assert allowed[-1] == max(allowed) == most
+
+
+@pytest.mark.parametrize(("soft", "is_low"), [(256, True), (1023, True), (1024, False)])
+def test_low_limit_is_warned_of(soft: int, is_low: bool, caplog: pytest.LogCaptureFixture) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
+        warn_of_few_files()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (f"the system allows {soft} open files" in caplog.text) is is_low
 
 
 @pytest.mark.usefixtures("terminal")

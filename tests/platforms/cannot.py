@@ -7,7 +7,6 @@ import pytest
 
 _SIGNALS = "processes are ended by signals, which Windows has not"
 _SHELL = "a POSIX shell runs the command"
-_RESET = "a connection is closed in order where Linux resets it"
 _FILES = "links, pipes with names and permissions are not those of POSIX"
 
 CANNOT = {  # of a system as sys.platform names it: files, folders or tests as pytest names them
@@ -21,7 +20,6 @@ CANNOT = {  # of a system as sys.platform names it: files, folders or tests as p
         "tests/tools/docs/test_commands.py": _SHELL,
         "tests/tools/docs/test_pages.py": _SHELL,
         "tests/tools/docs/test_recipes.py": _SHELL,
-        "tests/faults": _RESET,
         "tests/packaging/test_workflows.py::test_image_is_named": _SHELL,
         "tests/scenario/test_reply_files.py": _FILES,
         "tests/serve/test_port_file.py": _FILES,

@@ -1,0 +1,123 @@
+"""Differences of asyncio's Proactor loop, the default of Windows, from the selector loops of other systems."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from emulator.http.connection import Connection
+from emulator.http.sockets import BACKLOG
+
+log = logging.getLogger("emulator")
+_ACCEPTS = 16  # that wait at once, so that many clients enter within few iterations of the loop
+_PAUSE = 0.01  # wall-clock seconds after a failed accept; the next one may fail for want of descriptors
+_LOST = "_call_connection_lost"
+
+
+def is_proactor(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether an event loop is asyncio's Proactor; only Windows imports its module."""
+    module = sys.modules.get("asyncio.proactor_events")
+    return module is not None and isinstance(loop, module.BaseProactorEventLoop)
+
+
+def close_socket(transport: asyncio.BaseTransport | None) -> None:
+    """Close the socket of a Proactor transport at once.
+
+    The transport shuts its socket down before it closes it, which sends FIN in place of RST, and fails where the client
+    has reset the connection. It skips this for a closed socket: ``_call_connection_lost`` of CPython's
+    Lib/asyncio/proactor_events.py.
+    """
+    sock = None if transport is None else getattr(transport.get_extra_info("socket"), "_sock", None)
+    if isinstance(sock, socket.socket):
+        sock.close()
+
+
+def watch_resets(loop: asyncio.AbstractEventLoop) -> None:
+    """Close the sockets of connections that clients reset, in place of a traceback each (python/cpython#83037)."""
+    previous = loop.get_exception_handler()
+
+    def handle(running: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        callback = getattr(context.get("handle"), "_callback", None)
+        if isinstance(context.get("exception"), OSError) and getattr(callback, "__name__", "") == _LOST:
+            transport = getattr(callback, "__self__", None)
+            sock = getattr(transport, "_sock", None)
+            if transport is not None and isinstance(sock, socket.socket):
+                sock.close()
+                transport._sock = None  # as the transport does itself after a shutdown that succeeds
+        elif previous is not None:
+            previous(running, context)
+        else:
+            running.default_exception_handler(context)
+
+    loop.set_exception_handler(handle)
+
+
+class ProactorConnection(Connection):
+    """Connection on a Proactor loop."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(bytes(data))  # a slice of the transport's bytearray, which is not hashable
+
+    def eof_received(self) -> None:
+        """Write the response that waits to be written with others: the transport reads the end before it is written."""
+        self.flush()
+
+
+class AcceptLoop:
+    """Accept loop that continues after a client has reset its connection before it was accepted.
+
+    asyncio's own closes the listening socket (python/cpython#93821). ``make``: creates the protocol of a connection.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        make: Callable[[], asyncio.Protocol],
+        context: ssl.SSLContext | None,
+        handshake_timeout: float | None,
+        shutdown_timeout: float | None,
+    ) -> None:
+        self.sock = sock
+        self._make = make
+        self._context = context
+        self._handshake_timeout = handshake_timeout
+        self._shutdown_timeout = shutdown_timeout
+        self._loop = asyncio.get_running_loop()
+        self._entering: set[asyncio.Task[None]] = set()
+        sock.listen(BACKLOG)
+        self._accepting = [self._loop.create_task(self._accept()) for _ in range(_ACCEPTS)]
+
+    def close(self) -> None:
+        """Stop accepting."""
+        for task in self._accepting:
+            task.cancel()
+        self.sock.close()
+
+    async def _accept(self) -> None:
+        while self.sock.fileno() != -1:
+            try:
+                client, _ = await self._loop.sock_accept(self.sock)
+            except OSError as error:
+                log.debug("a connection was lost before it was accepted: %s", error)
+                await asyncio.sleep(_PAUSE)
+                continue
+            task = self._loop.create_task(self._enter(client))
+            self._entering.add(task)
+            task.add_done_callback(self._entering.discard)
+
+    async def _enter(self, client: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                self._make,
+                client,
+                ssl=self._context,
+                ssl_handshake_timeout=self._handshake_timeout,
+                ssl_shutdown_timeout=self._shutdown_timeout,
+            )
+        except OSError:  # disconnected, or the TLS handshake failed
+            client.close()
