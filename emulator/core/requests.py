@@ -184,6 +184,11 @@ class ChatRequest:
         return None
 
     @property
+    def turn(self) -> int:
+        """Number of user messages."""
+        return sum([message.role == "user" for message in self.messages])
+
+    @property
     def tool_result(self) -> str | None:
         """Text of the last tool message; ``None`` if there is no such message."""
         return next((m.text for m in reversed(self.messages) if m.role == "tool"), None)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from multidict import MultiMapping
 
@@ -24,6 +25,7 @@ from emulator.handler.explain import explain_rules, read_context_attributes
 from emulator.handler.planning import Emulator
 from emulator.http.sessions import PREFIX
 from emulator.journal.entry import describe_nearest
+from emulator.scenario.captures import find_captures
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, HeaderOverrideError, apply_header_overrides
 from emulator.scenario.matching import UNMATCHED, Match, RequestAttributes, RuleResult
@@ -236,7 +238,9 @@ async def _fill_reply(match: Match, attributes: RequestAttributes, key: bytes, n
     reply = match.outcome.reply
     if reply is None or not reply.template or reply.text is None:
         return match
-    given = (reply.text, attributes, key, now, most)
+    when = match.rule.when if match.rule is not None else None
+    captures = dict if when is None else partial(find_captures, when, attributes)
+    given = (reply.text, attributes, key, now, most, captures)
     try:
         text = await run_in_thread(fill, *given) if is_heavy(reply.text, attributes) else fill(*given)
     except TooMuchTextError:

@@ -70,7 +70,7 @@ class Emulator:
         self._is_bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
         self.defers_key = self._is_bounded and not ruled and self._local is None
-        self._matcher: RuleMatcher = compile_rules(scenario)
+        self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets
 
     def name_now(self, request: Request, fingerprint: bytes) -> bool:

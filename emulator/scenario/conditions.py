@@ -206,10 +206,16 @@ class When(Closed):
     prompt: Text | None = Field(default=None, description="The last user message, the prompt, or any input.")
     system: Text | None = Field(default=None, description="The system message.")
     tools: Names | None = Field(default=None, description="A tool among those offered.")
+    tool_called: Names | None = Field(
+        default=None, description="A tool that was called anywhere in the conversation.", examples=["search"]
+    )
     tool_result: Text | None = Field(default=None, description="The last tool message.")
     prompt_tokens: Number | None = Field(default=None, description="Tokens of the prompt.", examples=[{"above": 4000}])
     max_tokens: Number | None = Field(default=None, description="Most tokens of the answer.")
     messages: Number | None = Field(default=None, description="How many messages the conversation has.")
+    turn: Number | None = Field(
+        default=None, description="How many user messages the conversation has.", examples=[2, {"above": 1}]
+    )
     last_role: Names | None = Field(
         default=None,
         alias="messages.last.role",

@@ -356,6 +356,7 @@ def _is_always(times: Times) -> bool:
     """Return whether a rule with these ``times`` takes every matching request."""
     bursts = times.repeat is not None and times.repeat.for_ < times.repeat.every
     some = times.first is not None or times.nth is not None or times.between is not None or bursts
+    some = some or times.share is not None
     chance = 1.0 if times.probability is None else times.probability
     return not some and times.every in (None, 1) and times.after in (None, 0) and chance >= 1.0
 
@@ -393,21 +394,32 @@ def _find_order_dependence(loaded: ParsedScenario) -> Iterator[Finding]:
         text = "which calls it hits depends on request order; concurrent runs may differ"
         if others:
             text += f"; the same holds for {', '.join(map(format_path, others))}"
-        if any(path[-1] in ("times", "sequence") for path in (first, *others)):
+        last = {path[-1] for path in (first, *others)}
+        if last & {"times", "sequence"}:
             text += "; `per: request` avoids it"
+        if "share" in last:
+            text += "; over several replicas or workers each request of a share is drawn by itself"
         yield codes.ORDER, first, text
 
 
 def _list_order_dependence(scenario: Scenario) -> Iterator[KeyPath]:
     for position, rule in enumerate(scenario.rules):
-        if rule.scope != "request":
-            if rule.sequence is not None:
-                yield "rules", position, "sequence"
-            elif rule.times is not None and rule.times.counts:
-                yield "rules", position, "times"
-        if rule.latency is not None and rule.latency.load is not None:
-            yield "rules", position, "latency", "load"
+        for path in _list_in_rule(rule):
+            yield "rules", position, *path
     for position, _ in enumerate(scenario.limits):
         yield "limits", position
     if scenario.latency.load is not None:
+        yield "latency", "load"
+
+
+def _list_in_rule(rule: Rule) -> Iterator[KeyPath]:
+    times = rule.times
+    if rule.scope != "request":
+        if rule.sequence is not None:
+            yield ("sequence",)
+        elif times is not None and times.counts:
+            yield ("times",)
+    if times is not None and times.share is not None:
+        yield "times", "share"
+    if rule.latency is not None and rule.latency.load is not None:
         yield "latency", "load"

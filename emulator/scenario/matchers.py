@@ -264,6 +264,15 @@ def _extract_last_role(attributes: RequestAttributes) -> JSON | Absent:
     return messages[-1].role if messages else ABSENT
 
 
+def _extract_turn(attributes: RequestAttributes) -> JSON | Absent:
+    return attributes.request.turn if isinstance(attributes.request, ChatRequest) else ABSENT
+
+
+def _extract_tool_called(attributes: RequestAttributes) -> JSON | Absent:
+    messages = attributes.request.messages if isinstance(attributes.request, ChatRequest) else ()
+    return tuple([call.name for message in messages for call in message.tool_calls]) or ABSENT
+
+
 def _extract_max_tokens(attributes: RequestAttributes) -> JSON | Absent:
     request = attributes.request
     most = request.sampling.max_tokens if isinstance(request, ChatRequest | CompletionRequest) else None
@@ -354,9 +363,11 @@ MATCH_FIELDS: Mapping[str, Extract] = {  # in the order of evaluation, cheapest 
     "max_tokens": _extract_max_tokens,
     "messages": _extract_messages,
     "messages.last.role": _extract_last_role,
+    "turn": _extract_turn,
     "structured": _extract_structured,
     "multimodal": _extract_multimodal,
     "tools": _extract_tools,
+    "tool_called": _extract_tool_called,
     "prompt": _extract_prompt,
     "system": _extract_system,
     "tool_result": _extract_tool_result,

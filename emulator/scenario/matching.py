@@ -12,7 +12,7 @@ from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.executor import run_in_thread
 from emulator.core.json import JSON, dump_text
-from emulator.core.rng import derive_key, draw_uniform, prepare_key
+from emulator.core.rng import derive_key, draw_integer, draw_uniform, prepare_key
 from emulator.core.units import Instant, TimeOfDay, write_date
 from emulator.scenario.conditions import Condition
 from emulator.scenario.matchers import (
@@ -27,13 +27,23 @@ from emulator.scenario.matchers import (
     find_failed,
 )
 from emulator.scenario.models import Rule, Scenario, Times
-from emulator.scenario.outcomes import NOTHING, PASS, Outcome
+from emulator.scenario.outcomes import NOTHING, PASS, Outcome, Share
 from emulator.scenario.redaction import reads_secret, redact_found, redact_wanted
 from emulator.scenario.regex import takes_long
 
 __all__ = ["UNMATCHED", "Match", "RequestAttributes", "RuleMatcher", "RuleResult", "compile_rules", "find_nearest"]
 
-_LOGGABLE = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools", "messages.last.role")
+_LOGGABLE = (
+    "vendor",
+    "deployment",
+    "task",
+    "endpoint",
+    "principal",
+    "session",
+    "tools",
+    "tool_called",
+    "messages.last.role",
+)
 _MAX_VALUE = 80  # characters
 
 
@@ -217,10 +227,12 @@ class RuleMatcher:
     ``reads_secrets``: a rule matches credentials, so a result cannot be explained once they are redacted.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, *, by_hash: bool = False) -> None:
         key = derive_key("chance", scenario.seed)
         self.rules = scenario.rules
-        self._rules = tuple(_compile(position, rule, key) for position, rule in enumerate(scenario.rules))
+        self._rules = tuple(
+            _compile(position, rule, key, by_hash=by_hash) for position, rule in enumerate(scenario.rules)
+        )
         self._searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self._by_address: dict[tuple[str | bool, ...], _Candidates] = {}
         self._group = lru_cache(_MAX_ADDRESSES)(_Candidates)  # most addresses have the same rules
@@ -289,9 +301,9 @@ class RuleMatcher:
         return found
 
 
-def compile_rules(scenario: Scenario) -> RuleMatcher:
-    """Compile the rules of a scenario."""
-    return RuleMatcher(scenario)
+def compile_rules(scenario: Scenario, *, by_hash: bool = False) -> RuleMatcher:
+    """Compile the rules of a scenario; ``by_hash``: shares are drawn, as other processes have requests too."""
+    return RuleMatcher(scenario, by_hash=by_hash)
 
 
 def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
@@ -299,7 +311,7 @@ def find_nearest(verdicts: Iterable[RuleResult]) -> RuleResult | None:
     return max(verdicts, key=lambda verdict: (verdict.held, -verdict.missing), default=None)
 
 
-def _compile(position: int, rule: Rule, key: bytes) -> _Compiled:
+def _compile(position: int, rule: Rule, key: bytes, *, by_hash: bool) -> _Compiled:
     checks = compile_when(rule.when)
     rest = [check for check in checks if check.name not in _ADDRESS]
     cheap = [check for check in rest if _is_cheap(check)]
@@ -313,7 +325,7 @@ def _compile(position: int, rule: Rule, key: bytes) -> _Compiled:
         filed=filed,
         rest=tuple(check for check in rest if check is not filed),
         count_key=_compile_count_key(rule) if counts else None,
-        times=tuple(_compile_times(rule.times, draw)) if rule.times else (),
+        times=tuple(_compile_times(rule, draw, key, by_hash=by_hash)),
         draw=draw,
     )
 
@@ -357,10 +369,57 @@ def _compile_count_key(rule: Rule) -> Callable[[RequestAttributes], bytes]:
     return lambda attributes: key
 
 
-def _compile_times(times: Times, draw: Callable[[bytes, int], float] | None) -> Iterator[tuple[str, TimeTest]]:
-    """Compile a test of the ordinal and time of a request for each key of ``times`` that is set."""
+_MAX_SEEN = 65_536  # requests of which a share remembers the place
+
+
+class _ShareTest:
+    """Test for one of each ``of`` new requests, in order; a repeated request has the result of the first.
+
+    The place within each group is drawn. ``by_hash``: several processes share the requests, so each request has its
+    chance by its fingerprint alone.
+    """
+
+    def __init__(self, share: Share, rule: Rule, key: bytes, *, by_hash: bool) -> None:
+        self._of = share.of
+        self._key = derive_key(key, "share", rule.name, share.salt)
+        self._by_hash = by_hash
+        self._scope = _compile_count_key(rule) if rule.scope != "request" else lambda attributes: b""
+        self._next: dict[tuple[str, bytes], int] = {}
+        self._seen: dict[tuple[str, bytes, bytes], int] = {}
+
+    def __call__(self, ordinal: int, attributes: RequestAttributes) -> bool:
+        if self._by_hash:
+            return draw_integer(self._key, self._of, attributes.fingerprint) == 0
+        counter = attributes.session, self._scope(attributes)
+        request = (*counter, attributes.fingerprint)
+        position = self._seen.get(request)
+        if position is None:
+            position = self._next.get(counter, 0)
+            self._next[counter] = position + 1
+            if len(self._seen) >= _MAX_SEEN:
+                del self._seen[next(iter(self._seen))]
+            self._seen[request] = position
+        group, place = divmod(position, self._of)
+        return draw_integer(self._key, self._of, group) == place
+
+
+def _compile_times(
+    rule: Rule, draw: Callable[[bytes, int], float] | None, key: bytes, *, by_hash: bool
+) -> Iterator[tuple[str, TimeTest]]:
+    """Compile a test of the ordinal and time of a request for each key of ``times`` that is set.
+
+    A share comes first, as it counts every request.
+    """
+    if rule.times is None:
+        return
+    if rule.times.share is not None:
+        yield "share", _ShareTest(rule.times.share, rule, key, by_hash=by_hash)
+    yield from _compile_counts(rule.times)
+    yield from _compile_moments(rule.times, draw)
+
+
+def _compile_counts(times: Times) -> Iterator[tuple[str, TimeTest]]:
     first, nth, every, after = times.first, times.nth, times.every, times.after
-    between, repeat, probability = times.between, times.repeat, times.probability
     if first is not None:
         yield "first", lambda ordinal, attributes: ordinal <= first
     if nth is not None:
@@ -369,6 +428,10 @@ def _compile_times(times: Times, draw: Callable[[bytes, int], float] | None) -> 
         yield "every", lambda ordinal, attributes: ordinal % every == 0
     if after is not None:
         yield "after", lambda ordinal, attributes: ordinal > after
+
+
+def _compile_moments(times: Times, draw: Callable[[bytes, int], float] | None) -> Iterator[tuple[str, TimeTest]]:
+    between, repeat, probability = times.between, times.repeat, times.probability
     if between is not None:
         yield "between", _compile_between(*between)
     if repeat is not None:
@@ -409,6 +472,8 @@ def _describe_time(times: Times, key: str, ordinal: int, attributes: RequestAttr
     since_start, wanted = attributes.since_start, format_match(getattr(times, key))
     if key == "probability":
         return f"drew {draw:.6f}, wanted below {wanted}"
+    if key == "share" and times.share is not None:
+        return f"another one of {times.share.of} requests"
     if key in ("between", "repeat"):
         return f"at {since_start:g} s, wanted {wanted}"
     return f"call {ordinal}, wanted {key} {wanted}"

@@ -12,6 +12,7 @@ from emulator.core.json import JSON, Object, as_object
 from emulator.core.requests import Deployment, Task
 from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, Whole, require
 from emulator.latency import Latency
+from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
 from emulator.scenario.outcomes import (
     NOTHING,
@@ -25,6 +26,7 @@ from emulator.scenario.outcomes import (
     Step,
     Times,
 )
+from emulator.scenario.template import find_unknown_group
 
 __all__ = [
     "BUILT_IN",
@@ -224,6 +226,11 @@ class Rule(Outcome):
             require(not self.given, "expected either a sequence or one outcome")
             require(not (self.times and self.times.per and self.per), "expected per only once")
         self.check_outcome()
+        replies = [self.reply, *(step.reply for step in self.sequence or ())]
+        for reply in replies:
+            if reply is not None and reply.template and reply.text is not None:
+                mistake = find_unknown_group(reply.text, list_groups(self.when))
+                require(mistake is None, mistake or "")
         return self
 
 

@@ -34,6 +34,13 @@ class Burst(Closed):
         return self
 
 
+class Share(Closed):
+    """Exactly one of each group of new calls, in order; a repeated call has the fate of the first."""
+
+    of: Annotated[Whole, Field(ge=1, le=10**6)] = Field(description="Calls in a group.", examples=[10])
+    salt: str = Field(default="", description="Another text, another place in each group.", examples=["canary"])
+
+
 class Times(Closed):
     """Which of the matching calls; all keys must hold."""
 
@@ -51,12 +58,17 @@ class Times(Closed):
         description="From one time up to another: since start or reset, of every day (UTC), or with a date and zone.",
         examples=[["30s", "60s"], ["10:00", "10:05"], ["2026-11-23T10:00:00Z", "2026-11-23T10:05:00Z"]],
     )
+    share: Share | None = Field(
+        default=None,
+        description="Exactly one of each n new calls, counted from the first; a repeat keeps its fate.",
+        examples=[{"of": 10, "salt": "canary"}],
+    )
     repeat: Burst | None = Field(default=None, description="Bursts.", examples=[{"every": "60s", "for": "10s"}])
     per: Scope | None = Field(default=None, description="What is counted apart; absent: rule.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        require(bool(self.model_fields_set), "expected first, nth, every, after, probability, between or repeat")
+        require(bool(self.model_fields_set), "expected first, nth, every, after, probability, between, share or repeat")
         if self.between is not None:
             begin, end = self.between
             require(type(begin) is type(end), "expected two durations, two times of day or two timestamps in between")

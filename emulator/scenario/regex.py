@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from emulator.core.cache import lru
+
 if TYPE_CHECKING:
     import re2
 
@@ -172,6 +174,32 @@ def compile_regex(pattern: str, ignore_case: bool) -> Regex:
         found = _compile(pattern, ignore_case)
         _CACHE.keep(key, found)
     return found
+
+
+def capture(pattern: str, ignore_case: bool, text: str) -> dict[str, str]:
+    """Return the text of each named group of the first match; a group that matches nothing is absent."""
+    most = _MAX_SEARCH // compile_regex(pattern, ignore_case).steps
+    found = _compile_groups(pattern, ignore_case).search(text[:most].encode("utf-8", "surrogatepass"))
+    if found is None:
+        return {}
+    groups = {_decode(name): value for name, value in found.groupdict().items()}
+    return {name: _decode(value) for name, value in groups.items() if value is not None}
+
+
+def _decode(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
+
+
+@lru(64)
+def _compile_groups(pattern: str, ignore_case: bool) -> re2._Regexp[bytes]:
+    """Compile an expression that is known to be valid, with its groups, which make a search slower."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    options.case_sensitive = not ignore_case
+    return re2.compile(_translate(pattern).encode(), options)
 
 
 def _compile(pattern: str, ignore_case: bool) -> Regex:

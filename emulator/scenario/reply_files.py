@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from emulator.core.json import JSON
+from emulator.scenario.captures import list_groups
+from emulator.scenario.conditions import When
 from emulator.scenario.errors import Mistake
 from emulator.scenario.locations import KeyPath, look_up
 from emulator.scenario.models import Rule, Scenario
 from emulator.scenario.outcomes import Outcome, ReplyOutcome
 from emulator.scenario.source import Document, explain, read_file
-from emulator.scenario.template import explain_template
+from emulator.scenario.template import explain_template, find_unknown_group
 
 _MAX_TEXT = 64 * 1024**2  # characters of all reply files of a scenario
 
@@ -63,7 +67,7 @@ def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
                 raise _NoAnswerError("a scenario sent over HTTP has no folder of files; write the text itself")
             file = _find(name, Path(document.locations.values[here].file).parent)
             text = answers.read(file)
-            mistake = explain_template(text) if reply.get("template") is True else None
+            mistake = _explain(text, document.data, path) if reply.get("template") is True else None
             if mistake is not None:
                 raise _NoAnswerError(f"{name}: {mistake}")
         except _NoAnswerError as error:
@@ -72,6 +76,18 @@ def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
             answers.files.append(file)
             answers.texts[path] = text
     return answers
+
+
+def _explain(text: str, data: JSON, path: KeyPath) -> str | None:
+    """Return what is wrong with the placeholders of a reply's text, or ``None``."""
+    mistake = explain_template(text)
+    if mistake is not None:
+        return mistake
+    try:
+        groups = list_groups(When.model_validate(look_up(data, (*path[:2], "when"))))
+    except (LookupError, ValidationError):  # the condition is absent, or reported elsewhere
+        groups = []
+    return find_unknown_group(text, groups)
 
 
 def _find_replies(data: JSON) -> Iterator[tuple[KeyPath, Mapping[str, JSON]]]:

@@ -15,7 +15,7 @@ from emulator.scenario.matchers import compile_names, compile_number, compile_te
 from emulator.scenario.models import Limit
 
 _ANY_TEXT = "\0"  # replaces a star in a name: only another star matches it
-_OF_CHATS = ("system", "tools", "tool_result", "messages", "messages.last.role")
+_OF_CHATS = ("system", "tools", "tool_called", "tool_result", "messages", "messages.last.role", "turn")
 
 C = TypeVar("C")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from emulator.core.cache import lru
 from emulator.core.cost_limits import DEFAULT, INLINE_BYTES
@@ -23,9 +24,19 @@ _PLAIN: Mapping[str, Callable[[RequestAttributes], JSON | Absent]] = {
     "model": MATCH_FIELDS["deployment"],
     "session": MATCH_FIELDS["session"],
     "attempt": lambda attributes: attributes.attempt + 1,
+    "turn": MATCH_FIELDS["turn"],
 }
 _DRAWN = ("uuid", "now")
-PLACEHOLDERS = (*_PLAIN, *_DRAWN, *(f"{name}.{of}" for name, of in (("header", "x"), ("query", "x"), ("body", "path"))))
+_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_WORDS = re.compile(r"prompt\.words\[(\d{1,4})\]")
+_MATCH = "match."
+PLACEHOLDERS = (
+    *_PLAIN,
+    *_DRAWN,
+    "prompt.words[0]",
+    "match.name",
+    *(f"{name}.{of}" for name, of in (("header", "x"), ("query", "x"), ("body", "path"))),
+)
 
 
 def explain_template(text: str) -> str | None:
@@ -48,7 +59,9 @@ def _is_known(name: str) -> bool:
     kind, _, rest = name.partition(".")
     if kind in NAMED:
         return is_body_path(rest) if kind == "body" else bool(rest)
-    return name in _PLAIN or name in _DRAWN
+    if name.startswith(_MATCH):
+        return rest.isidentifier()
+    return name in _PLAIN or name in _DRAWN or _WORDS.fullmatch(name) is not None
 
 
 @lru(256)
@@ -67,6 +80,22 @@ def _compile(text: str) -> tuple[tuple[str, str], ...]:
     return (*parts, (literal + text[at:], ""))
 
 
+def find_unknown_group(text: str, groups: Sequence[str]) -> str | None:
+    """Return what is wrong with a ``{match.name}`` of which no expression has the group, or ``None``."""
+    for _, asked in _compile(text):
+        name = asked.removeprefix(_MATCH)
+        if asked.startswith(_MATCH) and name not in groups:
+            close = find_nearest_name(name, groups)
+            hint = f"; did you mean {{{_MATCH}{close}}}?" if close else f"; write (?P<{name}>…) in a regex of `when`"
+            return f"no group for the placeholder {{{asked}}}{hint}"
+    return None
+
+
+def asks_for_group(text: str) -> bool:
+    """Return whether a text has a placeholder such as ``{match.city}``."""
+    return any(asked.startswith(_MATCH) for _, asked in _compile(text))
+
+
 def asks_for(text: str, name: str) -> bool:
     """Return whether a text has a placeholder of that name."""
     return any(asked == name for _, asked in _compile(text))
@@ -81,20 +110,29 @@ def is_heavy(text: str, attributes: RequestAttributes) -> bool:
     return len(text) > INLINE_BYTES or text.count("{") * max(attributes.body_bytes, 1) > INLINE_BYTES * 16
 
 
-def fill(text: str, attributes: RequestAttributes, key: bytes, now: float, most: int = DEFAULT.text) -> str:
+def fill(
+    text: str,
+    attributes: RequestAttributes,
+    key: bytes,
+    now: float,
+    most: int = DEFAULT.text,
+    captures: Callable[[], Mapping[str, str]] = dict,
+) -> str:
     """Return the text with placeholders replaced; an attribute that the request does not have is empty.
 
     Args:
         key: of the response; every ``{uuid}`` is derived from it.
         now: Unix seconds.
         most: limit of the result in bytes of memory.
+        captures: returns the texts of ``{match.name}``.
 
     Raises:
         TooMuchTextError: the result would exceed the limit.
     """
     parts: list[str] = []
     letters, width = 0, 1
-    for part in _fill(text, attributes, key, now):
+    found = captures() if asks_for_group(text) else {}
+    for part in _fill(text, attributes, key, now, found):
         parts.append(part)
         letters += len(part)
         width = max(width, _measure_width(part))
@@ -103,13 +141,17 @@ def fill(text: str, attributes: RequestAttributes, key: bytes, now: float, most:
     return "".join(parts)
 
 
-def _fill(text: str, attributes: RequestAttributes, key: bytes, now: float) -> Iterator[str]:
+def _fill(
+    text: str, attributes: RequestAttributes, key: bytes, now: float, captures: Mapping[str, str]
+) -> Iterator[str]:
     for number, (literal, name) in enumerate(_compile(text)):
         yield literal
         if name == "uuid":
             yield draw_uuid(key, "template", number)
         elif name == "now":
             yield write_date(now)
+        elif name.startswith(_MATCH):
+            yield captures.get(name.removeprefix(_MATCH), "")
         elif name:
             yield _show(_extract(name, attributes), name, attributes)
 
@@ -123,7 +165,16 @@ def _measure_width(text: str) -> int:
 
 def _extract(name: str, attributes: RequestAttributes) -> JSON | Absent:
     kind, _, rest = name.partition(".")
+    if (words := _WORDS.fullmatch(name)) is not None:
+        prompt = _PLAIN["prompt"](attributes)
+        return _find_word(prompt, int(words[1])) if isinstance(prompt, str) else ABSENT
     return (NAMED[kind](rest) if kind in NAMED else _PLAIN[name])(attributes)
+
+
+def _find_word(text: str, number: int) -> str | Absent:
+    """Return a word of a text, without the punctuation around it."""
+    found = next(islice(_WORD.finditer(text), number, None), None)
+    return ABSENT if found is None else found[0]
 
 
 def _show(value: JSON | Absent, name: str, attributes: RequestAttributes) -> str:

@@ -77,7 +77,7 @@ def test_uuid_depends_on_key_and_position() -> None:
         pytest.param(
             "{text: 'Hi {1 + 1}', template: true}",
             "2:33: rules[0].reply.text: unknown placeholder {1 + 1}; there are {prompt}, {model}, {session}, "
-            "{attempt}, {uuid}, {now}, {header.x}, {query.x}, {body.path}",
+            "{attempt}, {turn}, {uuid}, {now}, {prompt.words[0]}, {match.name}, {header.x}, {query.x}, {body.path}",
             id="nothing is evaluated",
         ),
         pytest.param(
