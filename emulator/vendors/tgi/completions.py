@@ -36,7 +36,7 @@ _PROMPTS: serde.Type[str | Sequence[str]] = serde.untagged(
 def _parse_prompt(value: JSON) -> Sequence[str]:
     found = _PROMPTS(value)
     if not found and not isinstance(found, str):
-        raise Mismatch("Empty array detected. Do not use an empty array for the prompt.")
+        raise Mismatch("Empty array detected. Do not use an empty array for the prompt.", where="after")
     return [found] if isinstance(found, str) else found
 
 
@@ -60,15 +60,15 @@ class CompletionBody:
 COMPLETION_REQUEST = serde.build(
     CompletionBody,
     serde.struct(
-        "CompletionBody",
+        "CompletionRequest",
         (
-            Field("model", serde.option(serde.string)),
+            Field("model", serde.option(serde.string), listed=True),
             Field("prompt", _parse_prompt, required=True),
             Field("max_tokens", serde.option(serde.u32)),
             Field("temperature", serde.option(serde.f32)),
             Field("top_p", serde.option(serde.f32)),
             Field("stream", serde.boolean),
-            Field("seed", serde.option(serde.u64)),
+            Field("seed", serde.option(serde.u64), listed=True),
             Field("suffix", serde.option(serde.string)),
             Field("repetition_penalty", serde.option(serde.f32)),
             Field("frequency_penalty", serde.option(serde.f32)),

@@ -8,9 +8,9 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request
@@ -25,6 +25,7 @@ from emulator.vendors.tgi.json_positions import (
     lead,
     place,
 )
+from emulator.vendors.tgi.rust_text import format_float, format_plain_float
 
 T = TypeVar("T")
 Type = Callable[[JSON], T]
@@ -32,6 +33,8 @@ Members = Mapping[str, object]
 MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
 _TOO_LARGE = "number out of range"
+_FLOAT = re.compile(r"(invalid type: floating point `)([^`]*)")  # as old releases of serde write it: Display
+_LEAST = 2.0**-150  # the largest that rounds to 0 in single precision
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
 _PARAMETER = rf"""; *{_TOKEN}+=(?:{_TOKEN}*|"[^"\x00-\x1f\x7f]*")"""
@@ -44,6 +47,11 @@ class Mismatch(Exception):
 
     Fields:
         inside: the error position is the end of the value, else its start.
+        ahead: bytes behind the start at which it is.
+        within: steps below ``path`` to the value at which the error is.
+        where: ``key``: it is behind the first key of the value; ``after``: it has no position but that of what is
+            around the value.
+        syntax: the parser itself fails, so the body is no valid JSON for it.
         path: path of the value; each enclosing container adds a step.
         repeated: names of the field that occurs twice.
     """
@@ -52,24 +60,45 @@ class Mismatch(Exception):
     inside: bool = True
     path: Path = ()
     repeated: Sequence[str] = ()
+    where: Literal["", "key", "after"] = ""
+    syntax: bool = False
+    ahead: int = 0
+    within: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a struct."""
+    """One field of a struct.
+
+    Fields:
+        listed: a struct that is written as a list must have it, too.
+        alias: another name of a field before, which has no place in such a list.
+    """
 
     name: str
     type: Type[object]
     required: bool = False
+    listed: bool = False
+    alias: bool = False
 
 
-def read(request: Request, target: Type[T]) -> T:
-    """Deserialize the body as ``target``.
+def read(request: Request, target: Type[T], *, old: bool = False) -> T:
+    """Deserialize the body as ``target``; ``old``: with the words of 0.9.4, where ``1000.0`` is ``1000``.
 
     Raises:
         EmulatedError: 415 without a JSON content type, 400 for invalid JSON, 422 for a mismatch.
     """
     validate_type(request)
+    try:
+        return _read(request, target)
+    except EmulatedError as error:
+        if old and error.message is not None:
+            text = _FLOAT.sub(lambda found: found[1] + format_plain_float(float(found[2])), error.message)
+            raise replace(error, message=text) from None
+        raise
+
+
+def _read(request: Request, target: Type[T]) -> T:
     body, raw = _parse_first(request, target)
     try:
         return target(keep_repeated(body, raw))
@@ -96,13 +125,13 @@ def validate_type(request: Request) -> None:
 
 
 def _build_mismatch_error(mismatch: Mismatch, raw: bytes) -> EmulatedError:
-    path = mismatch.path
-    found = place(raw, path, inside=mismatch.inside, repeated=mismatch.repeated)
-    if mismatch.text == _TOO_LARGE:
-        return _build_syntax_error(f"{_TOO_LARGE} at {found}", path)
-    return _refusal(
-        422, f"Failed to deserialize the JSON body into the target type: {lead(path)}{mismatch.text} at {found}"
-    )
+    path, text = mismatch.path, mismatch.text
+    where = mismatch.where
+    inside, repeated, ahead = mismatch.inside, mismatch.repeated, mismatch.ahead
+    found = place(raw, path + mismatch.within, inside=inside, repeated=repeated, where=where, ahead=ahead)
+    if mismatch.syntax:
+        return _build_syntax_error(f"{text}{found}", path)
+    return _refusal(422, f"Failed to deserialize the JSON body into the target type: {lead(path)}{text}{found}")
 
 
 def _parse_first(request: Request, target: Type[object]) -> tuple[JSON, bytes]:
@@ -126,7 +155,7 @@ def _build_broken_error(raw: bytes, error: str, target: Type[object]) -> Emulate
     except Mismatch as mismatch:
         ends = mismatch.inside and not mismatch.repeated  # reported only at the end of its value
         if not (ends and begun.is_open(mismatch.path)):
-            return _build_mismatch_error(mismatch, begun.whole)
+            return _build_mismatch_error(mismatch, raw if mismatch.where == "after" else begun.whole)
     except ValueError:
         pass  # no value was complete
     return _build_syntax_error(error, () if is_far(raw, error) else begun.path)
@@ -150,7 +179,7 @@ def unexpected(value: JSON) -> str:
     if isinstance(value, int) and -(2**63) <= value <= MAX_U64:
         return f"integer `{value}`"
     if isinstance(value, int | float):
-        return f"floating point `{value if isinstance(value, float) else f'{value}.0'}`"
+        return f"floating point `{format_float(float(value))}`"
     if isinstance(value, str):
         return f"string {json.dumps(value, ensure_ascii=False)}"
     return "sequence" if isinstance(value, list) else "map"
@@ -159,7 +188,7 @@ def unexpected(value: JSON) -> str:
 def mismatch(value: JSON, expected: str) -> Mismatch:
     """Return the error of a value that is not of the type ``expected``."""
     if _is_too_large(value):
-        return Mismatch(_TOO_LARGE)
+        return Mismatch(_TOO_LARGE, syntax=True)
     text = f"invalid type: {unexpected(value)}, expected {expected}"
     return Mismatch(text, inside=not isinstance(value, list | dict))
 
@@ -177,17 +206,31 @@ def boolean(value: JSON) -> bool:
 
 
 def anything(value: JSON) -> JSON:
+    """Return the value; a number beyond all doubles is none."""
+    _validate_numbers(value)
     return value
 
 
+def _validate_numbers(value: JSON) -> None:
+    """Raise at the first number that exceeds the range of doubles, wherever it is."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            at(key, _validate_numbers, inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            at(index, _validate_numbers, inner)
+    elif _is_too_large(value):
+        raise Mismatch(_TOO_LARGE, syntax=True)
+
+
 def f32(value: JSON) -> float:
-    """Deserialize a number; one beyond single precision becomes infinite."""
+    """Deserialize a number; one beyond single precision becomes infinite, one below it 0."""
     if isinstance(value, float) and -1e39 < value < 1e39:
-        return value
+        return value if abs(value) > _LEAST else 0.0
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise mismatch(value, "f32")
     if _is_too_large(value):
-        raise Mismatch(_TOO_LARGE)
+        raise Mismatch(_TOO_LARGE, syntax=True)
     return min(max(value, -1e39), 1e39) * 1.0
 
 
@@ -235,15 +278,16 @@ def sequence(inner: Type[T]) -> Type[Sequence[T]]:
     return parse_sequence
 
 
-def struct(name: str, fields: Sequence[Field], *, flat: bool = False) -> Type[Members]:
+def struct(name: str, fields: Sequence[Field], *, flat: bool = True) -> Type[Members]:
     """Return a struct type that ignores unknown fields; its value has only the fields present.
 
     Args:
-        flat: also accept a sequence of the field values in declaration order.
+        flat: also accept a sequence of the field values in declaration order, as any struct without flattened fields.
     """
     known = {field.name: field.type for field in fields}
     required = tuple(field.name for field in fields if field.required)
-    return partial(_parse_struct, name, known, required, fields if flat else ())
+    listed = [field for field in fields if not field.alias]
+    return partial(_parse_struct, name, known, required, listed if flat else ())
 
 
 def build(make: Callable[..., T], members: Type[Members]) -> Type[T]:
@@ -293,21 +337,28 @@ def _parse_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Me
     for index, field in enumerate(fields):
         if index < len(value):
             found[field.name] = at(index, field.type, value[index])
-        elif field.required:
+        elif field.required or field.listed:
             counted = "element" if len(fields) == 1 else "elements"
             raise Mismatch(f"invalid length {index}, expected struct {name} with {len(fields)} {counted}")
+    if len(value) > len(fields):
+        raise Mismatch("trailing characters", inside=False, syntax=True, ahead=1, within=(len(fields),))
     return found
 
 
-def untagged(name: str, *choices: Type[T]) -> Type[T]:
-    """Return an untagged enum type: the first variant that fits."""
+def untagged(name: str, *choices: Type[T], flattened: bool = False) -> Type[T]:
+    """Return an untagged enum type: the first variant that fits. Its value is read whole before.
+
+    Args:
+        flattened: its fields are those of the struct around it.
+    """
 
     def parse_untagged(value: JSON) -> T:
+        _validate_numbers(value)
         for choice in choices:
             try:
                 return choice(value)
             except Mismatch:
                 continue
-        raise Mismatch(f"data did not match any variant of untagged enum {name}")
+        raise Mismatch(f"data did not match any variant of untagged enum {name}", where="" if flattened else "after")
 
     return parse_untagged

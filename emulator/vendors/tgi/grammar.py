@@ -4,6 +4,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``rou
 The regular expressions themselves are compiled by the model server, which is not emulated.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass
@@ -17,6 +18,7 @@ from emulator.vendors.tgi.outlines import Endless, Uncompilable, compile_schema
 from emulator.vendors.tgi.settings import TgiSettings
 
 _VARIANTS = ("json", "json_object", "regex", "json_schema")
+_UNKNOWN = "unknown variant `{}`, expected one of " + ", ".join([f"`{variant}`" for variant in _VARIANTS])
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -43,22 +45,31 @@ _CONFIG = serde.build(
     _take_schema,
     serde.struct(
         "JsonSchemaConfig",
-        (Field("name", serde.option(serde.string)), Field("schema", serde.anything, required=True)),
+        (Field("name", serde.option(serde.string), listed=True), Field("schema", serde.anything, required=True)),
     ),
 )
 
 
 def _parse_variant(value: JSON) -> str:
+    """Parse the tag: an enum of its own, so an object is read as a variant with content.
+
+    Source: serde_json 1.0.140, ``src/de.rs`` (deserialize_enum).
+    """
+    if isinstance(value, dict) and value:
+        name = next(iter(value))
+        if name not in _VARIANTS:
+            raise Mismatch(_UNKNOWN.format(name), where="key")
     if not isinstance(value, str):
-        raise serde.mismatch(value, "variant identifier")
+        raise Mismatch("expected value", inside=False, ahead=2 if value == {} else 1, syntax=True)
     if value not in _VARIANTS:
-        expected = ", ".join(f"`{variant}`" for variant in _VARIANTS)
-        raise Mismatch(f"unknown variant `{value}`, expected one of {expected}")
+        raise Mismatch(_UNKNOWN.format(value))
     return value
 
 
 def grammar_type(value: JSON) -> GrammarType:
-    """Parse the enum ``GrammarType``, tagged by ``type``, with its content in ``value``."""
+    """Parse the enum ``GrammarType``, tagged by ``type``, with its content in ``value``; or a list of both."""
+    if isinstance(value, list):
+        return _parse_pair(value)
     if not isinstance(value, dict):
         raise serde.mismatch(value, "adjacently tagged enum GrammarType")
     if "type" not in value:
@@ -66,12 +77,32 @@ def grammar_type(value: JSON) -> GrammarType:
     variant = serde.at("type", _parse_variant, value["type"])
     if "value" not in value:
         raise Mismatch("missing field `value`")
-    content = value["value"]
+    return _parse_content(variant, "value", value["value"])
+
+
+def _parse_pair(value: Sequence[JSON]) -> GrammarType:
+    missing = "invalid length {}, expected adjacently tagged enum GrammarType"
+    if not value:
+        raise Mismatch(missing.format(0))
+    variant = serde.at(0, _parse_identifier, value[0])
+    if len(value) < 2:
+        raise Mismatch(missing.format(1))
+    return _parse_content(variant, 1, value[1])
+
+
+def _parse_identifier(value: JSON) -> str:
+    """Parse the tag where it is an item of a list."""
+    if not isinstance(value, str):
+        raise serde.mismatch(value, "variant identifier")
+    return _parse_variant(value)
+
+
+def _parse_content(variant: str, step: str | int, content: JSON) -> GrammarType:
     if variant == "regex":
-        return GrammarType("regex", serde.at("value", serde.string, content))
+        return GrammarType("regex", serde.at(step, serde.string, content))
     if variant == "json_schema":
-        return GrammarType("json_schema", serde.at("value", _CONFIG, content))
-    return GrammarType("json", content)
+        return GrammarType("json_schema", serde.at(step, _CONFIG, content))
+    return GrammarType("json", serde.at(step, serde.anything, content))
 
 
 def parse_grammar(grammar: GrammarType | None, settings: TgiSettings) -> Grammar | None:

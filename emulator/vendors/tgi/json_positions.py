@@ -5,13 +5,16 @@ Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position)
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.json import JSON, dump_json
 
 Path = tuple[str | int, ...]
+
+UNKNOWN = "?"
+"""Step of a path in place of a key that could not be read."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SCALAR = re.compile(rb"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -56,28 +59,58 @@ def keep_repeated(body: JSON, raw: bytes) -> JSON:
 
 
 def lead(path: Path) -> str:
-    """Format a path as the prefix of an error message; empty for the whole body."""
+    """Format a path as the prefix of an error message; empty for the whole body, and for a key of it."""
+    if path == (UNKNOWN,):
+        return ""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return f"{text}: " if path else ""
 
 
-def place(body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = ()) -> str:
-    """Format how far the parser had read: ``line 1 column 11``.
+def place(
+    body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = (), where: str = "", ahead: int = 0
+) -> str:
+    """Format how far the parser had read: `` at line 1 column 11``; nothing if it tells no position.
 
     Args:
         path: path of the value.
         inside: up to the end of the value, else to its start.
         repeated: names of one field; up to where the value has a second member of these names.
+        where: ``key``: up to the end of its first key. ``after``: the error has no position of its own, but that of the
+            list or object around the value, whose end the parser looks for; the whole body has nothing around it.
+        ahead: bytes further.
     """
     start, end = _locate(body, path)
-    offset = end if inside else start
+    offset = (end if inside else start) + ahead
+    if where == "key":
+        offset = _skip(body, _next(body, start + 1))
     if repeated:
         offset = _find_second(body, start, repeated)
+    elif where == "after":
+        if not path:
+            return ""
+        offset = _look_for_end(body, end, in_list=isinstance(path[-1], int))
     line = body.count(b"\n", 0, offset) + 1
     column = offset - body.rfind(b"\n", 0, offset) - 1
-    return f"line {line} column {column}"
+    return f" at line {line} column {column}"
+
+
+def _look_for_end(body: bytes, end: int, *, in_list: bool) -> int:
+    """Return the offset behind a value's end, up to which the parser looks for the end of what is around it.
+
+    Source: serde_json 1.0.140, ``src/de.rs`` (end_seq, end_map): a list takes a comma and the blanks behind it.
+    """
+    offset = _skip_blanks(body, end)
+    mark = body[offset : offset + 1]
+    if mark == (b"]" if in_list else b"}"):
+        return offset + 1
+    return _skip_blanks(body, offset + 1) if in_list and mark == b"," else offset
+
+
+def _skip_blanks(body: bytes, offset: int) -> int:
+    match = _BLANK.match(body, offset)
+    return match.end() if match else offset
 
 
 def end_first(body: bytes) -> int:
@@ -105,33 +138,67 @@ class Begun:
 
 
 def find_begun(body: bytes, error: str) -> Begun:
-    """Return how far the parser had come at ``error``, looking at the first 64 KiB only."""
+    """Return how far the parser had come at ``error``, looking at the first 64 KiB only.
+
+    A path ends with what is being read. The key of an object is :data:`UNKNOWN` until it is complete and nothing until
+    its colon; a list has a step only for an item that has begun.
+
+    Source: serde_path_to_error 0.1.17, ``src/de.rs`` (MapAccess, SeqAccess).
+    """
     read = _find_error(body, error)
     path: list[str | int | None] = []  # a list's index; an object's key, None before its next one
     ends: list[int] = []  # of each that is open, where its last whole member ends
     closers: list[bytes] = []
-    before = b""
+    before, last = b"", b""
     for token in _TOKEN.finditer(body, 0, min(len(body), _FAR)):
         text, end = token[0], token.end()
-        if end >= read:
+        if is_last := end >= read:
             text, end = body[token.start() : read - 1], read - 1
             if not error.startswith("expected `,`") or not _WHOLE.fullmatch(text):
+                last = body[token.start() : read]
                 break
-        if text[:1] == b'"' and before in (b"{", b",") and path and path[-1] is None:
-            path[-1] = _parse_key(text)
-        elif text in (b"{", b"["):
-            path.append(None if text == b"{" else 0)
-            ends.append(end)
-            closers.append(b"}" if text == b"{" else b"]")
-        elif _ends_value(text, path):
-            del ends[len(path) :], closers[len(path) :]
-            ends[-1:] = [end] * bool(path)
-        if end == read - 1:
+        if not _take(text, end, before, path, ends, closers):
+            last = text
             break
         before = text
-    steps = tuple([step for step in path if step is not None])
+        if is_last:
+            break
     whole = body[: ends[-1]] + b"".join(reversed(closers)) if ends else b""
-    return Begun(steps, whole, len(path))
+    return Begun(tuple(_list_steps(path, before, last)), whole, len(path))
+
+
+def _take(
+    text: bytes, end: int, before: bytes, path: list[str | int | None], ends: list[int], closers: list[bytes]
+) -> bool:
+    """Move the path by one token that ends at ``end``; return false if the token is not whole."""
+    if text[:1] == b'"' and before in (b"{", b",") and path and path[-1] is None:
+        path[-1] = _parse_key(text)
+    elif text in (b"{", b"["):
+        path.append(None if text == b"{" else 0)
+        ends.append(end)
+        closers.append(b"}" if text == b"{" else b"]")
+    elif _ends_value(text, path):
+        del ends[len(path) :], closers[len(path) :]
+        ends[-1:] = [end] * bool(path)
+    else:
+        return text in (b",", b":")
+    return True
+
+
+def _list_steps(path: Sequence[str | int | None], before: bytes, last: bytes) -> Iterator[str | int]:
+    """Yield the steps of what is read: ``before`` is the last whole token, ``last`` the one with the error."""
+    for step in path[:-1]:
+        yield UNKNOWN if step is None else step
+    if not path:
+        return
+    step = path[-1]
+    if step is None:
+        yield UNKNOWN
+    elif isinstance(step, str):
+        if before == b":":
+            yield step
+    elif before in (b"[", b",") and last[:1] not in (b"", b"]"):
+        yield step
 
 
 def is_far(body: bytes, error: str) -> bool:

@@ -32,11 +32,11 @@ _OLD_POSTS: Mapping[str, tuple[str, str]] = {
 }
 _POSTS: Mapping[str, tuple[str, str]] = {
     **_OLD_POSTS,
-    "/chat_tokenize": ("get_chat_tokenize", "ChatBody"),
+    "/chat_tokenize": ("get_chat_tokenize", "ChatRequest"),
     "/invocations": ("sagemaker_compatibility", "SagemakerRequest"),
     "/tokenize": ("tokenize", "GenerateRequest"),
-    "/v1/chat/completions": ("chat_completions", "ChatBody"),
-    "/v1/completions": ("completions", "CompletionBody"),
+    "/v1/chat/completions": ("chat_completions", "ChatRequest"),
+    "/v1/completions": ("completions", "CompletionRequest"),
 }
 _OLD_GETS: Mapping[str, str] = {"/health": "health", "/info": "get_model_info", "/metrics": "metrics"}
 _GETS: Mapping[str, str] = {**_OLD_GETS, "/v1/models": "openai_get_model_info"}
@@ -118,9 +118,9 @@ def _list_schemas(*, old: bool) -> Object:
         "GenerateRequest": _build_schema(members, "inputs"),
     }
     if not old:
-        forms = ("CompatGenerateRequest", "ChatBody", "CompletionBody")
-        schemas["ChatBody"] = _build_schema(_build_properties(ChatBody), "messages")
-        schemas["CompletionBody"] = _build_schema(_build_properties(CompletionBody), "prompt")
+        forms = ("CompatGenerateRequest", "ChatRequest", "CompletionRequest")
+        schemas["ChatRequest"] = _build_schema(_build_properties(ChatBody), "messages")
+        schemas["CompletionRequest"] = _build_schema(_build_properties(CompletionBody), "prompt")
         schemas["SagemakerRequest"] = {"oneOf": [_build_ref(form) for form in forms]}
     return schemas
 

@@ -46,11 +46,16 @@ _FUNCTION = serde.struct(
 
 def _parse_function(value: JSON) -> serde.Members:
     """Parse ``FunctionDefinition``; ``parameters`` is an alias of ``arguments``."""
-    if isinstance(value, dict) and "parameters" in value:
-        if "arguments" in value:
-            raise serde.Mismatch("duplicate field `arguments`", repeated=("arguments", "parameters"))
-        value = {("arguments" if key == "parameters" else key): inner for key, inner in value.items()}
-    return _FUNCTION(value)
+    if not isinstance(value, dict) or "parameters" not in value:
+        return _FUNCTION(value)
+    if "arguments" in value:
+        raise serde.Mismatch("duplicate field `arguments`", repeated=("arguments", "parameters"))
+    try:
+        return _FUNCTION({("arguments" if key == "parameters" else key): inner for key, inner in value.items()})
+    except serde.Mismatch as fault:
+        if fault.path[:1] == ("arguments",):
+            fault.path = ("parameters", *fault.path[1:])
+        raise
 
 
 def _parse_type(value: JSON) -> str:

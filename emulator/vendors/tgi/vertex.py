@@ -44,7 +44,7 @@ _INSTANCE = serde.build(
     VertexInstance,
     serde.struct(
         "GenerateVertexInstance",
-        (Field("inputs", serde.string, required=True), Field("parameters", serde.option(PARAMETERS))),
+        (Field("inputs", serde.string, required=True), Field("parameters", serde.option(PARAMETERS), listed=True)),
         flat=True,
     ),
 )

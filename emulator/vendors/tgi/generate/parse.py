@@ -17,7 +17,7 @@ from emulator.vendors.tgi.settings import TgiService
 
 def parse_root(request: Request, service: TgiService) -> InferenceCall:
     """Parse ``POST /``: the response streams if the body requests it, else it is an array of one object."""
-    return parse_compat(service, serde.read(request, OLD_COMPAT if service.settings.old else COMPAT))
+    return parse_compat(service, _read(request, service, COMPAT, OLD_COMPAT))
 
 
 def parse_compat(service: TgiService, body: GenerateRequest) -> InferenceCall:
@@ -34,7 +34,14 @@ def parse_generate_stream(request: Request, service: TgiService) -> InferenceCal
 
 
 def _parse_plain(request: Request, service: TgiService) -> GenerateRequest:
-    return serde.read(request, OLD_PLAIN if service.settings.old else PLAIN)
+    return _read(request, service, PLAIN, OLD_PLAIN)
+
+
+def _read(
+    request: Request, service: TgiService, new: serde.Type[GenerateRequest], old: serde.Type[GenerateRequest]
+) -> GenerateRequest:
+    """Deserialize the body as the release does."""
+    return serde.read(request, old, old=True) if service.settings.old else serde.read(request, new)
 
 
 def _build_call(
