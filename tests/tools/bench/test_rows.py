@@ -50,7 +50,7 @@ def test_scenarios_are_valid(name: tuple[str, str], tmp_path: Path, capsys: pyte
     code = run_cli(["check", "--strict", "--json", str(file)])
     found = json.loads(capsys.readouterr().out)
     assert (code, len(found)) == (0, 1 if has_limits else 0)
-    assert all("depends on the order" in json.dumps(row) for row in found)
+    assert all("depends on request order" in json.dumps(row) for row in found)
 
 
 def test_both_sides_select_the_event_loop_by_the_same_function() -> None:
