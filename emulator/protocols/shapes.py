@@ -128,7 +128,7 @@ class ShapeTable:
     def _find_kind(self, shape: Object, value: Object, path: Path, depth: int) -> Misfit | None:
         """Return the misfit of an object whose kind one of its fields names."""
         tag, kinds = as_text(shape["tag"]), as_object(shape["kinds"])
-        given = value.get(tag, shape.get("default"))
+        given = shape.get("default") if value.get(tag) is None else value[tag]
         if given is None:
             return Misfit("missing", (*path, tag))
         if not isinstance(given, str):

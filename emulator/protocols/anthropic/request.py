@@ -12,6 +12,9 @@ from typing import Literal
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_text
 from emulator.core.requests import ChatRequest, Message, Sampling, Tool, ToolCall
+from emulator.protocols.anthropic.shapes import SHAPES
+from emulator.protocols.openai.options import is_plain as is_plain_message
+from emulator.protocols.shapes import Misfit
 
 ToolChoice = Literal["none", "auto", "required"]
 
@@ -46,6 +49,14 @@ _TYPE_NAMES: Mapping[type, str] = {
     bool: "boolean",
     dict: "dictionary",
 }
+_SHAPE_NAMES = {
+    "string": "string",
+    "array": "list",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "object": "dictionary",
+}
 _MEDIA = ("image", "document")
 _CHOICES: Mapping[str, ToolChoice] = {"auto": "auto", "any": "required", "none": "none", "tool": "required"}
 
@@ -73,6 +84,38 @@ def validate_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
     _validate_number(body, "temperature", 0, 1)
     _validate_number(body, "top_p", 0, 1)
     _validate_number(body, "top_k", 0, None)
+    found = None if is_plain(body) else SHAPES.find_misfit("messages", {"max_tokens": 1, **body})
+    if found is not None:
+        raise error_parameter(_format_misfit(found), str(found.path[0]))
+
+
+def is_plain(body: Mapping[str, JSON]) -> bool:
+    """Return whether a body has messages of a text alone and no object besides."""
+    for name, value in body.items():
+        if name == "messages":
+            if not all(map(is_plain_message, _list(value))):
+                return False
+        elif isinstance(value, dict | list):
+            return False
+    return body.get("service_tier") is None
+
+
+def _format_misfit(found: Misfit) -> str:
+    """Format a misfit as pydantic does, with the kinds of objects in the path."""
+    where = ".".join(str(part) for part in found.path)
+    if found.kind == "unknown":
+        return f"{where}: Extra inputs are not permitted"
+    if found.kind == "missing":
+        return f"{where}: Field required"
+    if found.kind == "type":
+        return f"{where}: Input should be a valid {_SHAPE_NAMES[found.expected[0]]}"
+    values = [f"'{value}'" for value in found.expected]
+    if found.kind == "enum":
+        listed = values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+        return f"{where}: Input should be {listed}"
+    holder, _, tag = where.rpartition(".")
+    text = f"Input tag '{found.value}' found using '{tag}' does not match any of the expected tags: {', '.join(values)}"
+    return f"{holder}: {text}"
 
 
 def _validate_number(body: Mapping[str, JSON], name: str, low: float, high: float | None) -> None:

@@ -6,7 +6,7 @@ Source: docs.anthropic.com, "Messages" and "Streaming Messages".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Headers, Request, Response, StreamingResponse
@@ -38,10 +38,45 @@ _DELTAS: dict[SegmentKind, tuple[str, str]] = {
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
+class MessageOptions:
+    """Rendering options of a message.
+
+    Fields:
+        geo: ``inference_geo``: where the model runs.
+        ttl: time to live of what the request writes to the cache.
+    """
+
+    model: str
+    geo: str
+    ttl: str
+
+
+def parse_options(body: Mapping[str, JSON], model: str) -> MessageOptions:
+    """Return the options of a validated request; of several times to live the longest."""
+    geo = body.get("inference_geo")
+    return MessageOptions(model, geo if isinstance(geo, str) else "global", "1h" if _has_hour(body) else "5m")
+
+
+def _has_hour(body: Mapping[str, JSON]) -> bool:
+    """Return whether a ``cache_control`` lasts for an hour."""
+    waiting: list[JSON] = [dict(body)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            control = value.get("cache_control")
+            if isinstance(control, dict) and control.get("ttl") == "1h":
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
+
+
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class MessagesCodec(ABC):
     """Codec of messages; a vendor adds its headers."""
 
-    model: str
+    options: MessageOptions
 
     @abstractmethod
     def build_headers(self, plan: Plan, request: Request, *, stream: bool = False) -> Headers:
@@ -52,15 +87,15 @@ class MessagesCodec(ABC):
         return plan
 
     def render(self, plan: Plan, request: Request) -> Response:
-        body = build_message(self.count_cached(plan, request), self.model)
+        body = build_message(self.count_cached(plan, request), self.options)
         return Response(200, dump_json(body), self.build_headers(plan, request))
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
-        events = stream_message(self.count_cached(plan, request), self.model)
+        events = stream_message(self.count_cached(plan, request), self.options)
         return StreamingResponse(events, self.build_headers(plan, request, stream=True))
 
 
-def build_message(plan: Plan, model: str) -> Object:
+def build_message(plan: Plan, options: MessageOptions) -> Object:
     choice = plan.choices[0]
     message = collect_message(choice)
     content: list[JSON] = []
@@ -70,25 +105,24 @@ def build_message(plan: Plan, model: str) -> Object:
         content.append({"type": "text", "text": message.text + message.refusal})
     for call in message.calls:
         name = call.id or _draw_call_id(plan, call.number)
-        block: Object = {"type": "tool_use", "id": name, "name": call.name}
-        content.append(block | _parse_arguments(call.arguments))
+        content.append(_build_call(name, call.name, _parse_arguments(call.arguments)))
     return {
-        **_build_head(plan, model),
+        **_build_head(plan, options.model),
         "content": content,
         **_build_stop(choice),
-        "usage": build_usage(plan.usage, plan.usage.completion_tokens),
+        "usage": build_usage(plan.usage, plan.usage.completion_tokens, options),
     }
 
 
-def stream_message(plan: Plan, model: str) -> Iterator[Event]:
+def stream_message(plan: Plan, options: MessageOptions) -> Iterator[Event]:
     """Yield the message as server-sent events."""
     choice = plan.choices[0]
-    head: Object = {**_build_head(plan, model), "content": [], "stop_reason": None, "stop_sequence": None}
-    start: Object = {"type": "message_start", "message": {**head, "usage": build_usage(plan.usage, 1)}}
+    stop: Object = {"stop_reason": None, "stop_sequence": None, "stop_details": None}
+    head: Object = {**_build_head(plan, options.model), "content": [], **stop}
+    start: Object = {"type": "message_start", "message": {**head, "usage": build_usage(plan.usage, 1, options)}}
     yield first_token_due(plan), _encode_event("message_start", start), 0, PLAIN
-    yield first_token_due(plan), _encode_event("ping", {"type": "ping"}), 0, PLAIN
     yield from _BlockWriter(plan, choice).stream()
-    usage = {"output_tokens": plan.usage.completion_tokens}
+    usage = _count_tokens(plan.usage, plan.usage.completion_tokens)
     delta: Object = {"type": "message_delta", "delta": _build_stop(choice), "usage": usage}
     yield last_token_due(plan), _encode_event("message_delta", delta), len(choice.tokens), FINISH | USAGE
     yield last_token_due(plan), _encode_event("message_stop", {"type": "message_stop"}), 0, DONE
@@ -114,8 +148,7 @@ class _BlockWriter:
         for step in iterate_choice(self._choice):
             if isinstance(step, ToolCallStarted):
                 name = step.id or _draw_call_id(self._plan, step.number)
-                block: Object = {"type": "tool_use", "id": name, "name": step.name, "input": {}}
-                yield from self._begin("tool_call", block, step.due, step.tokens)
+                yield from self._begin("tool_call", _build_call(name, step.name, {"input": {}}), step.due, step.tokens)
             elif isinstance(step, TextRun):
                 yield from self._run(step)
             elif not isinstance(step, ChoiceStarted):
@@ -145,6 +178,8 @@ class _BlockWriter:
         self._open = _Block(self._number + 1, kind)
         start: Object = {"type": "content_block_start", "index": self._number, "content_block": block}
         yield due, _encode_event("content_block_start", start), tokens, PLAIN
+        if self._number == 0:
+            yield due, _encode_event("ping", {"type": "ping"}), tokens, PLAIN
 
     def _end(self, due: float, tokens: int) -> Iterator[Event]:
         if self._number < 0:
@@ -161,8 +196,22 @@ class _BlockWriter:
         )
 
 
-def build_usage(usage: Usage, output: int) -> Object:
-    """Return ``usage``; ``input_tokens`` excludes prompt tokens that were read from or written to the cache."""
+def build_usage(usage: Usage, output: int, options: MessageOptions) -> Object:
+    """Return ``usage``. Source: the package ``anthropic``, ``types/usage.py``."""
+    hour = options.ttl == "1h"
+    return {
+        **_count_tokens(usage, output),
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": 0 if hour else usage.stored_tokens,
+            "ephemeral_1h_input_tokens": usage.stored_tokens if hour else 0,
+        },
+        "service_tier": "standard",
+        "inference_geo": options.geo,
+    }
+
+
+def _count_tokens(usage: Usage, output: int) -> Object:
+    """Return the counts; ``input_tokens`` excludes prompt tokens that were read from or written to the cache."""
     return {
         "input_tokens": usage.prompt_tokens - usage.cached_tokens - usage.stored_tokens,
         "cache_creation_input_tokens": usage.stored_tokens,
@@ -171,9 +220,14 @@ def build_usage(usage: Usage, output: int) -> Object:
     }
 
 
-def encode_error(kind: str, message: str) -> bytes:
+def encode_error(kind: str, message: str, request: Request) -> bytes:
     """Encode an error event of a stream."""
-    return _encode_event("error", build_error(kind, message))
+    return _encode_event("error", build_error(kind, message, request))
+
+
+def draw_request_id(request: Request) -> str:
+    """Return the id of a request, which errors repeat and the header ``request-id`` has."""
+    return f"req_011C{draw_alphanumeric(request.key, 20, 'request')}"
 
 
 _ERRORS = {
@@ -193,8 +247,9 @@ def find_error_type(status: int) -> str:
     return _ERRORS.get(status, "api_error")
 
 
-def build_error(kind: str, message: str) -> Object:
-    return {"type": "error", "error": {"type": kind, "message": message}}
+def build_error(kind: str, message: str, request: Request) -> Object:
+    """Return an error body. Source: docs.anthropic.com, "Errors"."""
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": draw_request_id(request)}
 
 
 def _build_head(plan: Plan, model: str) -> Object:
@@ -204,8 +259,14 @@ def _build_head(plan: Plan, model: str) -> Object:
 
 def _build_stop(choice: Choice) -> Object:
     if choice.stopped_by is not None:
-        return {"stop_reason": "stop_sequence", "stop_sequence": choice.stopped_by}
-    return {"stop_reason": _STOPS[choice.finish_reason], "stop_sequence": None}
+        return {"stop_reason": "stop_sequence", "stop_sequence": choice.stopped_by, "stop_details": None}
+    reason = _STOPS[choice.finish_reason]
+    details: JSON = {"type": "refusal", "category": None, "explanation": None} if reason == "refusal" else None
+    return {"stop_reason": reason, "stop_sequence": None, "stop_details": details}
+
+
+def _build_call(name: str, tool: str, arguments: Object) -> Object:
+    return {"type": "tool_use", "id": name, "name": tool, **arguments, "caller": {"type": "direct"}}
 
 
 def _parse_arguments(text: str) -> Object:

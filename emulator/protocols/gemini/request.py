@@ -11,13 +11,37 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text, dump_text
 from emulator.core.requests import Message, Sampling, Tool, ToolCall
 
-_MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
+_ENUMS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "Mode": ("FunctionCallingConfig.Mode", ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")),
+    "HarmCategory": (
+        "HarmCategory",
+        (
+            "HARM_CATEGORY_UNSPECIFIED", "HARM_CATEGORY_DEROGATORY", "HARM_CATEGORY_TOXICITY", "HARM_CATEGORY_VIOLENCE",
+            "HARM_CATEGORY_SEXUAL", "HARM_CATEGORY_MEDICAL", "HARM_CATEGORY_DANGEROUS", "HARM_CATEGORY_HARASSMENT",
+            "HARM_CATEGORY_HATE_SPEECH", "HARM_CATEGORY_SEXUALLY_EXPLICIT", "HARM_CATEGORY_DANGEROUS_CONTENT",
+            "HARM_CATEGORY_CIVIC_INTEGRITY", "HARM_CATEGORY_JAILBREAK", "HARM_CATEGORY_IMAGE_HATE",
+            "HARM_CATEGORY_IMAGE_DANGEROUS_CONTENT", "HARM_CATEGORY_IMAGE_HARASSMENT",
+            "HARM_CATEGORY_IMAGE_SEXUALLY_EXPLICIT",
+        ),
+    ),
+    "HarmBlockThreshold": (
+        "SafetySetting.HarmBlockThreshold",
+        (
+            "HARM_BLOCK_THRESHOLD_UNSPECIFIED", "BLOCK_LOW_AND_ABOVE", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_ONLY_HIGH",
+            "BLOCK_NONE", "OFF",
+        ),
+    ),
+    "HarmBlockMethod": (
+        "SafetySetting.HarmBlockMethod", ("HARM_BLOCK_METHOD_UNSPECIFIED", "SEVERITY", "PROBABILITY")
+    ),
+}  # fmt: skip
+"""Enumerations: their names in errors, and their values. Source: google-genai, ``types.py``."""
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 # Message → its fields. A star: a list; ``any``: not validated.
 MESSAGES: Mapping[str, Mapping[str, str]] = {
     "GenerateContentRequest": {
         "model": "string", "contents": "*Content", "systemInstruction": "Content", "tools": "*Tool",
-        "toolConfig": "ToolConfig", "safetySettings": "any", "generationConfig": "GenerationConfig",
+        "toolConfig": "ToolConfig", "safetySettings": "*SafetySetting", "generationConfig": "GenerationConfig",
         "cachedContent": "string", "labels": "any", "serviceTier": "string", "store": "bool",
         "modelArmorConfig": "any",
     },
@@ -65,6 +89,7 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "mediaResolution": "string", "audioTimestamp": "bool", "routingConfig": "any", "modelConfig": "any",
         "modelSelectionConfig": "any", "enableAffectiveDialog": "bool",
     },
+    "SafetySetting": {"category": "HarmCategory", "threshold": "HarmBlockThreshold", "method": "HarmBlockMethod"},
     "ThinkingConfig": {"includeThoughts": "bool", "thinkingBudget": "int32", "thinkingLevel": "string"},
 }  # fmt: skip
 
@@ -111,9 +136,10 @@ def _parse_value(value: JSON, kind: str, where: str) -> JSON:
 
 
 def _parse_scalar(value: JSON, kind: str, where: str) -> JSON:
-    if kind == "Mode":
-        if value not in _MODES:
-            raise _error_type(value, f"{_PACKAGE}.FunctionCallingConfig.Mode", where)
+    if kind in _ENUMS:
+        name, values = _ENUMS[kind]
+        if value not in values:
+            raise _error_type(value, f"{_PACKAGE}.{name}", where)
         return value
     if kind in ("int32", "float"):
         number = _parse_number(value)
@@ -146,6 +172,24 @@ def _to_camel(name: str) -> str:
 
 def _to_snake(name: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
+def list_rated(body: Object) -> tuple[str, ...]:
+    """Return the categories of harm whose filter the request sets and does not turn off.
+
+    Raises:
+        EmulatedError: a category has no threshold, or two.
+    """
+    rated: dict[str, bool] = {}
+    for number, setting in enumerate(map(as_object, as_array(body.get("safetySettings", [])))):
+        category = as_text(setting.get("category", "HARM_CATEGORY_UNSPECIFIED"))
+        if category == "HARM_CATEGORY_UNSPECIFIED":
+            where = f"GenerateContentRequest.safety_settings[{number}].category"
+            raise error_parameter(f"* {where}: element predicate failed: $.category != 0", where)
+        if category in rated:
+            raise error_parameter(f"Duplicate safety setting for category {category}.", "safety_settings")
+        rated[category] = setting.get("threshold", "OFF") not in ("OFF", "HARM_BLOCK_THRESHOLD_UNSPECIFIED")
+    return tuple([category for category, is_on in rated.items() if is_on])
 
 
 _NUMBER_FORMATS = ("enum", "float", "double", "int32", "int64")  # formats that describe the storage of a number

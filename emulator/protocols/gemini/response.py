@@ -41,12 +41,14 @@ class GeminiOptions:
     Fields:
         model: ``modelVersion``.
         thoughts: include thoughts; ``signatures``: thought signature of each candidate, empty: none.
+        rated: categories of harm that the response rates; which of them a filtered one has is unverified.
         array: stream one JSON array in place of server-sent events.
     """
 
     model: str
     thoughts: bool = False
     signatures: Sequence[str] = ()
+    rated: Sequence[str] = ()
     array: bool = False
 
 
@@ -54,7 +56,7 @@ def build_response(plan: Plan, style: GeminiOptions) -> Object:
     candidates: list[JSON] = []
     for number, choice in enumerate(plan.choices):
         parts = [part for _, part, _ in _list_parts(choice, number, style, whole=True)]
-        candidates.append(_build_candidate(number, parts, choice))
+        candidates.append(_build_candidate(number, parts, choice, style))
     return {"candidates": candidates, "usageMetadata": _build_usage(plan.usage), **_build_tail(plan, style)}
 
 
@@ -96,7 +98,7 @@ def _stream_choice(choice: Choice, number: int, style: GeminiOptions, due: float
     closing: Object = {"text": ""}
     if style.signatures and not choice.tool_calls:
         closing["thoughtSignature"] = style.signatures[number]
-    yield ended, dump_json(_build_candidate(number, [closing], choice)), len(choice.tokens), FINISH
+    yield ended, dump_json(_build_candidate(number, [closing], choice, style)), len(choice.tokens), FINISH
 
 
 _Parts = Iterator[tuple[int, Object, bytes | None]]
@@ -147,17 +149,27 @@ def _build_call(choice: Choice, segment: Segment) -> Object:
     return {"functionCall": call}
 
 
-def _build_candidate(number: int, parts: Sequence[JSON], choice: Choice) -> Object:
+def _build_candidate(number: int, parts: Sequence[JSON], choice: Choice, style: GeminiOptions) -> Object:
     """Return a finished candidate; one without parts has no ``parts``."""
     shape: Object = {
         "content": {"parts": parts, "role": "model"} if parts else {"role": "model"},
         "finishReason": _FINISH[choice.finish_reason],
         "index": number,
     }
+    if style.rated:
+        blocked = choice.finish_reason == "content_filter"
+        shape["safetyRatings"] = [
+            _build_rating(category, blocked=blocked and not place) for place, category in enumerate(style.rated)
+        ]
     if choice.logprobs:
         shape["avgLogprobs"] = sum(entry.logprob for entry in choice.logprobs) / len(choice.logprobs)
         shape["logprobsResult"] = _build_logprobs(choice, choice.logprobs)
     return shape
+
+
+def _build_rating(category: str, *, blocked: bool) -> Object:
+    rating: Object = {"category": category, "probability": "HIGH" if blocked else "NEGLIGIBLE"}
+    return {**rating, "blocked": True} if blocked else rating
 
 
 def _build_logprobs(choice: Choice, logprobs: Sequence[Logprob]) -> Object:

@@ -24,6 +24,8 @@ from emulator.vendors.azure.management.project import get_connection, get_deploy
 from emulator.vendors.azure.management.project import list_deployments as list_of_project
 from emulator.vendors.azure.models import list_deployments
 from emulator.vendors.azure.passthrough.anthropic import count_tokens, parse_messages
+from emulator.vendors.azure.passthrough.anthropic import list_models as list_claude
+from emulator.vendors.azure.passthrough.anthropic import retrieve_model as retrieve_claude
 from emulator.vendors.azure.passthrough.rerank import parse_rerank
 from emulator.vendors.azure.profile import AzureService, ByProfile, profile_deployment
 from emulator.vendors.azure.request import HEADERS, authenticate
@@ -82,6 +84,8 @@ VENDOR = Vendor(
         ),
         Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
         Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, is_public=True),
+        Endpoint(method="GET", path="/anthropic/v1/models", parse=list_claude),
+        Endpoint(method="GET", path="/anthropic/v1/models/{model}", parse=retrieve_claude),
         Endpoint(method="GET", path="/{prefix:path}/models", parse=list_models),
         Endpoint(method="GET", path="/{prefix:path}/models/{model}", parse=retrieve_model),
         Endpoint(method="POST", path="/{prefix:path}/messages", parse=parse_messages),

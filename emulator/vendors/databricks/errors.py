@@ -18,7 +18,7 @@ from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
 from emulator.vendors.databricks.management.external_errors import word_external
 from emulator.vendors.databricks.management.limits import name_limit
-from emulator.vendors.databricks.passthrough.errors import build_native, frame_native
+from emulator.vendors.databricks.passthrough.errors import build_native, frame_native, list_native_headers
 from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
 
@@ -74,7 +74,7 @@ def render_error(error: EmulatedError, request: Request, service: DatabricksServ
     """Return the response of an error; Databricks' own texts fill in what the error leaves open."""
     settings = service.settings
     fields = build_fields(error, request, service)
-    headers = [*base_headers(request, settings)]
+    headers = [*base_headers(request, settings), *list_native_headers(request)]
     if (wait := _find_retry_after(error, settings)) is not None:
         headers.append(("Retry-After", str(wait)))
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED and "allow" in error.details:

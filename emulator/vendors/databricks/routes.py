@@ -111,6 +111,8 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for prefix in ("/serving-endpoints", "/ai-gateway"):
         for path, parse in _NATIVE:
             yield from _list_routes("POST", f"{prefix}{path}", parse)
+        yield from _list_routes("GET", f"{prefix}/anthropic/v1/models", anthropic.list_models)
+        yield from _list_routes("GET", f"{prefix}/anthropic/v1/models/{{name}}", anthropic.retrieve_model)
     yield from _list_routes(
         "POST", "/{workspace}/serving-endpoints/{name}/invocations", apply_gateway_policy(parse_direct)
     )

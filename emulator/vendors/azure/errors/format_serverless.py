@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from emulator.core.errors import ErrorKind
 from emulator.core.http import Headers
 from emulator.core.json import JSON, Object, as_text, dump_text
-from emulator.protocols.anthropic.response import build_error, find_error_type
+from emulator.protocols.anthropic.response import build_error, draw_request_id, find_error_type
 from emulator.vendors.azure.errors.format_gateways import format_aoai, format_foundry, format_invalid
 from emulator.vendors.azure.errors.types import (
     BRANCHES,
@@ -158,7 +158,8 @@ def format_anthropic(fields: ErrorFields) -> FormattedError:
     known = fields.kind in (ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH)
     status = 400 if known else gateway.status or fields.status
     text = fields.message or _format_anthropic_message(fields)
-    return FormattedError(build_error(find_error_type(status), text), gateway.headers, status)
+    body = build_error(find_error_type(status), text, fields.request)
+    return FormattedError(body, (*gateway.headers, ("request-id", draw_request_id(fields.request))), status)
 
 
 def _format_anthropic_message(fields: ErrorFields) -> str:

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Headers, Request, Response
-from emulator.core.json import as_integer
+from emulator.core.json import Object, as_integer, dump_json
 from emulator.core.plan import Plan
-from emulator.core.requests import ChatRequest
+from emulator.core.requests import ChatRequest, Deployment
 from emulator.core.vendor import InferenceCall
+from emulator.protocols.anthropic.models import build_list, build_model, error_no_model
 from emulator.protocols.anthropic.request import parse_chat_request, parse_sampling, validate_fields, validate_sampling
-from emulator.protocols.anthropic.response import MessagesCodec
+from emulator.protocols.anthropic.response import MessagesCodec, draw_request_id, parse_options
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.headers import JSON_TYPE, answer_headers, echo_request_id, gateway_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
 from emulator.vendors.azure.request import ParsedRequest, parse_request
 from emulator.vendors.azure.sampling import limit_tokens
@@ -29,7 +29,8 @@ class _Codec(MessagesCodec):
     profile: DeploymentProfile
 
     def build_headers(self, plan: Plan, request: Request, *, stream: bool = False) -> Headers:
-        return answer_headers(plan, request, self.profile, stream=stream)
+        name = ("request-id", draw_request_id(request))
+        return *answer_headers(plan, request, self.profile, stream=stream), name
 
 
 def parse_messages(request: Request, service: AzureService) -> InferenceCall:
@@ -45,7 +46,7 @@ def parse_messages(request: Request, service: AzureService) -> InferenceCall:
     return InferenceCall(
         deployment=deployment,
         request=replace(chat_request, sampling=parse_sampling(body, limit)),
-        codec=_Codec(parsed.profile.model, parsed.profile),
+        codec=_Codec(parse_options(body, parsed.profile.model), parsed.profile),
         stream=body.get("stream") is True,
         prompt_tokens=counts,
         repeatable=True,
@@ -57,7 +58,7 @@ def count_tokens(request: Request, service: AzureService) -> Response:
     parsed = _parse_request(request, service)
     validate_fields(parsed.fields, counts=True)
     (tokens,) = service.count_prompt(_parse_chat_request(parsed), parsed.deployment)
-    return answer({"input_tokens": tokens}, request)
+    return _answer({"input_tokens": tokens}, request)
 
 
 def _parse_request(request: Request, service: AzureService) -> ParsedRequest:
@@ -73,3 +74,31 @@ def _parse_chat_request(parsed: ParsedRequest) -> ChatRequest:
     choice = parsed.fields.get("tool_choice")
     is_alone = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
     return parse_chat_request(parsed.fields, parallel=not is_alone)
+
+
+def list_models(request: Request, service: AzureService) -> Response:
+    """``GET /anthropic/v1/models``."""
+    return _answer(build_list(_list_claude(service), request.query), request)
+
+
+def retrieve_model(request: Request, service: AzureService) -> Response:
+    """``GET /anthropic/v1/models/{model}``."""
+    name = request.params["model"]
+    found = next((one for one in _list_claude(service) if one.name.casefold() == name.casefold()), None)
+    if found is None:
+        raise error_no_model(name)
+    return _answer(build_model(found), request)
+
+
+def _list_claude(service: AzureService) -> list[Deployment]:
+    profiles = service.profiles
+    return [
+        one
+        for one in service.deployments.values()
+        if one.state != "retired" and profiles[one.name][service.settings.profile].api == "anthropic"
+    ]
+
+
+def _answer(body: Object, request: Request) -> Response:
+    name = ("request-id", draw_request_id(request))
+    return Response(200, dump_json(body), (JSON_TYPE, *gateway_headers(request), *echo_request_id(request), name))

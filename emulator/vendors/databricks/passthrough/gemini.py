@@ -18,6 +18,7 @@ from emulator.protocols.gemini.request import (
     find_unsigned,
     get_config,
     includes_thoughts,
+    list_rated,
     parse_contents,
     parse_effort,
     parse_format,
@@ -39,12 +40,13 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
 class GeminiCodec:
-    """Codec of Gemini responses; ``thoughts``: they are included."""
+    """Codec of Gemini responses; ``thoughts``: they are included; ``rated``: categories of harm that it rates."""
 
     settings: DatabricksSettings
     style: RenderOptions
     served: str
     thoughts: bool
+    rated: tuple[str, ...]
 
     def render(self, plan: Plan, request: Request) -> Response:
         body = build_response(plan, self._style(plan, request))
@@ -60,7 +62,11 @@ class GeminiCodec:
     def _style(self, plan: Plan, request: Request) -> GeminiOptions:
         signatures = [sign(plan.key, number) for number in range(len(plan.choices))] if self.style.signed else []
         return GeminiOptions(
-            model=self.style.model, thoughts=self.thoughts, signatures=signatures, array=wants_array(request)
+            model=self.style.model,
+            thoughts=self.thoughts,
+            signatures=signatures,
+            rated=self.rated,
+            array=wants_array(request),
         )
 
 
@@ -90,7 +96,9 @@ def parse_generate(request: Request, service: DatabricksService, *, stream: bool
     return InferenceCall(
         deployment=parsed.deployment,
         request=_build_request(parsed, chat_request, body, limit_output(parsed.profile, limit, counts[0])),
-        codec=GeminiCodec(parsed.settings, parsed.profile.style, parsed.served, includes_thoughts(config)),
+        codec=GeminiCodec(
+            parsed.settings, parsed.profile.style, parsed.served, includes_thoughts(config), list_rated(body)
+        ),
         stream=stream,
         prompt_tokens=counts,
         repeatable=parsed.repeatable,

@@ -93,3 +93,15 @@ def test_invalid_request_is_rejected(fields: JSON, message: str) -> None:
     assert (answer.status, answer.body["type"]) == (400, "error")
     assert answer.body["error"]["type"] == "invalid_request_error"
     assert message in answer.body["error"]["message"]
+
+
+@pytest.mark.parametrize("base", ["/serving-endpoints", "/ai-gateway"])
+def test_models_are_those_of_claude(base: str) -> None:
+    listed = send(f"{base}/anthropic/v1/models", method="GET")
+    names = [model["id"] for model in listed.body["data"]]
+    assert CLAUDE in names
+    assert all("claude" in name for name in names)
+    assert listed.headers["request-id"].startswith("req_")
+    found = send(f"{base}/anthropic/v1/models/{CLAUDE}", method="GET").body
+    assert (found["id"], found["display_name"]) == (CLAUDE, "Claude Sonnet 4.5")
+    assert send(f"{base}/anthropic/v1/models/{GPT}", method="GET").status == 404

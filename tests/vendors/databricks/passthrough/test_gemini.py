@@ -156,3 +156,39 @@ def test_prompt_over_context_limit_is_refused() -> None:
 
 def test_other_model_family_is_refused() -> None:
     assert f"not supported for model {GPT}" in ask(GPT).body["error"]["message"]
+
+
+HARM = "HARM_CATEGORY_HARASSMENT"
+_PLACE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
+
+
+def test_rated_categories_have_ratings() -> None:
+    settings = [
+        {"category": HARM, "threshold": "BLOCK_ONLY_HIGH"},
+        {"category": "HARM_CATEGORY_HATE_SPEECH", "threshold": "OFF"},
+    ]
+    (candidate,) = ask(safetySettings=settings).body["candidates"]
+    assert candidate["safetyRatings"] == [{"category": HARM, "probability": "NEGLIGIBLE"}]
+    assert "safetyRatings" not in ask(safetySettings=settings[1:]).body["candidates"][0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ({"category": "ODD"}, f"Invalid value at 'safety_settings[0].category' ({_PLACE}.HarmCategory), \"ODD\""),
+        (
+            {"category": HARM, "threshold": "NOW"},
+            f"Invalid value at 'safety_settings[0].threshold' ({_PLACE}.SafetySetting.HarmBlockThreshold), \"NOW\"",
+        ),
+        (
+            {"category": HARM, "level": 1},
+            "Invalid JSON payload received. Unknown name \"level\" at 'safety_settings[0]': Cannot find field.",
+        ),
+        ({"threshold": "OFF"}, "* GenerateContentRequest.safety_settings[0].category: element predicate failed: "),
+    ],
+)
+def test_wrong_safety_setting_is_refused(setting: JSON, text: str) -> None:
+    refused = ask(safetySettings=[setting])
+    assert refused.status == 400
+    assert refused.body["error"]["message"].startswith(text)
+    assert ask(safetySettings=[{"category": HARM}, {"category": HARM}]).status == 400
