@@ -34,6 +34,7 @@ def is_inert(content_type: str) -> bool:
 
 
 _PAIR = ": ".join
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = (204, 304)  # statuses of responses that end with their head
 _TYPE_NAME = len("content-type")
@@ -67,9 +68,7 @@ def encode_head(
     """
     if not modern:  # for HTTP/1.0 only the end of the connection may end the body
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
-    pairs = [*map(_PAIR, headers), ""]
-    _validate_lines(pairs)
-    lines = "\r\n".join(pairs)
+    lines = _join_lines([*map(_PAIR, headers), ""])
     own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
     if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
@@ -87,19 +86,29 @@ def encode_control_head(status: int, headers: Headers, framing: str, *, keep_ali
     Raises:
         ValueError: a header has a line break or NUL.
     """
-    pairs = [*map(_PAIR, headers), ""]
-    _validate_lines(pairs)
+    lines = _join_lines([*map(_PAIR, headers), ""])
     own = f"{framing}Date: {_date(int(time()))}\r\n"
     if keep_alive != modern:
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
-    lines = "\r\n".join(pairs)
     return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
-def _validate_lines(lines: list[str]) -> None:
+def _join_lines(lines: list[str]) -> str:
+    """Return the lines, each with its line break; control characters in them are percent-encoded.
+
+    Raises:
+        ValueError: a line has a line break or NUL.
+    """
     text = "".join(lines)
-    if "\n" in text or "\r" in text or "\0" in text:
-        raise ValueError("a response header has a line break or NUL")
+    if not text.isprintable() and _CONTROL.search(text) is not None:
+        if "\n" in text or "\r" in text or "\0" in text:
+            raise ValueError("a response header has a line break or NUL")
+        lines = [_CONTROL.sub(_encode_control, line) for line in lines]
+    return "\r\n".join(lines)
+
+
+def _encode_control(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"
 
 
 def _can_run_scripts(status: int, headers: Headers, framing: str) -> bool:

@@ -31,7 +31,20 @@ def test_header_with_line_break_or_nul_raises(text: str, place: str) -> None:
             encode_control_head(200, headers, LENGTH, keep_alive=True, modern=True)
 
 
-@pytest.mark.parametrize("value", ["", "a\tb", "h\u00e9\udcff", "a: b", "\u2028\x85\x0b\x0c\x1c"])
+@pytest.mark.parametrize("place", ["name", "value"])
+def test_other_control_bytes_are_percent_encoded(place: str) -> None:
+    controls = "".join(map(chr, [*range(1, 0x20), 0x7F])).replace("\r", "").replace("\n", "")
+    header = (controls, "a") if place == "name" else ("x-a", f"a{controls}\u2028b")
+    for head in (
+        encode_head(TOY, 200, (header, ("x-b", "c")), LENGTH, 0.0),
+        encode_control_head(200, (header, ("x-b", "c")), LENGTH, keep_alive=True, modern=True),
+    ):
+        assert not {*head.replace(b"\r\n", b"")} & {*range(0x20), 0x7F}
+        assert b"%01%02" in head
+        assert b"%1F%7F" in head
+
+
+@pytest.mark.parametrize("value", ["", "h\u00e9\udcff", "a: b", "\u2028\x85"])
 def test_other_header_values_are_sent_unchanged(value: str) -> None:
     headers = (("x-a", value),)
     for head in (

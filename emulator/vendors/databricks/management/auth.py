@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from types import MappingProxyType
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -36,6 +36,7 @@ _SCOPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "sql": (), "clusters": (), "jobs": (), "workspace": (),
     }
 )  # fmt: skip
+_URI = "%:/?#[]@!$&'()*+,;=~"  # RFC 3986, section 2.2
 
 
 def authenticate(request: Request, service: DatabricksService) -> str:
@@ -198,7 +199,7 @@ def serve_authorize(request: Request, service: DatabricksService) -> Response:
         raise _error_oauth("invalid_request", "redirect_uri is required", 400)
     code = _issue_code(next(iter(service.keys)), service) if service.keys else draw_hex(request.key, "code")
     answer = {"code": code, **({"state": request.query["state"]} if "state" in request.query else {})}
-    location = f"{target}{'&' if '?' in target else '?'}{urlencode(answer)}"
+    location = f"{quote(target, safe=_URI, errors='surrogateescape')}{'&' if '?' in target else '?'}{urlencode(answer)}"
     return Response(302, b"", (("Location", location), *base_headers(request, service.settings)))
 
 

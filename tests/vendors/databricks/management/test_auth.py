@@ -113,6 +113,11 @@ def test_authorization_redirects_without_consent() -> None:
     assert send("/oidc/v1/authorize").body["error"] == "invalid_request"
 
 
+def test_redirect_encodes_what_no_header_may_hold() -> None:
+    answer = send("/oidc/v1/authorize", query={"redirect_uri": "http://x/%41\0\x0b\x1b \u00e9?a=b"}, keys=KEYS)
+    assert answer.headers["Location"].startswith("http://x/%41%00%0B%1B%20%C3%A9?a=b&code=")
+
+
 def test_issued_token_is_valid_with_digested_keys() -> None:
     sealed = build_credential_map([(digest_credential(key), owner) for key, owner in KEYS.items()])
     form = "grant_type=client_credentials&client_id=app&client_secret=dapi-1"
