@@ -53,13 +53,14 @@ def test_tools(litellm: JSON, place: JSON) -> None:
     ("model", "base", "version", "size"),
     [
         pytest.param("azure/text-embedding-3-small", "", "2024-10-21", 1536, id="Azure OpenAI"),
-        pytest.param("azure_ai/text-embedding-3-small", "/openai/v1", None, 1536, id="without dates"),
+        pytest.param("azure_ai/text-embedding-3-small", "", None, 1536, id="a model of OpenAI"),
+        pytest.param("azure_ai/embed-v-4-0", "/openai/v1", None, 1536, id="without dates"),
         pytest.param("azure_ai/embed-v-4-0", "/endpoints/embed-v-4-0", None, 1536, id="an endpoint of its own"),
         pytest.param("azure_ai/Cohere-embed-v3-english", "/models", None, 1024, id="the models of a resource"),
     ],
 )
 def test_embeddings(litellm: JSON, live_with: LiveWith, model: str, base: str, version: str | None, size: int) -> None:
-    """Of ``azure_ai`` it never sends a version; serverless endpoints ask for none."""
+    """Of ``azure_ai`` it sends a version for OpenAI's models alone; serverless endpoints ask for none."""
     running = live_with("vendors: {azure: {profile: maas}}")
     place = {"api_base": running.urls["azure"] + base, "api_key": running.key("k")}
     answer = litellm.embedding(model=model, input=["a", "b"], **place, api_version=version)

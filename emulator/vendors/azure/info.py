@@ -16,7 +16,7 @@ def parse_info(request: Request, service: AzureService) -> Response:
     """``GET /info``: the model of an endpoint; resources with many models have no such route."""
     surface = classify_url(request)
     settings = surface.settings(service.settings)
-    if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE):
+    if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE, ()):
         raise refusals.no_such_path(request.path)
     validate_api_version(request, surface, settings)
     deployment = validate_ready(find_any(request, service))

@@ -14,7 +14,7 @@ from emulator.protocols.auth import bearer_token
 from emulator.vendors.azure.decoder import parse_body
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
-from emulator.vendors.azure.settings import AzureSettings
+from emulator.vendors.azure.settings import ENGINE_PREFIXES, AzureSettings
 from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, UrlKind, classify_url
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
@@ -86,16 +86,22 @@ def _is_version(text: str) -> bool:
 
 
 def validate_place(
-    request: Request, service: AzureService, kinds: Collection[Kind] = RESPONSES
+    request: Request,
+    service: AzureService,
+    kinds: Collection[Kind] = RESPONSES,
+    engine: Collection[str] | None = None,
 ) -> tuple[UrlKind, AzureSettings]:
     """Return the URL kind of a request and the settings of its dialect.
+
+    Args:
+        engine: prefixes at the root and of an endpoint; absent: those of the profile.
 
     Raises:
         EmulatedError: no such route, or not in this version.
     """
     surface = classify_url(request)
     settings = surface.settings(service.settings)
-    if not surface.has_route(request, kinds):
+    if not surface.has_route(request, kinds, ENGINE_PREFIXES[settings.profile] if engine is None else engine):
         raise refusals.no_such_path(request.path)
     validate_api_version(request, surface, settings)
     return surface, settings
@@ -107,6 +113,7 @@ def parse_request(
     task: Task,
     kinds: Collection[Kind] = INFERENCE,
     route: str = "",
+    engine: Collection[str] | None = None,
 ) -> ParsedRequest:
     """Find the deployment and read the body: routing by path and headers first, then the content.
 
@@ -114,11 +121,12 @@ def parse_request(
 
     Args:
         route: name of the route, if it differs from the task.
+        engine: as in :func:`validate_place`.
 
     Raises:
         EmulatedError: an unknown version or name, a deployment of another task, a body that is not JSON.
     """
-    surface, settings = validate_place(request, service, kinds)
+    surface, settings = validate_place(request, service, kinds, engine)
     deployment = _find_addressed(request, surface, service)
     if deployment is not None:
         profile = service.profiles[deployment.name][settings.profile]

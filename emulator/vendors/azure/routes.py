@@ -1,4 +1,4 @@
-"""Endpoint table; ``/chat/completions`` and the other routes are served below any prefix."""
+"""Endpoint table; :mod:`~emulator.vendors.azure.url_kind` has the prefixes below which routes are served."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ Parse = Callable[[Request, AzureService], Parsed]
 
 
 def _list_endpoints(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
-    """Return a route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
+    """Return a route at the root and below prefixes: ``/models``, ``/openai/deployments/{name}``."""
     anywhere = f"/{{prefix:path}}{route}"
     return Endpoint(method=method, path=route, parse=parse), Endpoint(method=method, path=anywhere, parse=parse)
 

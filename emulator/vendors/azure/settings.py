@@ -34,6 +34,18 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = {
     "foundry": {**_GATEWAY, "require_model": True},
     "aoai": {**_GATEWAY, "extra_parameters_default": "pass-through", "strict_types": True},
 }
+ENGINE_PREFIXES: Mapping[str, tuple[str, ...]] = {
+    "seed": ("v1",),
+    "maas": ("v1",),
+    "managed": ("v1",),
+    "foundry": (),
+    "aoai": (),
+}
+"""Prefixes of inference routes at the root and of an endpoint, by profile: those of the engine behind them.
+
+Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); Azure Machine Learning, "How to deploy
+Mistral models" (serverless endpoints).
+"""
 # Switches of the bare root's dialect; paths with a dialect of their own ignore them.
 _ROOT_SWITCHES = frozenset(
     {"profile", "error_shape", "extra_parameters_default", "ignore_allowed", "lenient_allow", "require_model"}

@@ -20,14 +20,16 @@ Kind = Literal["root", "models", "endpoint", "deployment", "v1", "dated", "proje
 
 INFERENCE: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deployment", "v1"})
 """Kinds of URLs that serve chat, completions and embeddings."""
+_WITH_ENGINE: frozenset[Kind] = frozenset({"root", "endpoint"})
 RESPONSES: frozenset[Kind] = frozenset({"v1", "dated"})
 
+_PROJECT = "(?:api/projects/[^/]+/)?"
 _BASES = (
     re.compile(r"/(?P<base>endpoints/(?P<deployment>[^/]+))(/.*)?"),
-    re.compile(r"/(?P<base>(?:.*/)?openai/deployments/(?P<deployment>[^/]+))/.*"),
-    re.compile(r"/(?P<base>(?:.*/)?openai/v1)/.*"),
-    re.compile(r"/(?P<base>(?:.*/)?openai)/.*"),
-    re.compile(r"/(?P<base>(?:.*/)?anthropic/v1)/.*"),
+    re.compile(rf"/(?P<base>{_PROJECT}openai/deployments/(?P<deployment>[^/]+))/.*"),
+    re.compile(rf"/(?P<base>{_PROJECT}openai/v1)/.*"),
+    re.compile(rf"/(?P<base>{_PROJECT}openai)/.*"),
+    re.compile(r"/(?P<base>anthropic/v1)/.*"),
     re.compile(r"/(?P<base>api/projects/[^/]+)/.*"),
     re.compile(r"/(?P<base>models)/.*"),
 )
@@ -57,14 +59,12 @@ class UrlKind:
         """Whether the path takes a dated ``api-version``."""
         return self.kind not in ("v1", "anthropic")
 
-    def has_route(self, request: Request, kinds: Collection[Kind]) -> bool:
-        """Return whether a route of these kinds is right below the base; at the root, below any prefix."""
-        if self.kind == "root":
-            return "root" in kinds
-        prefix = request.params.get("prefix")
-        if self.kind == "endpoint" and prefix in (f"{self.base}/v1", f"{self.base}/v2"):  # the engine's own routes
-            return "endpoint" in kinds
-        return self.kind in kinds and prefix == self.base
+    def has_route(self, request: Request, kinds: Collection[Kind], engine: Collection[str]) -> bool:
+        """Return whether a route of these kinds is right below the base, or below it and one of ``engine``."""
+        prefix = request.params.get("prefix", "")
+        if self.kind not in kinds or prefix == self.base:
+            return self.kind in kinds
+        return self.kind in _WITH_ENGINE and prefix.removeprefix(f"{self.base}/" if self.base else "") in engine
 
     def settings(self, settings: AzureSettings) -> AzureSettings:
         """Return the vendor's settings in the dialect of the path."""
@@ -81,7 +81,7 @@ _ROOT = UrlKind()
 
 
 def classify_url(request: Request) -> UrlKind:
-    """Classify the URL of a request; a gateway's own prefix may precede the path of a resource."""
+    """Classify the URL of a request."""
     return _classify_path(request.path)
 
 

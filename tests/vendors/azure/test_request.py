@@ -115,11 +115,9 @@ def test_only_listed_api_versions_are_accepted() -> None:
     "no prefix",
     "models",
     "openai/deployments",
-    "any other",
+    "v1",
 )
-@pytest.mark.parametrize(
-    "prefix", ["", "/models", "/openai/deployments/gpt-4o-mini", "/some/gateway", "/openai/v1", "/v1"]
-)
+@pytest.mark.parametrize("prefix", ["", "/models", "/openai/deployments/gpt-4o-mini", "/openai/v1", "/v1"])
 @pytest.mark.parametrize(
     ("route", "body", "task"),
     [

@@ -15,7 +15,7 @@ UNKNOWN = {"message": "Unrecognized request argument supplied: foo", "type": "in
 
 @pytest.mark.covers("azure/profiles", "side by side")
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("target", [DEPLOYMENT, V1, f"/gateway{DEPLOYMENT}", f"/api/projects/p{V1}"])
+@pytest.mark.parametrize("target", [DEPLOYMENT, V1, f"/api/projects/p{DEPLOYMENT}", f"/api/projects/p{V1}"])
 def test_azure_openai_paths_use_its_dialect_in_every_profile(profile: str, target: str) -> None:
     scenario = f"profile={profile}"
     call = accept(chat(model="gpt-4o-mini", n=2, user="u", max_completion_tokens=9), target, scenario)
@@ -64,6 +64,38 @@ def test_paths_without_azure_openai_route_return_404(profile: str, target: str, 
     refused = send(body, target, f"profile={profile}")
     assert isinstance(refused, Refused)
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
+
+
+_WRONG = [  # what users type by mistake
+    "/nonsense", "/openai/openai/deployments/gpt-4o-mini", "/openai/v1/openai/v1", "/gateway/openai/v1",
+    "/models/models",
+    "/gateway/openai/deployments/gpt-4o-mini", "/models/v1", "/openai/deployments/gpt-4o-mini/v1", "/v1/v1", "/v2",
+    "/openai", "/openai/v2", "/endpoints/gpt-4o-mini/v2", "/endpoints/gpt-4o-mini/models", "/api/projects/p/models",
+    "/anthropic/v1", "/x/anthropic/v1", "/x/models",
+]  # fmt: skip
+_ROUTES = ["/chat/completions", "/completions", "/embeddings", "/images/generations", "/responses", "/rerank"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("base", _WRONG)
+def test_wrong_base_url_returns_404(base: str, profile: str) -> None:
+    for route in _ROUTES:
+        if (base, route) in [("/v2", "/rerank"), ("/endpoints/gpt-4o-mini/v2", "/rerank"), ("/openai", "/responses")]:
+            continue  # these exist
+        body = chat(model="gpt-4o-mini", input=["a"], prompt="a", query="a", documents=["a"])
+        refused = refuse(body, f"{base}{route}{VERSION}", f"profile={profile}")
+        assert refused.status == 404, route
+        if profile in ("foundry", "aoai") and not base.startswith(("/anthropic", "/endpoints")):
+            assert refused.json() == {"error": {"code": "404", "message": "Resource not found"}}
+    assert refuse(None, f"{base}/info{VERSION}", f"profile={profile}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("profile", "status"), [("seed", 200), ("maas", 200), ("managed", 200), ("foundry", 404), ("aoai", 404)]
+)
+def test_engine_prefix_belongs_to_serverless_and_managed_endpoints(profile: str, status: int) -> None:
+    found = send(chat(model="gpt-4o-mini"), f"/v1/chat/completions{VERSION}", f"profile={profile}")
+    assert (found.status if isinstance(found, Refused) else 200) == status
 
 
 @pytest.mark.covers("azure/routes", "openai/v1")

@@ -18,7 +18,7 @@ from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_h
 from emulator.vendors.azure.management.pages import list_page
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import validate_place
-from emulator.vendors.azure.url_kind import RESPONSES, classify_url
+from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, classify_url
 
 Keep = Callable[[Plan, Request], tuple[str, JSON]]
 _ECHOED: Mapping[str, JSON] = {
@@ -123,7 +123,12 @@ def delete_stored(request: Request, service: AzureService) -> Change:
 
 def _validate_place(request: Request, service: AzureService) -> None:
     """Raise on a deployment's own path and on Model Inference, which accept only POST."""
-    if classify_url(request).kind not in RESPONSES and "completion" not in request.params:
+    surface = classify_url(request)
+    if (
+        surface.kind not in RESPONSES
+        and "completion" not in request.params
+        and surface.has_route(request, INFERENCE, ())
+    ):
         raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
     validate_place(request, service)
 

@@ -22,6 +22,7 @@ from emulator.vendors.azure.request import parse_request
 from emulator.vendors.azure.url_kind import Kind
 
 _URL_KINDS: frozenset[Kind] = frozenset({"root", "endpoint", "models"})
+_PREFIXES = ("v1", "v2", "providers/cohere/v1", "providers/cohere/v2")
 _UNIT = 100  # documents of one billed search
 
 
@@ -40,7 +41,7 @@ class RerankRequest(WireModel):
 
 def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
     """``POST …/v1/rerank`` and ``…/v2/rerank``, which have no dated versions."""
-    parsed = parse_request(request, service, "rerank", _URL_KINDS)
+    parsed = parse_request(request, service, "rerank", _URL_KINDS, engine=_PREFIXES)
     wire = validate(RerankRequest, parsed.body)
     texts = tuple([_parse_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
     embedding_request = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)

@@ -17,7 +17,7 @@ def get(target: str, method: str = "GET", headers: dict[str, str] | None = None)
 
 
 @pytest.mark.covers("azure/routes", "openai/v1/models")
-@pytest.mark.parametrize("base", ["/openai/v1", "/api/projects/mine/openai/v1", "/gateway/openai/v1"])
+@pytest.mark.parametrize("base", ["/openai/v1", "/api/projects/mine/openai/v1"])
 def test_models_of_v1(base: str) -> None:
     status, body = get(f"{base}/models")
     assert (status, body["object"]) == (200, "list")
