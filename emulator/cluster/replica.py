@@ -90,12 +90,18 @@ class Replica(Controller):
         await self._change(session, make)
 
     async def reset(self, session: str = "") -> None:
+        self._validate_capacity(session)
+        await self._reset(session)
+        if not session:
+            for name in self._local.list_own_sessions():
+                await self._reset(name)
+
+    async def _reset(self, session: str) -> None:
         def make() -> Change:
             active = self._local.for_session(session)
             clock, now = self._own_clock(active, session), active.emulator.clock.now()
             return {"op": "reset"}, self._encode(active, clock, started=now, epoch=os.urandom(6).hex())
 
-        self._validate_capacity(session)
         await self._change(session, make)
 
     async def advance(self, seconds: float, session: str = "") -> None:

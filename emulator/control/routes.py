@@ -146,7 +146,8 @@ ROUTES = (
     Route(
         method="POST",
         path="/reset",
-        summary="Clear journal, counters and quotas and restart scenario time; the scenario and its clock stay.",
+        summary="Clear journal, counters and quotas and restart scenario time; the scenario and its clock stay. "
+        "Without a session, all sessions are cleared.",
         action="reset",
         query=models.SessionQuery,
         gives=models.ScenarioState,

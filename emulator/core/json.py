@@ -198,6 +198,16 @@ def dump_text(value: JSON) -> str:
     return dump_json(value).decode()
 
 
+def format_value(value: JSON) -> str:
+    """Return a value for a message: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else dump_text(value)
+
+
+def quote_value(value: JSON) -> str:
+    """Return a value for a message: a string in quotation marks, anything else as JSON."""
+    return repr(value) if isinstance(value, str) else dump_text(value)
+
+
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 

@@ -76,12 +76,14 @@ class Controller:
         self._runtime.put(loaded, session, seed)
 
     async def reset(self, session: str = "") -> None:
-        """Restart the active scenario with empty counters, quotas and journal."""
+        """Restart the active scenario of a session, or without one of all, with empty counters, quotas and journal."""
         if session:
             self._validate_capacity(session)
             self._runtime.reset_session(session)
-        else:
-            self._runtime.reset()
+            return
+        self._runtime.reset()
+        for name in self._runtime.list_own_sessions():
+            self._runtime.reset_session(name)
 
     async def advance(self, seconds: float, session: str = "") -> None:
         """Move the clock forward."""
@@ -298,6 +300,10 @@ class Runtime:
         """Restart a session's scenario with the same clock; its journal and counters are cleared."""
         self.journal.clear(session)
         self._replace(session, self._begin_again(self.for_session(session), activation))
+
+    def list_own_sessions(self) -> Sequence[str]:
+        """Return the sessions with a scenario or clock of their own; the others share the server's state."""
+        return [session.name for session in self.sessions if session.active is not None]
 
     def _begin_again(self, active: ActiveScenario, activation: Activation) -> ActiveScenario:
         seed, clock = active.emulator.seed, active.emulator.clock

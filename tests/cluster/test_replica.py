@@ -81,6 +81,16 @@ async def test_session_reset_applies_on_every_replica(three: list[Running]) -> N
     assert [(await chat(replica, "again", **mine)).status for replica in three] == [200] * 3
 
 
+async def test_reset_without_session_reaches_sessions_of_every_replica(three: list[Running]) -> None:
+    mine = {"x-emulator-session": "a"}
+    await steer(three[0], "PUT", "/scenario?session=a", LIMITED)
+    for replica in three:
+        await chat(replica, "one", **mine)
+    assert (await chat(three[0], "more", **mine)).status == 400
+    assert (await steer(three[1], "POST", "/reset")).status == 200
+    assert [(await chat(replica, "again", **mine)).status for replica in three] == [200] * 3
+
+
 @pytest.mark.parametrize("session", ["", "?session=a"], ids=["the server's", "a session's"])
 async def test_frozen_clock_advance_applies_on_every_replica(three: list[Running], session: str) -> None:
     await steer(three[0], "POST", f"/clock{session}", {"clock": "frozen"})

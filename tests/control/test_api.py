@@ -234,6 +234,29 @@ async def test_sessions_count_and_reset_independently(toy: Running) -> None:
     assert [(await ask(toy, session=name)).status for name in ("a", "b", "a")] == [200, 200, 400]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(None, id="nothing"),
+        pytest.param(("POST", "/reset?session=a", None), id="reset on its own"),
+        pytest.param(("POST", "/clock?session=a", {"advance": "60s"}), id="clocked on its own"),
+        pytest.param(("PUT", "/scenario?session=a", f"version: 1\nname: own\n{THROTTLED}"), id="loaded on its own"),
+    ],
+)
+async def test_reset_without_session_reaches_every_session(toy: Running, before: tuple[str, str, JSON] | None) -> None:
+    if before is not None:
+        assert (await control(toy, *before)).status == 200
+    clock = (await control(toy, "GET", "/clock?session=a")).json()["time"]
+    scenario = (await control(toy, "GET", "/scenario?session=a")).json()["name"]
+    assert [(await ask(toy, session=name)).status for name in ("a", "b", "a", "b")] == [200, 200, 400, 400]
+    await control(toy, "POST", "/reset")
+    assert (await control(toy, "GET", "/requests")).json()["total"] == 0
+    after = (await control(toy, "GET", "/clock?session=a")).json()
+    assert (after["time"], after["since_start"]) == (clock, 0.0)
+    assert (await control(toy, "GET", "/scenario?session=a")).json()["name"] == scenario
+    assert [(await ask(toy, session=name)).status for name in ("a", "b", "a")] == [200, 200, 400]
+
+
 # Journal
 
 

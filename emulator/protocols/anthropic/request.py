@@ -282,6 +282,9 @@ def _parse_tool_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple
     if given["type"] != "tool":
         return choice, None
     name = given.get("name")
+    if not isinstance(name, str):
+        text = "Field required" if "name" not in given else "Input should be a valid string"
+        raise error_parameter(f"tool_choice.tool.name: {text}", "tool_choice")
     if name not in [tool.name for tool in tools]:
         raise error_parameter(f"tool_choice: Tool '{name}' not found in provided tools", "tool_choice")
     return choice, str(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from emulator.core.json import JSON, Object, dump_text
+from emulator.core.json import JSON, Object, dump_text, format_value
 
 _FORBIDDEN = ("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas")
 _NAMED = ("properties", "$defs", "definitions")
@@ -20,7 +20,8 @@ def find_problem(schema: Mapping[str, JSON], *, strict: bool) -> str | None:
     """Return the service's message about the first invalid part of a schema; ``None`` if it is valid."""
     kind = schema.get("type")
     if kind != "object" and (strict or kind is not None):
-        return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'."
+        named = "None" if kind is None else format_value(kind)  # the service's own word
+        return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{named}\"'."
     for context, one in _walk(schema):
         problem = _find_gap(one) or (_find_strict_gap(one) if strict else None)
         if problem is not None:

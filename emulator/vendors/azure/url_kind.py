@@ -85,6 +85,12 @@ def classify_url(request: Request) -> UrlKind:
     return _classify_path(request.path)
 
 
+def is_responses(request: Request) -> bool:
+    """Return whether the URL of a request is one of the Responses API."""
+    kind = classify_url(request)
+    return kind.kind in RESPONSES and f"{request.path}/".startswith(f"/{kind.base}/responses/")
+
+
 def name_provider(path: str) -> str:
     """Return OpenTelemetry's provider name. Source: semantic-conventions-genai, ``gen_ai.provider.name``."""
     return "azure.ai.openai" if _classify_path(path).is_openai else "azure.ai.inference"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Mark, Request, Response, StreamingResponse
-from emulator.core.json import dump_json
+from emulator.core.json import dump_json, quote_value
 from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
@@ -47,7 +47,7 @@ def parse_embedding_request(parsed: ParsedRequest) -> InferenceCall:
     encoding = parsed.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
         raise error_parameter(
-            f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE
+            f"encoding_format must be 'float' or 'base64', but got {quote_value(encoding)}", "encoding_format", _CODE
         )
     dimensions = _parse_dimensions(parsed)
     embedding_request = EmbeddingRequest(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object, as_object, as_text
+from emulator.core.json import JSON, Object, as_object, as_text, quote_value
 from emulator.protocols.openai.strict_schema import find_problem
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.families import Family
@@ -160,7 +160,9 @@ def validate_effort(parsed: ParsedRequest, effort: JSON, name: str) -> None:
     wide = parsed.settings.reasoning_efforts == "model" and parsed.family in ("gpt", "gemini", "claude")
     efforts = _WIDE_EFFORTS if wide else _EFFORTS
     if effort is not None and effort not in efforts:
-        raise error_parameter(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)
+        raise error_parameter(
+            f"Bad request: {name} must be one of {', '.join(efforts)}, but got {quote_value(effort)}", name
+        )
 
 
 def _walk_schemas(schema: JSON) -> Iterator[Object]:

@@ -18,7 +18,8 @@ _EFFECTS = {  # shorter than the summary of the OpenAPI document, which is the d
     "GET /status": "Return the load and the memory use of the process.",
     "POST /report": "Return the console with the recorded requests inside, as one HTML page that opens without the emulator.",
     "GET /scenarios": "List the scenarios of the library.",
-    "POST /reset": "Clear journal, counters and quotas, and restart scenario time; the scenario and its clock stay.",
+    "POST /reset": "Clear journal, counters and quotas, and restart scenario time; the scenario and its clock stay. "
+    "Without a session, all sessions are cleared; their scenarios and clocks stay.",
     "GET /requests": "List the recorded requests; `wait` waits for new ones.",
     "GET /requests/{id}": "Return one request and its response, with the reason for each rule's match or mismatch.",
     "GET /events": "Stream the requests as server-sent events: `id` is the `seq`, `data` the record as JSON.",

@@ -7,7 +7,7 @@ OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
 from collections.abc import Sequence
 
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
+from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text, format_value
 from emulator.vendors.azure.errors.types import (
     BRANCHES,
     NO_SCHEMA,
@@ -103,8 +103,13 @@ def _format_kind(violation: Violation, param: str) -> Object:
     if kind in _BOUNDS:
         return _format_bound(violation, param)
     if kind in ("enum", "literal_error"):
-        expected = _list_names(as_text(violation.context["expected"]))
-        return _build_error(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
+        expected = as_text(violation.context["expected"])
+        if isinstance(value, str):
+            message = f"Invalid value: '{value}'. Supported values are: {_list_names(expected)}."
+            return _build_error(message, param, "invalid_value")
+        names = f"{'one of ' if ' or ' in expected else ''}{_list_names(expected, 'or')}"
+        message = f"Invalid type for '{param}': expected {names}, but got {format_type(value)} instead."
+        return _build_error(message, param, "invalid_type")
     if kind in _LENGTHS or kind == "string_pattern_mismatch":
         return _format_length(violation, param)
     return _format_reason(violation.text.removeprefix("Value error, "), value, param)
@@ -120,7 +125,8 @@ def _format_reason(reason: str, value: JSON, param: str) -> Object:
         return _build_error(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
     if reason.startswith("Response format was "):
         known = "'json_object', 'json_schema', and 'text'"
-        return _build_error(f"Invalid value: '{value}'. Supported values are: {known}.", param, "invalid_value")
+        message = f"Invalid value: '{format_value(value)}'. Supported values are: {known}."
+        return _build_error(message, param, "invalid_value")
     if reason.startswith("Function name was "):
         return _format_function_name(as_text(value), param)
     return _build_error(
@@ -128,10 +134,10 @@ def _format_reason(reason: str, value: JSON, param: str) -> Object:
     )
 
 
-def _list_names(expected: str) -> str:
+def _list_names(expected: str, conjunction: str = "and") -> str:
     """Format ``'a', 'b', and 'c'`` from pydantic's ``'a', 'b' or 'c'``."""
     head, _, last = expected.rpartition(" or ")
-    return f"{head}{',' if ', ' in head else ''} and {last}" if head else expected
+    return f"{head}{',' if ', ' in head else ''} {conjunction} {last}" if head else expected
 
 
 def _format_length(violation: Violation, param: str) -> Object:

@@ -1,8 +1,8 @@
 """Render an error with the status, code and body of a profile."""
 
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response
-from emulator.core.json import dump_json
+from emulator.core.json import Object, dump_json
 from emulator.encoding import sse
 from emulator.vendors.azure.errors.format_serverless import SHAPES
 from emulator.vendors.azure.errors.rate_limits import retry_after
@@ -10,7 +10,8 @@ from emulator.vendors.azure.errors.types import ERRORS, ErrorFields, FormattedEr
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
-from emulator.vendors.azure.url_kind import classify_url
+from emulator.vendors.azure.responses.parse import draw_id
+from emulator.vendors.azure.url_kind import classify_url, is_responses
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
@@ -29,17 +30,37 @@ def render_error(error: EmulatedError, request: Request, service: AzureService) 
 
 
 def render_late_error(error: EmulatedError, request: Request, service: AzureService) -> bytes:
-    """Return the last event of a stream that fails after it has begun; clients of this API read none of it.
+    """Return the last event of a stream that fails after it has begun; clients of Model Inference read none of it.
 
-    Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); others ``unverified``.
+    Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); openai-python,
+    types/responses/response_failed_event.py; others ``unverified``.
     """
     shape = _find_format(request, service)
+    if is_responses(request):
+        return _render_failed(_build_fields(error, request, service), request, service)
     if shape == "managed":
         text = " ".join((error.message or ERRORS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
     body = _format_error(_build_fields(error, request, service), error, shape).body
     framed = sse.encode_event({"error": {"message": body}} if isinstance(body, str) else body)
     return b"event: error\n" + framed if shape == "anthropic" else framed
+
+
+def _render_failed(fields: ErrorFields, request: Request, service: AzureService) -> bytes:
+    """Return the closing event of a failed response. Source: openai-python, types/responses/response_error.py."""
+    code = "rate_limit_exceeded" if fields.kind is ErrorKind.RATE_LIMITED else "server_error"
+    failed: Object = {
+        "id": request.params.get("response") or draw_id(request.key),
+        "object": "response",
+        "created_at": int(service.clock.now()),
+        "status": "failed",
+        "error": {"code": code, "message": fields.text},
+        "incomplete_details": None,
+        "model": request.json_members().get("model"),
+        "output": [],
+        "usage": None,
+    }
+    return b"event: response.failed\n" + sse.encode_event({"type": "response.failed", "response": failed})
 
 
 def _build_fields(error: EmulatedError, request: Request, service: AzureService) -> ErrorFields:

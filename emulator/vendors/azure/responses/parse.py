@@ -206,7 +206,7 @@ def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer)
     thinking = wire.reasoning
     return ResponseOptions(
         model=parsed.profile.model,
-        draw_id=_draw_id,
+        draw_id=draw_id,
         echo=_build_echo(wire, parsed),
         chat_usage=False,
         stream_usage=True,
@@ -221,7 +221,8 @@ def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer)
     )
 
 
-def _draw_id(key: bytes) -> str:
+def draw_id(key: bytes) -> str:
+    """Return the id of a response."""
     return f"resp_{draw_hex(key, 'response')}{draw_hex(key, 'response', 'end', digits=18)}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.core.json import JSON, Object, as_array, as_object, quote_value
 from emulator.vendors.databricks.decoder import OBJECT, STRING, Struct, error_parameter, error_type
 from emulator.vendors.databricks.request import ParsedRequest
 
@@ -121,7 +121,7 @@ def _validate_part(parsed: ParsedRequest, part: JSON) -> None:
     elif kind in _MEDIA:
         _validate_media(parsed, part, str(kind))
     elif kind != "reasoning":
-        raise error_parameter(f"Bad request: unsupported content part type {kind!r}", "messages")
+        raise error_parameter(f"Bad request: unsupported content part type {quote_value(kind)}", "messages")
     _validate_cache_control(parsed, part)
 
 
@@ -130,7 +130,8 @@ def _validate_media(parsed: ParsedRequest, part: Object, kind: str) -> None:
     is_audio_or_video = kind in ("input_audio", "audio_url", "video_url")
     if not parsed.traits.get("vision") or (is_audio_or_video and parsed.family != "gemini"):
         name = parsed.deployment.name
-        raise error_parameter(f"Bad request: {name} does not support content parts of type {kind!r}", "messages")
+        text = f"Bad request: {name} does not support content parts of type {quote_value(kind)}"
+        raise error_parameter(text, "messages")
     if kind != "image_url":
         return
     image = part.get("image_url")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object, as_integer, as_object
+from emulator.core.json import JSON, Object, as_integer, as_object, format_value
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.management.shapes import build_foundation
 from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION
@@ -121,11 +121,13 @@ def _validate_values(entity: Mapping[str, JSON]) -> None:
     """Validate the name and enumerated fields. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
     for field, known in (("workload_size", _SIZES), ("workload_type", _TYPES)):
         if entity.get(field) is not None and entity[field] not in known:
-            raise invalid(f"'{entity[field]}' is not a valid {field}. Valid values: {', '.join(known)}.", field)
+            raise invalid(
+                f"'{format_value(entity[field])}' is not a valid {field}. Valid values: {', '.join(known)}.", field
+            )
     name = entity.get("name")
     if name and not (isinstance(name, str) and _ENTITY_NAME.fullmatch(name.replace(".", "-"))):
         text = "may hold letters, digits, dashes and underscores"
-        raise invalid(f"Served entity name '{name}' is invalid: it {text}.", "name")
+        raise invalid(f"Served entity name '{format_value(name)}' is invalid: it {text}.", "name")
 
 
 def _validate_bounds(entity: Mapping[str, JSON]) -> None:
@@ -169,9 +171,9 @@ def _parse_external(given: JSON) -> Object:
         raise invalid(f"Missing required field: '{missing}'", missing)
     provider, task = given.get("provider"), given.get("task")
     if provider not in _PROVIDERS:
-        raise invalid(f"External model provider '{provider}' is not supported.", "provider")
+        raise invalid(f"External model provider '{format_value(provider)}' is not supported.", "provider")
     if task not in _TASKS:
-        raise invalid(f"External model task '{task}' is not supported.", "task")
+        raise invalid(f"External model task '{format_value(task)}' is not supported.", "task")
     return {name: _redact_secrets(value) for name, value in given.items() if value is not None}
 
 
@@ -241,8 +243,10 @@ def _parse_route(route: JSON, names: Sequence[str]) -> tuple[str, int]:
     if not isinstance(route, dict):
         raise invalid("A route must be an object.", "traffic_config")
     name = route.get("served_entity_name") or route.get("served_model_name")
+    if name is None:
+        raise invalid("Missing required field: 'served_entity_name'", "traffic_config")
     if name not in names:
-        raise invalid(f"The route's served entity '{name}' does not exist.", "traffic_config")
+        raise invalid(f"The route's served entity '{format_value(name)}' does not exist.", "traffic_config")
     share = route.get("traffic_percentage")
     if isinstance(share, str) and share.isascii() and share.isdigit():
         share = int(share[:4])  # examples of the documentation send "90"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, format_value
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.management.config import invalid
@@ -45,8 +45,8 @@ def validate_tokens(settings: Mapping[str, JSON], deployment: Deployment) -> Non
 def _validate_guard(guard: Mapping[str, JSON]) -> None:
     personal = _get_object(guard, "pii")
     behavior = personal.get("behavior")
-    if personal and behavior not in _BEHAVIORS:
-        raise invalid(f"PII behavior '{behavior}' is not supported.", "guardrails")
+    if behavior is not None and behavior not in _BEHAVIORS:
+        raise invalid(f"PII behavior '{format_value(behavior)}' is not supported.", "guardrails")
     for name in ("invalid_keywords", "valid_topics"):
         words = guard.get(name)
         if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):

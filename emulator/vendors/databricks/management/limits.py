@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object, as_integer
+from emulator.core.json import JSON, Object, as_integer, format_value
 from emulator.core.quota import Per, Quota, Unit
 from emulator.core.requests import Deployment
 from emulator.vendors.databricks.decoder import error_parameter
@@ -109,22 +109,32 @@ def _build_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterat
     limited = rule.get("principal")
     if isinstance(limited, str) and limited.partition("@")[0] != principal.partition("@")[0]:
         return
-    per: Per = "deployment" if rule["key"] == "endpoint" else "principal"
+    key = _read_key(rule)
+    per: Per = "deployment" if key == "endpoint" else "principal"
     units: tuple[tuple[str, Unit], ...] = (("calls", "requests"), ("tokens", "tokens"))
     for field, unit in units:
         amount = rule.get(field)
         if isinstance(amount, int):
-            label = f"{name}/{rule['key']}/{limited or ''}/{unit}/{amount}"
+            label = f"{name}/{key}/{limited or ''}/{unit}/{amount}"
             yield Quota(name=label, unit=unit, amount=amount, window=_MINUTE, strategy="sliding", per=per)
 
 
+def _read_key(rule: Mapping[str, JSON]) -> JSON:
+    """Return what a rule counts by. Source: docs.databricks.com, REST reference, ``AiGatewayRateLimit.key``."""
+    key = rule.get("key")
+    return "endpoint" if key is None else key
+
+
 def _validate_rule(rule: Mapping[str, JSON]) -> None:
-    if rule.get("key") not in _KEYS:
-        raise _error_limits(f"Rate limit key '{rule.get('key')}' is not supported.")
-    if rule["key"] in _NAMED and not isinstance(rule.get("principal"), str):
-        raise _error_limits(f"A rate limit for a {rule['key']} needs a 'principal'.")
-    if rule.get("renewal_period") != "minute":
-        raise _error_limits(f"Rate limit renewal period '{rule.get('renewal_period')}' is not supported.")
+    key, period = _read_key(rule), rule.get("renewal_period")
+    if key not in _KEYS:
+        raise _error_limits(f"Rate limit key '{format_value(key)}' is not supported.")
+    if key in _NAMED and not isinstance(rule.get("principal"), str):
+        raise _error_limits(f"A rate limit for a {key} needs a 'principal'.")
+    if period is None:
+        raise _error_limits("A rate limit needs a 'renewal_period'.")
+    if period != "minute":
+        raise _error_limits(f"Rate limit renewal period '{format_value(period)}' is not supported.")
     amounts = [rule[name] for name in ("calls", "tokens") if rule.get(name) is not None]
     if not amounts:
         raise _error_limits("A rate limit needs 'calls' or 'tokens'.")

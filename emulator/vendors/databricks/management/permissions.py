@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.http import Request, Response
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, format_value
 from emulator.core.vendor import Change, Write
 from emulator.vendors.databricks.decoder import error_parameter
 from emulator.vendors.databricks.headers import answer_json
@@ -74,8 +74,11 @@ def _parse_grants(listed: JSON) -> tuple[Object, ...]:
     for grant in grants:
         if not any(grant.get(who) for who in WHO):
             raise invalid("A user, a group or a service principal is required.", "access_control_list")
-        if grant.get("permission_level") not in LEVELS:
-            text = f"Permission level '{grant.get('permission_level')}' is not supported."
+        level = grant.get("permission_level")
+        if level is None:
+            raise invalid("Missing required field: 'permission_level'", "access_control_list")
+        if level not in LEVELS:
+            text = f"Permission level '{format_value(level)}' is not supported."
             raise invalid(text, "access_control_list")
     return grants
 

@@ -8,6 +8,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.vendors.azure.errors.render import render_late_error
 from emulator.vendors.azure.settings import Profile
+from tests.conftest import Start
 from tests.untyped_json import parse_json
 from tests.vendors.azure.service import (
     CHAT,
@@ -137,3 +138,22 @@ def test_late_error_without_json_has_message() -> None:
     error = EmulatedError(ErrorKind.NOT_FOUND)
     event = render_late_error(error, make_request(CHAT, chat()), serve("profile=maas"))
     assert event == b'data: {"error":{"message":"NOT FOUND"}}\n\n'
+
+
+@pytest.mark.parametrize("target", ["/openai/v1/responses", f"/openai/responses{VERSION}"])
+@pytest.mark.parametrize(("kind", "code"), [("internal", "server_error"), ("rate_limited", "rate_limit_exceeded")])
+async def test_late_error_of_response_stream_is_its_typed_closing_event(
+    start: Start, target: str, kind: str, code: str
+) -> None:
+    fault = f"{{type: late_error, after_tokens: 2, kind: {kind}, message: oh no}}"
+    running = await start(f"rules: [{{name: fails, faults: [{fault}]}}]\n")
+    body = {"model": "gpt-4o", "input": "Hello", "stream": True}
+    answer = await running.ask("azure", target, body, headers={"api-key": "k"})
+    events = [event.split("\n") for event in answer.body.decode().strip().split("\n\n")]
+    first, last = (parse_json(event[1].removeprefix("data: ")) for event in (events[0], events[-1]))
+    assert (events[-1][0], last["type"]) == ("event: response.failed", "response.failed")
+    failed = last["response"]
+    assert (failed["status"], failed["error"]) == ("failed", {"code": code, "message": "oh no"})
+    assert {name: failed[name] for name in ("id", "created_at", "model")} == {
+        name: first["response"][name] for name in ("id", "created_at", "model")
+    }

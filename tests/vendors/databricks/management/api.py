@@ -21,9 +21,10 @@ class Workspace:
 
     def __init__(self, running: Running) -> None:
         self.running = running
+        self.token = TOKEN
 
     async def call(self, method: str, path: str = "", body: JSON = None, base: str = API) -> Answer:
-        return await self.running.ask("databricks", base + path, body, method=method, headers=TOKEN)
+        return await self.running.ask("databricks", base + path, body, method=method, headers=self.token)
 
     async def make(self, *entities: JSON, name: str = "mine", **fields: JSON) -> Answer:
         config = {"served_entities": list(entities) or [LLAMA], **fields.pop("config", {})}

@@ -104,3 +104,32 @@ async def test_workspace_allows_200_queries_per_second(
     assert ("Exceeded workspace QPS rate limit" in asked[200].body.decode()) is (status == 429)
     workspace.pass_time(1)
     assert (await workspace.call("POST", f"/{name}/invocations", body, base="/serving-endpoints")).status == 200
+
+
+@pytest.mark.parametrize("path", ["rate-limits", "ai-gateway"])
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        pytest.param({}, None, id="no key"),
+        pytest.param({"key": None}, None, id="null"),
+        pytest.param({"key": True}, "Rate limit key 'true' is not supported.", id="a boolean"),
+        pytest.param({"key": "nobody"}, "Rate limit key 'nobody' is not supported.", id="an unknown key"),
+        pytest.param({"renewal_period": None}, "A rate limit needs a 'renewal_period'.", id="no period"),
+        pytest.param({"renewal_period": 5}, "Rate limit renewal period '5' is not supported.", id="a number"),
+    ],
+)
+async def test_rate_limit_counts_by_endpoint_without_key(start: Start, path: str, rule: JSON, text: str | None) -> None:
+    workspace = await open_workspace(start)
+    await workspace.make()
+    workspace.pass_time(60)
+    limit = {"calls": 1, "renewal_period": "minute", **rule}
+    answer = await workspace.call("PUT", f"/mine/{path}", {"rate_limits": [limit]})
+    if text is not None:
+        assert (answer.status, answer.json()["message"]) == (400, text)
+        return
+    assert answer.status == 200
+    statuses = []
+    for token in ("a", "b"):
+        workspace.token = {"Authorization": f"Bearer {token}"}
+        statuses.append((await workspace.chat()).status)
+    assert statuses == [200, 429]
