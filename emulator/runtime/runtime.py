@@ -113,7 +113,7 @@ class Controller:
 
 
 async def list_sessions(runtime: Runtime) -> JSON:
-    """Return the sessions of this process as rows of ``GET /_emulator/sessions``."""
+    """Return the sessions of this process as rows of ``GET /_emulator/sessions``, the longest unused first."""
     now = time.monotonic()
     return [
         {
@@ -122,7 +122,7 @@ async def list_sessions(runtime: Runtime) -> JSON:
             "calls": session.calls,
             "idle_seconds": round(now - session.used, 3),
         }
-        for session in runtime.sessions
+        for session in sorted(runtime.sessions, key=lambda session: session.used)
     ]
 
 
