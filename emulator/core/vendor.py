@@ -87,12 +87,15 @@ class InferenceCall:
     is_stopped: bool = False
 
     @property
+    def variants(self) -> int:
+        """Number of answers to each prompt."""
+        return 1 if isinstance(self.request, EmbeddingRequest) else self.request.sampling.n
+
+    @property
     def choices(self) -> int:
         """Number of answers that the call generates."""
         request = self.request
-        if isinstance(request, EmbeddingRequest):
-            return 1
-        return request.sampling.n * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)
+        return self.variants * (len(request.prompts) if isinstance(request, CompletionRequest) else 1)
 
 
 @fast_dataclass(frozen=True, slots=True, eq=False)
@@ -150,11 +153,15 @@ class Metrics(Protocol):
     def total(self, name: str, **labels: str) -> float:
         """Return the value of a counter.
 
-        Names: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``, ``joined``.
+        Names: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``, ``joined``,
+        ``prompts`` (of calls whose response began).
         ``joined`` counts calls that began while another of the same deployment ran. ``failed`` takes a label
         ``error``. Labels ``deployment`` and ``served`` select calls by the names that a refusal has in its
         ``details``, for ``requests`` and the status classes ``4xx`` and ``5xx``.
         """
+
+    def outcomes(self) -> Mapping[tuple[str, str, int], int]:
+        """Return the number of requests by path, kind of error (``""``: none) and status."""
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
         """Return the latest samples of a series.

@@ -33,6 +33,15 @@ def format_histogram(
         yield f"{name}_count{_format_labels(labels)} {seen}"
 
 
+def format_summary(name: str, values: Mapping[float, float], total: float, count: int, text: str = "") -> Iterator[str]:
+    """Yield the lines of a summary without labels: the value of each quantile, sum and count."""
+    yield from _format_head("summary", name, text)
+    for quantile, value in values.items():
+        yield f"{name}{_format_labels({'quantile': _format_number(quantile)})} {_format_number(value)}"
+    yield f"{name}_sum {_format_number(total)}"
+    yield f"{name}_count {count}"
+
+
 def encode_page(lines: Iterable[str]) -> bytes:
     return "".join([f"{line}\n" for line in lines]).encode()
 

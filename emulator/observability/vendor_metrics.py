@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import count, repeat
 from math import nan
 from typing import Protocol
@@ -98,6 +98,7 @@ _WIDTH = len(_COLUMNS)
 _MAX_NAMES = 4 * _LATEST  # of deployments and served models; a row has two
 _MAX_COUNTERS = 10_000  # by deployment, served model and class of status; the one counted longest ago is evicted
 _MAX_LAST = 1000  # pairs of deployment and session with the time of their last request
+_MAX_OUTCOMES = 1000  # different ones that are counted
 _MAX_PENDING = 500  # requests that wait to be counted
 _MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
 
@@ -141,6 +142,8 @@ class VendorMetrics:
         self._last: dict[tuple[str, str], float] = {}
         self._working: Counter[str] = Counter()
         self._generating: Counter[str] = Counter()
+        self._prompts = 0
+        self._outcomes: Counter[tuple[str, str, int]] = Counter()  # key: path, error, status
         self._joined = 0
         self._limits = array("q")
         self.running = 0
@@ -168,6 +171,10 @@ class VendorMetrics:
 
     def _count(self, calls: Sequence[AnsweredCall]) -> None:
         first, many = calls[0], len(calls)
+        for call in calls:
+            outcome = call.path, call.error or "", call.status
+            if outcome in self._outcomes or len(self._outcomes) < _MAX_OUTCOMES:
+                self._outcomes[outcome] += 1
         deployment, served, status = first.deployment, first.served, first.status
         if not 200 <= status < 400:
             self._errors[first.error or ""] += many
@@ -231,8 +238,14 @@ class VendorMetrics:
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": self._completion_tokens,
             "joined": self._joined,
+            "prompts": self._prompts,
         }
         return totals.get(name, 0)
+
+    def outcomes(self) -> Mapping[tuple[str, str, int], int]:
+        """Return the number of requests by path, kind of error (``""``: none) and status."""
+        self.catch_up()
+        return self._outcomes
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
         """Return one figure, or ``itl``, of the latest requests that have it.
@@ -268,6 +281,7 @@ class VendorMetrics:
         self._working[name] += step
         self._generating[name] += step * call.choices
         if step > 0:
+            self._prompts += call.choices // call.variants
             self._joined += self._working[name] > 1
             if not isinstance(call.request, EmbeddingRequest):
                 self._limits.append(min(call.request.sampling.max_tokens or 0, _MAX_INT64))

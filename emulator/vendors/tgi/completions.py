@@ -15,7 +15,7 @@ from emulator.core.requests import CompletionRequest, Deployment
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.sse import DONE, encode_event, encode_string
 from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, interleave, last_token_due
-from emulator.protocols.tgi import find_served_deployment, report_counts, validate_ready
+from emulator.protocols.tgi import find_served_deployment, report_counts
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.shapes import build_usage, find_finish_reason
 from emulator.vendors.tgi.decoder import Field, Mismatch
@@ -24,7 +24,7 @@ from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import finish_reason, has_end, special_text
 from emulator.vendors.tgi.headers import response_headers, stream_headers
 from emulator.vendors.tgi.keepalive import keep_alive
-from emulator.vendors.tgi.request import ParsedRequest, parse_request
+from emulator.vendors.tgi.request import ParsedRequest, parse_request, validate_started
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 _LAST = FINISH | USAGE
@@ -87,7 +87,7 @@ def parse_completions_body(service: TgiService, body: CompletionBody) -> Inferen
     _validate(body, service.settings)
     settings = service.settings
     deployments = tuple(service.deployments.values())
-    deployment = validate_ready(find_served_deployment(deployments, body.model or ""))
+    deployment = validate_started(find_served_deployment(deployments, body.model or ""))
     numbers, parsed, refused = _parse_prompts(service, deployment, body)
     limits = tuple([one.limit for one in parsed])
     counts = tuple([one.prompt.count for one in parsed])

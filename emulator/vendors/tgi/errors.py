@@ -23,6 +23,11 @@ PAYLOAD_LIMIT = 2_000_000
 MAX_BODY = 2 * 1024**2
 _CHAT_PATHS = ("/v1/chat/completions", "/v1/completions")
 _STREAMING_PATHS = (*_CHAT_PATHS, "/", "/invocations")
+_GONE = (
+    424,
+    "generation",
+    "Request failed during generation: Server error: error trying to connect: Connection refused (os error 111)",
+)
 _METHODS = ("POST", "GET", "HEAD")
 _FAILED = "Incomplete generation"  # both members of any error of /vertex
 # Paths added after 0.9.4.
@@ -106,7 +111,7 @@ def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
 
 def render_error(error: EmulatedError, request: Request, service: TgiService) -> Response:
     """Render an error: plain text before a handler is reached, JSON after it, an event if the response streams."""
-    status = error.status or ERRORS[error.kind][0]
+    status = error.status or _find_words(error)[0]
     retry = error.retry_header("retry-after")
     if error.body is not None:
         return _respond(error.body, status, retry)
@@ -132,8 +137,13 @@ def render_late_error(error: EmulatedError, request: Request, service: TgiServic
     return event + DONE if chat else event
 
 
+def _find_words(error: EmulatedError) -> tuple[int, str, str]:
+    """Return status, ``error_type`` and text; a model server that is gone fails in the generation."""
+    return _GONE if error.details.get("gone") else ERRORS[error.kind]
+
+
 def _build_fields(error: EmulatedError, settings: TgiSettings) -> ErrorFields:
-    status, kind, text = ERRORS[error.kind]
+    status, kind, text = _find_words(error)
     if error.kind is ErrorKind.CONTEXT_LENGTH:
         text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
     elif error.param is not None and kind == "validation":

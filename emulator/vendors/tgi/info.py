@@ -8,7 +8,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.requests import Deployment
 from emulator.protocols.tgi import find_served, validate_ready
 from emulator.vendors.tgi.headers import CORS, JSON_HEADERS
-from emulator.vendors.tgi.request import measure_input
+from emulator.vendors.tgi.request import measure_input, validate_started
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 
@@ -30,13 +30,13 @@ def handle_health(request: Request, service: TgiService) -> Response:
 
 
 def handle_models(request: Request, service: TgiService) -> Response:
-    name = validate_ready(find_served(service)).name
+    name = validate_started(find_served(service)).name
     model: Object = {"id": name, "object": "model", "created": 0, "owned_by": name}
     return Response(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
 
 
 def handle_info(request: Request, service: TgiService) -> Response:
-    validate_ready(find_served(service))
+    validate_started(find_served(service))
     described = _build_old_info(service) if service.settings.old else _build_info(service)
     return Response(200, dump_json(described), JSON_HEADERS)
 
@@ -58,7 +58,7 @@ def _build_info(service: TgiService) -> JSON:
         "max_client_batch_size": settings.max_client_batch_size,
         "router": "text-generation-router",
         "version": settings.version,
-        "sha": None,
+        "sha": settings.sha,
         "docker_label": settings.docker_label,
     }
 
@@ -83,6 +83,6 @@ def _build_old_info(service: TgiService) -> JSON:
         "max_waiting_tokens": 20,
         "validation_workers": settings.validation_workers,
         "version": settings.version,
-        "sha": None,
+        "sha": settings.sha,
         "docker_label": settings.docker_label,
     }

@@ -4,6 +4,7 @@ Source: text-generation-inference, ``router/src/validation.rs``.
 """
 
 from emulator.core.dataclass import fast_dataclass
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.requests import CompletionRequest, Deployment, Sampling
 from emulator.protocols.tgi import join_prompt, split_prompt
 from emulator.vendors.tgi.errors import refusal
@@ -49,6 +50,27 @@ class ParsedRequest:
     grammar: Grammar | None
 
 
+def validate_started(deployment: Deployment) -> Deployment:
+    """Return the deployment if its router answers, which needs no model server.
+
+    Raises:
+        EmulatedError: it is loading; the router starts when the model is loaded.
+    """
+    if deployment.state == "loading":
+        raise EmulatedError(ErrorKind.NOT_READY, details={"state": deployment.state})
+    return deployment
+
+
+def _validate_shard(deployment: Deployment) -> None:
+    """Raise if the model server behind the router is gone: stopped or retired.
+
+    Source: text-generation-inference, ``backends/v3/src/client/mod.rs`` (ClientError); the words behind the first colon
+    are those of issue 1207 there, for a server that was killed.
+    """
+    if deployment.state != "ready":
+        raise EmulatedError(ErrorKind.NOT_READY, details={"state": deployment.state, "gone": True})
+
+
 def parse_request(
     service: TgiService,
     deployment: Deployment,
@@ -70,10 +92,12 @@ def parse_request(
     prompt = _parse_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
     limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens, parameters.truncate)
     sampled = is_sampled(parameters)
+    grammar = parse_grammar(parameters.grammar, settings)
+    _validate_shard(deployment)
     return ParsedRequest(
         prompt=prompt,
         limit=limit,
-        grammar=parse_grammar(parameters.grammar, settings),
+        grammar=grammar,
         sampling=build_sampling(parameters, best_of, limit, sampled=sampled, logprobs=logprobs),
         sampled=sampled,
     )

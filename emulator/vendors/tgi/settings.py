@@ -17,6 +17,8 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
         "3": {},
         "0.9.4": {
             "version": "0.9.4",
+            "sha": "9f18f4c00627e1a0ad696b6774e5ad7ca8f4261c",
+            "docker_label": "sha-9f18f4c",
             "max_input_tokens": 1024,
             "max_total_tokens": 2048,
             "enable_prefill_logprobs": True,
@@ -29,13 +31,21 @@ class TgiSettings(VendorSettings):
     """``vendors.tgi``: a release, and switches that win over it; names and defaults are the launcher's."""
 
     profile: Literal["3", "0.9.4"] = Field(default="3", description="the release whose wire is spoken: 3 or 0.9.4")
-    version: str = Field(default="3.3.7", description="version that /info and system_fingerprint tell")
+    version: str = Field(
+        default="3.3.6-dev0",
+        description="version in /info and system_fingerprint; 3.3.7 calls itself 3.3.6-dev0",
+    )
+    sha: str | None = Field(
+        default="dfb3fbe78e0d1d69251bd33065591c61bafdfaa8", description="commit of the image in /info"
+    )
     model_id: str = Field(default=MODEL, description="name of the served model")
     model_sha: str | None = Field(default=None, description="revision of the model in /info")
     pipeline_tag: str | None = Field(
         default="text-generation", description="the model's tag on the hub; decides whether POST / repeats the prompt"
     )
-    docker_label: str | None = Field(default=None, description="label of the image in /info and system_fingerprint")
+    docker_label: str | None = Field(
+        default="sha-dfb3fbe", description="label of the image in /info and system_fingerprint; null: native"
+    )
     compute_type: HeaderValue = Field(default="gpu+optimized", description="the x-compute-type header")
     max_concurrent_requests: int = Field(
         default=128, ge=1, description="requests taken at once; more are refused: Model is overloaded"

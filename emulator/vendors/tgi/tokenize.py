@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from emulator.core.http import Request, Response
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Tokenizer
-from emulator.protocols.tgi import find_served, find_served_deployment, validate_ready
+from emulator.protocols.tgi import find_served, find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST
 from emulator.vendors.tgi.chat.parse import build_request
@@ -17,6 +17,7 @@ from emulator.vendors.tgi.chat.template import render_chat
 from emulator.vendors.tgi.generate.fields import PLAIN
 from emulator.vendors.tgi.generate.shapes import special_text
 from emulator.vendors.tgi.headers import JSON_HEADERS
+from emulator.vendors.tgi.request import validate_started
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import NO_TOOL
 
@@ -34,7 +35,7 @@ def handle_chat_tokenize(request: Request, service: TgiService) -> Response:
     looked at as in a chat, parameters are not. The prompt begins with the text of its first token.
     """
     body = serde.read(request, CHAT_REQUEST)
-    deployment = validate_ready(find_served_deployment(tuple(service.deployments.values()), body.model or ""))
+    deployment = validate_started(find_served_deployment(tuple(service.deployments.values()), body.model or ""))
     chat, _ = build_request(body, deployment)
     tools = (*chat.tools, NO_TOOL) if chat.tool_choice == "auto" else chat.tools
     text = render_chat(chat.messages, tools, body.tool_prompt, deployment, service.tokenizer(deployment))
@@ -53,7 +54,7 @@ def _build_tokens(service: TgiService, text: str, *, begun: bool = False) -> lis
     Args:
         begun: the text has its begin-of-sequence token already.
     """
-    tokenizer = service.tokenizer(validate_ready(find_served(service)))
+    tokenizer = service.tokenizer(validate_started(find_served(service)))
     service.bounds.check_texts((text,), tokenizer.count, "inputs")
     tokens: list[JSON] = []
     if tokenizer.bos is not None and not begun:

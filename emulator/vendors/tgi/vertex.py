@@ -13,7 +13,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.tgi import find_served_deployment, validate_ready
+from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.calls import NO_CALL, is_call, list_call_tokens
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
@@ -21,7 +21,7 @@ from emulator.vendors.tgi.chat.parse import build_request, constrain
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
-from emulator.vendors.tgi.request import ParsedRequest, Prompt, parse_request
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, parse_request, validate_started
 from emulator.vendors.tgi.settings import TgiService
 
 
@@ -71,7 +71,7 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     if not instances:
         text = "Input validation error"
         raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
-    deployment = validate_ready(find_served_deployment(tuple(service.deployments.values())))
+    deployment = validate_started(find_served_deployment(tuple(service.deployments.values())))
     parts = [_validate_instance(instance, service, deployment) for instance in instances]
     limits = tuple([part.parsed.limit for part in parts])
     generation = parts[0].request
@@ -118,7 +118,7 @@ def _validate_parameters(
     try:
         return parse_request(service, deployment, inputs, parameters, stream=False, logprobs=False)
     except EmulatedError as error:
-        raise EmulatedError(ErrorKind.INTERNAL, param=error.param) from None
+        raise EmulatedError(error.kind, param=error.param) from None  # its text is that of any error here
 
 
 @fast_dataclass(frozen=True, slots=True)

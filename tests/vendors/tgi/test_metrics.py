@@ -7,7 +7,8 @@ import pytest
 from tests.conftest import Start
 from tests.http_client import Running
 from tests.ratelimit.clients import move, wait_for
-from tests.vendors.tgi.direct import OLD, REPLY
+from tests.untyped_json import JSON
+from tests.vendors.tgi.direct import CHAT, HELLO, OLD, REPLY
 
 OVERLOADED = {"error": "Model is overloaded", "error_type": "overloaded"}
 TWO = "vendors: {tgi: {max_concurrent_requests: 2}}\nlatency: {ttft: 10s}\n"
@@ -76,8 +77,10 @@ async def test_only_inference_is_counted(start: Start, release: str) -> None:
 
 
 async def test_metric_type_is_declared_once(start: Start) -> None:
-    types = [line for line in await scrape(await start()) if line.startswith("# TYPE")]
-    assert len(types) == len(set(types))
+    running = await start(REPLY)
+    await running.ask("tgi", "/generate", {"inputs": "x"})
+    types = [line for line in await scrape(running) if line.startswith("# TYPE")]
+    assert len(types) == len(set(types)) > 10
 
 
 async def test_concurrent_requests_count_as_concatenated_batches(start: Start) -> None:
@@ -102,8 +105,62 @@ async def test_requested_lengths_are_reported(start: Start) -> None:
 async def test_failures_are_counted_by_kind(start: Start) -> None:
     running = await start("rules: [{name: f, when: {prompt: x}, error: {kind: internal}}]\n")
     await running.ask("tgi", "/generate", {"inputs": "x"})
-    assert {
-        'tgi_request_failure{err="incomplete"} 1',
-        'tgi_request_failure{err="generation"} 0',
-        'tgi_batch_inference_failure{method="prefill"} 1',
-    } <= set(await scrape(running))
+    lines = await scrape(running)
+    assert {'tgi_request_failure{err="incomplete"} 1', 'tgi_batch_inference_failure{method="prefill"} 1'} <= set(lines)
+    assert not [line for line in lines if 'err="generation"' in line or line.startswith("tgi_request_success")]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "requests", "others"),
+    [
+        ("/generate", {"inputs": "x"}, 1, ["tgi_request_success 1"]),
+        ("/generate", {"inputs": "x", "parameters": {"best_of": 2, "do_sample": True}}, 1, ["tgi_request_success 1"]),
+        (CHAT, {"messages": HELLO}, 2, ["tgi_request_success 1"]),
+        (CHAT, {"messages": HELLO, "stream": True}, 2, ["tgi_request_success 1"]),
+        ("/v1/completions", {"prompt": "x"}, 2, ["tgi_request_success 1"]),
+        ("/v1/completions", {"prompt": ["x", "y"]}, 3, ["tgi_request_success 2"]),
+        ("/vertex", {"instances": [{"inputs": "x"}, {"inputs": "y"}]}, 3, ["tgi_request_success 2"]),
+        ("/invocations", {"inputs": "x"}, 1, ["tgi_request_success 1"]),
+        ("/chat_tokenize", {"messages": HELLO}, 1, []),
+        ("/tokenize", {"inputs": "x"}, None, []),
+        ("/generate", {"inputs": ""}, 1, ['tgi_request_failure{err="validation"} 1']),
+        ("/generate_stream", {"inputs": ""}, 1, ['tgi_request_failure{err="validation"} 1']),
+        (CHAT, {"messages": HELLO, "top_p": 5}, 2, ['tgi_request_failure{err="validation"} 1']),
+        (CHAT, {"messages": HELLO, "top_p": 5, "stream": True}, 2, ['tgi_request_failure{err="validation"} 1']),
+        ("/generate", {"inputs": 5}, None, []),
+        ("/nowhere", {"inputs": "x"}, None, []),
+    ],
+)
+async def test_requests_are_counted(
+    start: Start, path: str, body: JSON, requests: int | None, others: list[str]
+) -> None:
+    """``router/src/server.rs``: ``tgi_request_count`` grows in the handler and in each generation."""
+    running = await start(REPLY)
+    await running.ask("tgi", path, body)
+    lines = await scrape(running)
+    assert [line for line in lines if line.startswith("tgi_request_count")] == (
+        [] if requests is None else [f"tgi_request_count {requests}"]
+    )
+    counted = [line for line in lines if line.startswith(("tgi_request_success", "tgi_request_failure"))]
+    assert counted == others
+
+
+async def test_page_begins_empty(start: Start) -> None:
+    """metrics-exporter-prometheus 0.15.3: a metric appears with its first value."""
+    for release in ("", OLD):
+        assert await scrape(await start(release)) == []
+
+
+async def test_form_of_page(start: Start) -> None:
+    """``router/src/server.rs:1898-2113``; metrics-exporter-prometheus 0.15.3."""
+    for release in ("", OLD):
+        running = await start(release + REPLY)
+        await running.ask("tgi", "/generate", {"inputs": "x"})
+        lines = await scrape(running)
+        bounds = [line for line in lines if line.startswith("tgi_request_duration_bucket")]
+        assert bounds[0].startswith('tgi_request_duration_bucket{le="0.00015000000000000001"}')
+        assert len(bounds) == 36
+        assert ("# HELP tgi_request_success Number of successful requests" in lines) is not bool(release)
+        assert [line for line in lines if line.startswith("# HELP")] == [] or not release
+        summary = ["# TYPE tgi_request_skipped_tokens summary", 'tgi_request_skipped_tokens{quantile="0.999"} 0']
+        assert (set(summary) <= set(lines)) is not bool(release)

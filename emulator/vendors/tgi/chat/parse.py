@@ -14,7 +14,7 @@ from emulator.core.text import parse_integer
 from emulator.core.vendor import AnyService, InferenceCall
 from emulator.protocols.openai import messages as openai
 from emulator.protocols.openai.options import RememberedOptions, recall_chat, remember_chat
-from emulator.protocols.tgi import find_served, find_served_deployment, validate_ready
+from emulator.protocols.tgi import find_served, find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.calls import CALL_FRAME, list_no_call
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
@@ -25,7 +25,7 @@ from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import special_text
 from emulator.vendors.tgi.grammar import GrammarType
 from emulator.vendors.tgi.images import has_vision, join_chunks, take_pictures
-from emulator.vendors.tgi.request import ParsedRequest, Prompt, measure_limit, parse_request
+from emulator.vendors.tgi.request import ParsedRequest, Prompt, measure_limit, parse_request, validate_started
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import build_tools_schema, parse_tool_choice, tool_refusal
 
@@ -83,7 +83,7 @@ def parse_chat(request: Request, service: TgiService) -> InferenceCall:
 def parse_chat_body(service: TgiService, body: ChatBody) -> InferenceCall:
     """Build the call of a parsed :data:`CHAT_REQUEST`."""
     model = body.model
-    deployment = validate_ready(find_served_deployment(tuple(service.deployments.values()), model or ""))
+    deployment = validate_started(find_served_deployment(tuple(service.deployments.values()), model or ""))
     chat, parameters = build_request(body, deployment)
     count, language = service.count_chat(chat.messages, chat.tools, deployment)
     prompt = Prompt(text="", count=count)

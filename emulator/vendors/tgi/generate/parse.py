@@ -6,12 +6,12 @@ Source: text-generation-inference, ``router/src/server.rs``.
 from emulator.core.http import Request
 from emulator.core.requests import CompletionRequest
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.tgi import find_served_deployment, validate_ready
+from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest
 from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
-from emulator.vendors.tgi.request import ParsedRequest, parse_request
+from emulator.vendors.tgi.request import ParsedRequest, parse_request, validate_started
 from emulator.vendors.tgi.settings import TgiService
 
 
@@ -49,7 +49,7 @@ def _build_call(
 ) -> InferenceCall:
     """Build the call; ``echoes``: default of ``return_full_text``."""
     parameters, inputs = body.parameters, body.inputs
-    deployment = validate_ready(
+    deployment = validate_started(
         find_served_deployment(tuple(service.deployments.values()), parameters.adapter_id or "")
     )
     detailed = parameters.details or parameters.decoder_input_details

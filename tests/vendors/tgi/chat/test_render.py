@@ -14,7 +14,7 @@ async def test_chat(start: Start) -> None:
     answer = (await running.ask("tgi", CHAT, {"messages": HELLO})).json()
     assert list(answer) == ["object", "id", "created", "model", "system_fingerprint", "choices", "usage"]
     assert answer["id"] == ""
-    assert answer["system_fingerprint"] == "3.3.7-native"
+    assert answer["system_fingerprint"] == "3.3.6-dev0-sha-dfb3fbe"
     assert answer["choices"] == [
         {
             "index": 0,
