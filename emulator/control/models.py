@@ -153,7 +153,7 @@ class Problem(ResponseModel):
 
 class LimitLevel(ResponseModel):
     limit: str = Field(
-        description="Which it is: by its place in the scenario, or by the name a vendor's own API gave it."
+        description="Which it is: by its name or place in the scenario, or by the name a vendor's own API gave it."
     )
     unit: str
     amount: int = Field(description="Units in a window.")
@@ -161,6 +161,7 @@ class LimitLevel(ResponseModel):
     strategy: str
     per: str | None
     scope: str = Field(description="Whose share it is: a principal, or vendor/deployment; empty where all share one.")
+    principal: str = Field(default="", description="Principals that alone are charged; empty: any.")
     left: int = Field(description="Units that can be had at once.")
     full_in: float | None = Field(description="Scenario seconds until all of it can be had; null: unknown.")
 

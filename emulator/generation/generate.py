@@ -260,11 +260,22 @@ def _write_vectors(
     if reply is not None and reply.embedding is not None:
         import numpy as np
 
-        return Content(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
+        vector = _fit(reply.embedding, dimensions) if reply.pad else reply.embedding
+        return Content(vectors=np.array([vector] * len(texts), dtype=np.float32), usage=usage)
     instruction = request.instruction and digest_long(request.instruction)
     key_of = prepare_key(seed, "embedding", deployment.name, instruction, ...)
     keys = [key_of(digest_long(text)) for text in texts]
-    return Content(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
+    vectors = embed(keys, dimensions, deployment.normalized)
+    for takes, vector in reversed(() if reply is None else reply.embeddings):  # the first entry wins
+        for row, text in enumerate(texts):
+            if takes(text):
+                vectors[row] = _fit(vector, dimensions)
+    return Content(vectors=vectors, usage=usage)
+
+
+def _fit(vector: tuple[float, ...], length: int) -> tuple[float, ...]:
+    """Return a vector of the length: cut, or filled up with zeros."""
+    return (*vector[:length], *(0.0,) * (length - len(vector)))
 
 
 _MAX_ENTRIES = 512

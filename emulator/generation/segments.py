@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ class FixedReply:
     Fields:
         pieces: texts sent as one token each, after ``text``.
         tool_calls: name, arguments as JSON text and, if it is fixed too, id.
+        embedding: of every input; ``pad``: filled up with zeros to the model's length.
+        embeddings: tests of an input, each with its vector; the first that holds.
         usage: token counts to report by name, in place of the actual ones.
         mode: generate an instance of the request's schema, in this mode; also of a tool's if the answer calls one.
         broken: how the arguments of tool calls are broken.
@@ -42,6 +44,8 @@ class FixedReply:
     reasoning: str | None = None
     tool_calls: tuple[tuple[str, str, str], ...] = ()
     embedding: tuple[float, ...] | None = None
+    embeddings: tuple[tuple[Callable[[str], bool], tuple[float, ...]], ...] = ()
+    pad: bool = False
     finish_reason: FinishReason | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
     mode: Mode | None = None

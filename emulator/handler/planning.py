@@ -39,6 +39,7 @@ class Emulator:
     ``defers_key``: the store is remote and no rule needs the attempt before the quotas are charged, so one store
     command counts the attempt and charges the quotas.
     ``name_answer``: returns the response key for a fingerprint and an attempt.
+    ``principals``: those that a quota alone is about, by its name.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class Emulator:
         self.bounds = scenario.bounds
         self.strict = scenario.strict
         self.quotas = list_quotas(scenario.limits)
+        pairs = zip(self.quotas, scenario.limits, strict=True)
+        self.principals = {quota.name: ", ".join(limit.principal or ()) for quota, limit in pairs}
         self._admission = AdmissionController(compile_limits(scenario.limits), state)
         self._is_bounded = is_bounded(scenario, latency)
         ruled = bool(scenario.rules or scenario.strict)
@@ -167,7 +170,7 @@ class Emulator:
         reply, is_short = match.outcome.reply, sum(call.prompt_tokens) <= LONG_PROMPT
         if reply is None and is_short and is_cheap(call.request, self.bounds.messages):
             return self.decide(call, match, key, now, admission, repeated)
-        vector = 0 if reply is None else len(reply.embedding or ())
+        vector = 0 if reply is None else reply.vector_length
         self.bounds.check_vectors(call.request, vector)
         long = is_slow(call.request, call.deployment, vector) or (reply is not None and reply.is_long)
         if is_short and not long:
@@ -274,6 +277,8 @@ def fix_reply(reply: ReplyOutcome) -> FixedReply:
             (call.name, _format_arguments(call.arguments), call.id or "") for call in reply.tool_calls or ()
         ),
         embedding=None if reply.embedding is None else tuple(reply.embedding),
+        embeddings=tuple([(entry.test, entry.vector) for entry in reply.embeddings or ()]),
+        pad=reply.pad,
         finish_reason=reply.finish_reason,
         usage={} if reply.usage is None else reply.usage.model_dump(exclude_none=True),
         mode=reply.generate,

@@ -15,7 +15,8 @@ from emulator.generation.prompt import count_chat, count_prompt
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
-from emulator.scenario.models import Scenario
+from emulator.scenario.matchers import compile_names
+from emulator.scenario.models import Outcome, Scenario, When
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64
@@ -25,7 +26,7 @@ _TOLERANCE = 1e-6  # seconds; Unix time is rounded
 def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
     """Validate vendor sections and deployments; return the names of the served vendors.
 
-    Only vendors with a section are imported.
+    Only vendors with a section are imported, and for vectors by input those that a rule may be about.
 
     Raises:
         ScenarioError: with every mistake.
@@ -39,6 +40,8 @@ def check_vendors(loaded: ParsedScenario, vendors: Vendors) -> list[str]:
         except ValidationError as error:
             rows += loaded.rows(error, vendor.settings, ("vendors", vendor.name))
     rows += _check_deployments(loaded, vendors)
+    if not rows:
+        rows += _check_vectors(loaded, vendors, served)
     if rows:
         raise ScenarioError(rows)
     return served
@@ -63,6 +66,34 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
         if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
             text = f"unknown tokenizer {entry.tokenizer!r}"
             yield loaded.row(("deployments", position, "tokenizer"), text, find_nearest_name(entry.tokenizer, PROFILES))
+
+
+def _check_vectors(loaded: ParsedScenario, vendors: Vendors, served: Iterable[str]) -> Iterator[Diagnostic]:
+    """Yield vectors shorter than those of a model that the rule is about, unless they are filled up."""
+    for position, rule in enumerate(loaded.scenario.rules):
+        steps = [(("sequence", number), step) for number, step in enumerate(rule.sequence or ())]
+        outcomes: list[tuple[KeyPath, Outcome]] = [((), rule), *steps]
+        for place, outcome in outcomes:
+            reply = outcome.reply
+            if reply is None or reply.embeddings is None or reply.pad:
+                continue
+            longest = max(_list_dimensions(rule.when, loaded.scenario, vendors, served), default=(0, ""))
+            for number, entry in enumerate(reply.embeddings):
+                if len(entry.vector) < longest[0]:
+                    path = ("rules", position, *place, "reply", "embeddings", number, "vector")
+                    text = f"{len(entry.vector)} numbers, and {longest[1]} has {longest[0]}; `pad: true` adds zeros"
+                    yield loaded.row(path, text)
+
+
+def _list_dimensions(
+    when: When, scenario: Scenario, vendors: Vendors, served: Iterable[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield length of vectors and name of each model for embeddings that a rule can be about."""
+    is_vendor, is_name = compile_names(when.vendor or ("*",)), compile_names(when.deployment or ("*",))
+    for vendor in map(vendors.__getitem__, filter(is_vendor, served)):
+        for deployment in list_deployments(vendor, read_settings(vendor, scenario), scenario).values():
+            if deployment.task == "embeddings" and is_name(deployment.name):
+                yield deployment.dimensions, deployment.name
 
 
 @contextmanager

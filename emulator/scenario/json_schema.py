@@ -22,7 +22,7 @@ _OUTCOMES = ("error", "reply", "latency", "faults", "pass")
 _OF_SEQUENCES = ("sequence", "then", "per")
 _COMPARISONS = ("contains", "prefix", "suffix", "regex", "not")
 _TEXTS = ("text", "file", "chunks", "reasoning", "tool_calls")
-_ALONE = ("json", "refusal", "embedding", "generate")
+_ALONE = ("json", "refusal", "embedding", "embeddings", "generate")
 _SOME_WEIGHT: Object = {"exclusiveMinimum": 0}
 
 
@@ -133,6 +133,10 @@ _MORE: Mapping[str, Object] = {
         "dependentSchemas": {**_at_most_one(_ALONE, _TEXTS), **_at_most_one(("text", "file"))},
         "if": {"required": ["template"], "properties": {"template": {"const": True}}},
         "then": _some_of(("text", "file")),
+        "not": {
+            "required": ["pad"],
+            "properties": {"pad": {"const": True}, **_without(("embedding", "embeddings"))},
+        },
     },
     "Step": {"oneOf": [*_one_outcome(())]},
     "Rule": {

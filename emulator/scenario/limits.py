@@ -31,7 +31,7 @@ def _holds(test: Test, name: str) -> bool:
 
 def _to_quota(limit: Limit, position: int) -> Quota:
     return Quota(
-        name=f"limits[{position}]",
+        name=limit.name or f"limits[{position}]",
         unit=limit.unit,
         amount=limit.amount,
         window=limit.window or 0.0,

@@ -256,6 +256,15 @@ def _find_odd_reply(path: KeyPath, reply: ReplyOutcome, tasks: set[str]) -> Iter
         yield codes.PLACEHOLDER, place, f"{{{named[0]}}} is sent as it is; template: true fills it in"
 
 
+_ABLE = (
+    ("reasoning", "chat"),
+    ("tool_calls", "chat"),
+    ("generate", "chat"),
+    ("embedding", "embeddings"),
+    ("embeddings", "embeddings"),
+)
+
+
 def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each kind of reply that is set, and the tasks that support it."""
     for name in ("text", "file", "chunks"):
@@ -266,11 +275,9 @@ def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "json", _TALKING
     if reply.refusal is not None:
         yield "refusal", _TALKING
-    for name in ("reasoning", "tool_calls", "generate"):
+    for name, task in _ABLE:
         if name in reply.model_fields_set:
-            yield name, ("chat",)
-    if reply.embedding is not None:
-        yield "embedding", ("embeddings",)
+            yield name, (task,)
 
 
 def lint(loaded: ParsedScenario, vendors: Collection[str], catalogue: KnownModels | None = None) -> list[Diagnostic]:

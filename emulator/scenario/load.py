@@ -246,14 +246,15 @@ def _validate(joined: Document) -> tuple[Scenario | None, list[Mistake]]:
 
 
 def _find_taken_names(joined: Document) -> Iterable[Mistake]:
-    """Yield a mistake for each rule with the name of an earlier one."""
-    rules = joined.data.get("rules") if isinstance(joined.data, dict) else None
-    seen: dict[str, KeyPath] = {}
-    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
-        name = rule.get("name") if isinstance(rule, dict) else None
-        if not isinstance(name, str):
-            continue
-        path = ("rules", index, "name")
-        if seen.setdefault(name, path) != path:
-            message = f"the name is taken by the rule at {joined.locations.values[seen[name]]}"
-            yield Mistake(path, message, code=codes.TAKEN)
+    """Yield a mistake for each rule or limit with the name of an earlier one."""
+    for section, what in (("rules", "rule"), ("limits", "limit")):
+        items = joined.data.get(section) if isinstance(joined.data, dict) else None
+        seen: dict[str, KeyPath] = {}
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            name = item.get("name") if isinstance(item, dict) else None
+            if not isinstance(name, str):
+                continue
+            path = (section, index, "name")
+            if seen.setdefault(name, path) != path:
+                message = f"the name is taken by the {what} at {joined.locations.values[seen[name]]}"
+                yield Mistake(path, message, code=codes.TAKEN)

@@ -178,6 +178,11 @@ class DeploymentEntry(Closed):
 class Limit(Closed):
     """A quota; all that match a call are charged together, or none."""
 
+    name: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f\[\]]+$")] | None = Field(
+        default=None,
+        description="Unique; shown in the console, the journal and refusals; absent: `limits[0]` and so on.",
+        examples=["tokens a minute"],
+    )
     vendor: Names | None = Field(default=None, description="Calls of this vendor only.")
     deployment: Names | None = Field(default=None, description="Calls to this deployment only.")
     principal: Names | None = Field(default=None, description="Calls of this principal only.", examples=["batch"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -15,7 +16,8 @@ from emulator.core.plan import FinishReason
 from emulator.core.units import Closed, Duration, HeaderValue, Moment, TimeOfDay, Whole, require
 from emulator.faults import AnyFault
 from emulator.latency import Latency
-from emulator.scenario.conditions import wrap_in_list
+from emulator.scenario.conditions import Text, wrap_in_list
+from emulator.scenario.matchers import compile_text
 from emulator.scenario.template import explain_template
 
 Scope = Literal["rule", "request", "principal", "deployment"]
@@ -160,6 +162,18 @@ class FixedUsage(Closed):
     )
 
 
+class InputVector(Closed):
+    """The vector of some of the inputs of a batch."""
+
+    when: Text = Field(description="Which inputs: a string they are equal to, or a comparison.", examples=["cat"])
+    vector: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] = Field(description="Its numbers.")
+
+    @cached_property
+    def test(self) -> Callable[[str], bool]:
+        """Return whether an input has this vector."""
+        return compile_text(self.when)
+
+
 class ReplyOutcome(Closed):
     """Fix the answer; it is streamed, cut, counted and paced as any other."""
 
@@ -180,6 +194,12 @@ class ReplyOutcome(Closed):
     embedding: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="One vector for every input."
     )
+    embeddings: Annotated[tuple[InputVector, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None,
+        description="A vector for each input: that of the first entry which takes it, or else the usual one.",
+        examples=[[{"when": "cat", "vector": [0.6, 0.8]}]],
+    )
+    pad: bool = Field(default=False, description="A vector shorter than the model's is filled up with zeros.")
     reasoning: str | None = Field(default=None, description="What the model thinks aloud before its text.")
     chunks: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="The answer's text as strings, one event each."
@@ -205,6 +225,11 @@ class ReplyOutcome(Closed):
         return sum(map(len, filter(None, texts))) + sum(map(len, map(dump_json, values))) > INLINE_BYTES
 
     @property
+    def vector_length(self) -> int:
+        """Length of the longest vector; 0 without any."""
+        return max(len(self.embedding or ()), *(len(entry.vector) for entry in self.embeddings or ()), 0)
+
+    @property
     def has_json(self) -> bool:
         """Whether ``json`` is set; its value may be null."""
         return "json_" in self.model_fields_set
@@ -212,13 +237,14 @@ class ReplyOutcome(Closed):
     @model_validator(mode="after")
     def _check(self) -> Self:
         given = self.model_fields_set
-        what = "text, file, tool_calls, json, refusal, embedding, reasoning, chunks or generate"
-        require(bool(given - {"template"}), f"expected {what}")
+        what = "text, file, tool_calls, json, refusal, embedding, embeddings, reasoning, chunks or generate"
+        require(bool(given - {"template", "pad"}), f"expected {what}")
+        require(not self.pad or bool(given & {"embedding", "embeddings"}), "expected embeddings with pad")
         require(not self.template or bool(given & {"text", "file"}), "expected a text or a file with template")
         require(not given >= {"text", "file"}, "expected either text or file")
         text = bool(given & {"text", "file", "chunks", "reasoning", "tool_calls"})
-        answers = [text, *(name in given for name in ("json_", "refusal", "embedding", "generate"))]
-        require(sum(answers) <= 1, "expected only one of text, json, refusal, embedding, generate")
+        answers = [text, *(name in given for name in ("json_", "refusal", "embedding", "embeddings", "generate"))]
+        require(sum(answers) <= 1, "expected only one of text, json, refusal, embedding, embeddings, generate")
         return self
 
 

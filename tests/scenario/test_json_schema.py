@@ -38,6 +38,8 @@ CANNOT = {
     "edges that fall": "two values compared",
     "edges and weights that do not fit": "two lengths compared",
     "a name that is taken": "two rules compared",
+    "a limit's name that is taken": "two limits compared",
+    "a short vector": "the vendor's models",
     "a placeholder there is not": "words in a text",
     "a file that is not there": "another file",
 }
@@ -111,6 +113,18 @@ MORE = [
     pytest.param("clock: {kind: frozen, start: 2026-02-20T00:00:00}", id="a start without zone"),
     pytest.param("clock: {kind: frozen, retry_after_ms: false}", id="a switch of another clock"),
     pytest.param("clock: {start: 2026-02-20T00:00:00Z}", id="a clock of no kind"),
+    pytest.param("rules: [{name: a, reply: {text: a, pad: true}}]", id="nothing to pad"),
+    pytest.param("rules: [{name: a, reply: {pad: true}}]", id="a pad alone"),
+    pytest.param("limits: [{name: 'limits[0]', unit: requests, amount: 1, window: 1s}]", id="a place as a name"),
+    pytest.param(
+        "limits: [{name: a, unit: requests, amount: 1, window: 1s}, {name: a, unit: tokens, amount: 1, window: 1s}]",
+        id="a limit's name that is taken",
+    ),
+    pytest.param(
+        "rules: [{name: a, when: {deployment: gte-small}, reply: {embeddings: [{when: a, vector: [1]}]}}]\n"
+        "deployments: [{vendor: azure, name: gte-small, task: embeddings, dimensions: 2}]",
+        id="a short vector",
+    ),
     pytest.param("clock: [1]", id="a clock that is a list"),
 ]
 RULE = "version: 1\nrules:\n  - name: r\n    {}\n"

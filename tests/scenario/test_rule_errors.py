@@ -142,7 +142,7 @@ from tests.scenario.texts import rows_of
         ),
         pytest.param(
             "reply: {text: a, json: 1}",
-            "a.yaml:4:12: rules[0].reply: expected only one of text, json, refusal, embedding, generate",
+            "a.yaml:4:12: rules[0].reply: expected only one of text, json, refusal, embedding, embeddings, generate",
             id="two answers",
         ),
         pytest.param(

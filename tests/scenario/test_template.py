@@ -97,8 +97,8 @@ def test_uuid_depends_on_key_and_position() -> None:
         ),
         pytest.param(
             "{template: true}",
-            "2:26: rules[0].reply: expected text, file, tool_calls, json, refusal, embedding, reasoning, chunks or "
-            "generate",
+            "2:26: rules[0].reply: expected text, file, tool_calls, json, refusal, embedding, embeddings, reasoning, "
+            "chunks or generate",
             id="no text",
         ),
         pytest.param(

@@ -41,7 +41,8 @@ class StatusHandlers:
 
     async def list_limits(self, query: models.SessionQuery, body: bytes, name: str) -> models.Limits:
         levels = await self._find_levels(query.session)
-        return models.Limits(limits=[_show_level(level) for level in sorted(levels, key=_by_name)])
+        principals = self._runtime.for_session(query.session).emulator.principals
+        return models.Limits(limits=[_show_level(level, principals) for level in sorted(levels, key=_by_name)])
 
     async def get_metrics(self, query: models.MetricsQuery, body: bytes, name: str) -> str:
         levels: list[Level] = []
@@ -151,7 +152,7 @@ def _show_places(places: Mapping[KeyPath, Location]) -> list[models.Place]:
     return [models.Place(path=[*path], line=place.line, column=place.column) for path, place in places.items()]
 
 
-def _show_level(level: Level) -> models.LimitLevel:
+def _show_level(level: Level, principals: Mapping[str, str]) -> models.LimitLevel:
     quota = level.quota
     return models.LimitLevel(
         limit=quota.name,
@@ -161,6 +162,7 @@ def _show_level(level: Level) -> models.LimitLevel:
         strategy=quota.strategy,
         per=quota.per,
         scope=level.scope,
+        principal=principals.get(quota.name, ""),
         left=level.left,
         full_in=None if level.full_in is None else round(level.full_in, 6),
     )

@@ -55,6 +55,7 @@ async def test_unused_limit_is_shown_full(toy: Running) -> None:
             "strategy": "bucket",
             "per": None,
             "scope": "",
+            "principal": "",
             "left": 10,
             "full_in": 0.0,
         }

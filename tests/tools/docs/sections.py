@@ -164,6 +164,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         place="limits: […]",
         level=2,
         examples={
+            "name": "{name: calls a minute, unit: requests, amount: 60, window: 60s}",
             "vendor": "{vendor: azure, unit: requests, amount: 60, window: 60s}",
             "deployment": "{deployment: llama-*, unit: requests, amount: 60, window: 60s}",
             "principal": "{principal: batch-*, unit: requests, amount: 60, window: 60s}",
@@ -303,6 +304,8 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "json": "{json: {city: Paris, degrees: 21}}",
             "refusal": "{refusal: I cannot help with that.}",
             "embedding": "{embedding: [0.6, 0.8]}",
+            "embeddings": "{embeddings: [{when: cat, vector: [0.6, 0.8]}], pad: true}",
+            "pad": "{embedding: [0.6, 0.8], pad: true}",
             "reasoning": "{reasoning: They greet me., text: Good day.}",
             "chunks": "{chunks: [Good, ' day', .]}",
             "generate": "{generate: minimal}",
@@ -315,6 +318,12 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         model="FixedToolCall",
         place=_RULE % "reply: {tool_calls: […]}",
         examples=dict.fromkeys(("name", "arguments", "id"), _CALL),
+    ),
+    Section(
+        title="Vector of an input",
+        model="InputVector",
+        place=_RULE % "reply: {pad: true, embeddings: […]}",
+        examples=dict.fromkeys(("when", "vector"), "{when: {contains: cat}, vector: [0.6, 0.8]}"),
     ),
     Section(
         title="Usage",

@@ -1,0 +1,1 @@
+"""Ten scenarios as their authors first wished for them, each with what a client sees."""
