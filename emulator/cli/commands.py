@@ -27,6 +27,10 @@ from emulator.settings import (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 1 on a negative result, 2 on wrong usage, 130 on interrupt."""
+    if sys.stdout is not None and sys.stdout.encoding != "utf-8":
+        from emulator.cli.encoding import prepare_output
+
+        prepare_output()
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.verb is None:

@@ -8,10 +8,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from multidict import CIMultiDict
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from emulator.cli.encoding import parse_json_text
 from emulator.cli.files import require_readable
 from emulator.cli.names import VENDOR_NAMES
 from emulator.core.http import Request
-from emulator.core.json import JSON, dump_json, parse_json
+from emulator.core.json import JSON, dump_json
 from emulator.core.text import escape
 from emulator.journal.entry import describe
 from emulator.runtime.services import adding_vendor_mistakes
@@ -78,7 +79,7 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
 def _read_request(source: str) -> ExplainRequest:
     try:
         text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        return ExplainRequest.model_validate(parse_json(text))
+        return ExplainRequest.model_validate(parse_json_text(text))
     except OSError as error:
         raise SettingsError(f"cannot read {source}: {error.strerror or error}") from None
     except ValidationError as error:

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from emulator.core.json import JSON, canonical_json, dump_json, parse_json
+from emulator.cli.encoding import parse_json_text
+from emulator.core.json import JSON, canonical_json, dump_json
 from emulator.core.rng import derive_key
 from emulator.core.text import escape
 from emulator.generation.json_schema import Mode, Unsatisfiable, generate
@@ -40,7 +41,7 @@ def _generate_or_error(line: bytes, seed: int, mode: Mode) -> JSON:
 
 def _generate(text: bytes, seed: int, mode: Mode) -> JSON:
     """Return an instance that depends on schema and seed alone, not on the order of the lines."""
-    schema = parse_json(text)
+    schema = parse_json_text(text)
     return generate(schema, derive_key(seed, "instance", canonical_json(schema)), mode=mode)
 
 

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Protocol
 
-from emulator.core.timerfd import Alarm, open_alarm
+from emulator.core.timerfd import Alarm, monotonic, open_alarm
 
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, start of a clock that does not follow real time
 _TICKS = 4000  # per second; callbacks due within the same tick run together
@@ -76,7 +76,7 @@ class RealClock:
 
     def __init__(self, scale: float = 1.0, now: float | None = None) -> None:
         self.scale = scale
-        self._offset = (time.time() if now is None else now) - time.monotonic() * scale
+        self._offset = (time.time() if now is None else now) - monotonic() * scale
         self._buckets: dict[int, list[Callable[[], None]]] = {}
         self._ticks: list[int] = []  # heap of the keys of ``_buckets``
         self._armed = inf  # the tick for which the alarm is set
@@ -85,7 +85,7 @@ class RealClock:
         self._retired = False
 
     def now(self) -> float:
-        return time.monotonic() * self.scale + self._offset
+        return monotonic() * self.scale + self._offset
 
     async def sleep_until(self, due: float) -> None:
         if due > self.now():
@@ -105,7 +105,7 @@ class RealClock:
             bucket.append(callback)
 
     def catch_up(self) -> None:
-        if -inf < self._armed < time.monotonic() * _TICKS - max(_LATE, self._backoff):
+        if -inf < self._armed < monotonic() * _TICKS - max(_LATE, self._backoff):
             self._wake()
 
     def advance(self, seconds: float) -> None:
@@ -148,14 +148,14 @@ class RealClock:
     def _wake(self) -> None:
         """Run all callbacks that are due."""
         self._armed = -inf  # callbacks that schedule others leave the alarm alone; it is set at the end
-        began = time.monotonic()
+        began = monotonic()
         now = int(began * _TICKS)
         try:
             while self._ticks and self._ticks[0] <= now:
                 for callback in self._buckets.pop(heappop(self._ticks)):
                     callback()
         finally:
-            self._backoff = (time.monotonic() - began) * _TICKS * _BACKOFF
+            self._backoff = (monotonic() - began) * _TICKS * _BACKOFF
             self._arm()
 
 

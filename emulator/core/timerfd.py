@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from math import ceil
 from struct import Struct
@@ -14,6 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ctypes import CDLL
+
+_COARSE = 0.001  # seconds
+monotonic = time.monotonic if time.get_clock_info("monotonic").resolution < _COARSE else time.perf_counter
+"""Clock of due times; that of Windows has a resolution of 15.6 ms before Python 3.13."""
 
 Ring = Callable[[], None]
 _ABSOLUTE = 1  # TFD_TIMER_ABSTIME
@@ -24,7 +29,7 @@ class Alarm(Protocol):
     """One-shot timer that calls back in the event loop, never before its time."""
 
     def set(self, when: float) -> None:
-        """Call back at a time of ``time.monotonic``, in the running loop; replaces an earlier setting."""
+        """Call back at a time of :func:`monotonic`, in the running loop; replaces an earlier setting."""
 
     def stop(self) -> None:
         """Cancel the timer and release its resources."""
@@ -32,11 +37,22 @@ class Alarm(Protocol):
 
 def open_alarm(ring: Ring) -> Alarm:
     """Return the most precise alarm that the platform has."""
+    _shorten_tick()
     return SystemAlarm(ring) if has_timers() else LoopAlarm(ring)
 
 
+@cache
+def _shorten_tick() -> None:
+    """Shorten Windows' tick from 15.6 ms to 1 ms for this process. Source: Microsoft, "timeBeginPeriod". Untried."""
+    if sys.platform == "win32":
+        import ctypes
+
+        with suppress(AttributeError, OSError):
+            ctypes.windll.winmm.timeBeginPeriod(1)
+
+
 class LoopAlarm:
-    """Alarm on a timer of the event loop, up to a millisecond late."""
+    """Alarm on a timer of the event loop, up to a millisecond late; on Windows up to a tick of the system, 15.6 ms."""
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
@@ -44,7 +60,16 @@ class LoopAlarm:
 
     def set(self, when: float) -> None:
         self.stop()
-        self._handle = asyncio.get_running_loop().call_at(ceil(when * 1000) / 1000, self._ring)
+        loop = asyncio.get_running_loop()
+        left = ceil(when * 1000) / 1000 - monotonic()  # the loop's own clock may be a coarser one
+        self._handle = loop.call_later(left, self._on_time, when)
+
+    def _on_time(self, when: float) -> None:
+        """Ring, or wait on: a loop calls back up to the resolution of its clock too early."""
+        if monotonic() < when:
+            self.set(when)
+        else:
+            self._ring()
 
     def stop(self) -> None:
         if self._handle is not None:

@@ -163,18 +163,62 @@ MAX_PORTS_OF_SESSION = 100
 MAX_PORTS = 1_000  # of all sessions; each is an open file
 
 
+Listener = asyncio.Server | Acceptor | AcceptLoop
+"""What accepts the connections of a listening socket until it is closed."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Socket:
     """Listening socket and its connections."""
 
-    doors: Sequence[asyncio.Server | Acceptor | AcceptLoop]
+    listeners: Sequence[Listener]
     web: ConnectionServer
     port: int
 
     def close(self) -> None:
         """Stop accepting."""
-        for door in self.doors:
-            door.close()
+        for listener in self.listeners:
+            listener.close()
+
+
+async def open_listeners(
+    web: ConnectionServer,
+    host: str,
+    port: int,
+    context: ssl.SSLContext | None,
+    max_handshake: float = _HANDSHAKE_TIMEOUT,
+    *,
+    shares_port: bool = False,
+) -> tuple[list[Listener], int]:
+    """Listen on every address of a host; return what accepts connections there, and the port.
+
+    Raises:
+        OSError: an address cannot be bound.
+    """
+    loop = asyncio.get_running_loop()
+    handshake_timeout = None if context is None else min(max_handshake, _HANDSHAKE_TIMEOUT)
+    shutdown_timeout = None if context is None else _SHUTDOWN_TIMEOUT
+    bound = await bind_sockets(host, port, shares_port=shares_port)
+    port = int(bound[0].getsockname()[1])
+    if is_proactor(loop):
+        watch_resets(loop)
+        return [AcceptLoop(sock, web, context, handshake_timeout, shutdown_timeout) for sock in bound], port
+    listeners: list[Listener] = []
+    if not isinstance(loop, asyncio.BaseEventLoop):  # asyncio's own loop accepts all pending connections
+        acceptor = Acceptor(bound, web, context, handshake_timeout, shutdown_timeout)
+        web.came = acceptor.on_readable
+        listeners.append(acceptor)
+    for sock in bound:
+        server = await loop.create_server(
+            web,
+            sock=sock,
+            ssl=context,
+            backlog=BACKLOG,
+            ssl_handshake_timeout=handshake_timeout,
+            ssl_shutdown_timeout=shutdown_timeout,
+        )
+        listeners.append(server)
+    return listeners, port
 
 
 class PortInUse(Exception):
@@ -224,9 +268,6 @@ class Listeners:
             PortInUse: an address is taken; all sockets are closed again.
         """
         self._host, self._ports, self._context = host, ports, context
-        loop = asyncio.get_running_loop()
-        if is_proactor(loop):
-            watch_resets(loop)
         self.scheme = "https" if context else "http"
         try:
             await self._open_served()
@@ -306,42 +347,13 @@ class Listeners:
 
     async def _listen(self, port: Port, number: int) -> _Socket:
         web = ConnectionServer(port.serve, port.is_inline)
-        loop, context = asyncio.get_running_loop(), self._context
-        handshake_timeout = None if context is None else min(self._limits.head, _HANDSHAKE_TIMEOUT)
-        shutdown_timeout = None if context is None else _SHUTDOWN_TIMEOUT
-        # A port of a session is not shared.
-        bound = await bind_sockets(self._host, number, shares_port=self._shares_ports and number > 0)
-        chosen = int(bound[0].getsockname()[1])
-        times = (handshake_timeout, shutdown_timeout)
-        doors: list[asyncio.Server | Acceptor | AcceptLoop] = []
-        if is_proactor(loop):
-            doors += [AcceptLoop(sock, web, context, *times) for sock in bound]
-        else:
-            if not isinstance(loop, asyncio.BaseEventLoop):  # asyncio's own loop accepts all pending connections
-                acceptor = Acceptor(bound, web, context, *times)
-                web.came = acceptor.on_readable
-                doors.append(acceptor)
-            doors += [await self._serve(loop, sock, web, *times) for sock in bound]
-        sock = _Socket(doors, web, chosen)
+        shares = self._shares_ports and number > 0  # a port of a session is not shared
+        listeners, chosen = await open_listeners(
+            web, self._host, number, self._context, self._limits.head, shares_port=shares
+        )
+        sock = _Socket(listeners, web, chosen)
         self._sockets.append(sock)
         return sock
-
-    async def _serve(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        sock: socket.socket,
-        web: ConnectionServer,
-        handshake_timeout: float | None,
-        shutdown_timeout: float | None,
-    ) -> asyncio.Server:
-        return await loop.create_server(
-            web,
-            sock=sock,
-            ssl=self._context,
-            backlog=BACKLOG,
-            ssl_handshake_timeout=handshake_timeout,
-            ssl_shutdown_timeout=shutdown_timeout,
-        )
 
     def _url(self, port: int) -> str:
         return f"{self.scheme}://{find_visible_host(self._host)}:{port}"

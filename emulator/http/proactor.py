@@ -40,21 +40,29 @@ def close_socket(transport: asyncio.BaseTransport | None) -> None:
 def watch_resets(loop: asyncio.AbstractEventLoop) -> None:
     """Close the sockets of connections that clients reset, in place of a traceback each (python/cpython#83037)."""
     previous = loop.get_exception_handler()
+    if not isinstance(previous, _ResetHandler):
+        loop.set_exception_handler(_ResetHandler(previous))
 
-    def handle(running: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+
+class _ResetHandler:
+    """Exception handler of a loop; ``previous``: handles all other exceptions."""
+
+    def __init__(self, previous: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None) -> None:
+        self._previous = previous
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         callback = getattr(context.get("handle"), "_callback", None)
-        if isinstance(context.get("exception"), OSError) and getattr(callback, "__name__", "") == _LOST:
-            transport = getattr(callback, "__self__", None)
-            sock = getattr(transport, "_sock", None)
-            if transport is not None and isinstance(sock, socket.socket):
-                sock.close()
-                transport._sock = None  # as the transport does itself after a shutdown that succeeds
-        elif previous is not None:
-            previous(running, context)
+        transport = getattr(callback, "__self__", None)
+        if not isinstance(context.get("exception"), OSError) or getattr(callback, "__name__", "") != _LOST:
+            transport = None
+        sock = getattr(transport, "_sock", None)
+        if transport is not None and isinstance(sock, socket.socket):
+            sock.close()
+            transport._sock = None  # as the transport does itself after a shutdown that succeeds
+        elif self._previous is not None:
+            self._previous(loop, context)
         else:
-            running.default_exception_handler(context)
-
-    loop.set_exception_handler(handle)
+            loop.default_exception_handler(context)
 
 
 class ProactorConnection(Connection):

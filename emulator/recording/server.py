@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from emulator.core.os_errors import explain_address
 from emulator.http.connection import Connection, IncomingRequest
-from emulator.http.listeners import ConnectionServer, PortInUse
+from emulator.http.listeners import ConnectionServer, Listener, PortInUse, open_listeners
 from emulator.http.sessions import SessionNameError, route_session
 from emulator.http.timeouts import TimeoutMonitor, Timeouts, run_housekeeping
 from emulator.recording.keeper import Folder
 from emulator.recording.relay import Relay
 from emulator.settings import find_visible_host
 
-_BACKLOG = 2048
 _OWN = "/_emulator"
 _DRAIN = 5.0  # seconds
 
@@ -32,7 +31,7 @@ class RecordServer:
         self._relay = relay
         self._folder = folder
         self._limits = limits or Timeouts()
-        self._servers: list[tuple[asyncio.Server, ConnectionServer]] = []
+        self._servers: list[tuple[Sequence[Listener], ConnectionServer]] = []
         self._watching: asyncio.Task[None] | None = None
         self.urls: dict[str, str] = {}
 
@@ -43,16 +42,14 @@ class RecordServer:
             PortInUse: an address is taken.
         """
         scheme = "https" if context else "http"
-        loop = asyncio.get_running_loop()
         for name in ("front", *self._relay.upstreams):
             web = ConnectionServer(partial(self.serve, vendor="" if name == "front" else name))
             try:
-                server = await loop.create_server(web, host, ports.get(name, 0), ssl=context, backlog=_BACKLOG)
+                listeners, number = await open_listeners(web, host, ports.get(name, 0), context)
             except (OSError, UnicodeError) as error:
                 await self.close()
                 raise PortInUse(explain_address(host, ports.get(name, 0), name, error)) from None
-            self._servers.append((server, web))
-            number = int(server.sockets[0].getsockname()[1])
+            self._servers.append((listeners, web))
             self.urls[name] = f"{scheme}://{find_visible_host(host)}:{number}"
         monitor = TimeoutMonitor(self._limits)
         self._watching = asyncio.create_task(run_housekeeping(self._limits, [lambda: monitor.check(self.clients())]))
@@ -65,8 +62,9 @@ class RecordServer:
         """Stop accepting, let open responses end, write the last exchanges."""
         if self._watching is not None:
             self._watching.cancel()
-        for server, _ in self._servers:
-            server.close()
+        for listeners, _ in self._servers:
+            for listener in listeners:
+                listener.close()
         await asyncio.gather(*(web.finish(_DRAIN) for _, web in self._servers))
         await self._folder.finish()
         await self._relay.close()

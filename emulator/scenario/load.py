@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -93,7 +94,7 @@ def find_files(folder: Path) -> list[Path]:
         ScenarioError: the folder cannot be read.
     """
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+        return sorted((path for path in folder.iterdir() if path.suffix in _SUFFIXES), key=attrgetter("name"))
     except OSError as error:
         raise _unreadable(folder, error) from None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulator.core.json import JSON
+from emulator.scenario import codes
 from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import When
 from emulator.scenario.errors import Mistake
@@ -24,7 +27,11 @@ _MAX_TEXT = 64 * 1024**2  # characters of all reply files of a scenario
 
 
 class _NoAnswerError(Exception):
-    """Unreadable reply file; the message is the end of a sentence."""
+    """Unusable reply file; the message is the end of a sentence, ``code`` one of :mod:`emulator.scenario.codes`."""
+
+    def __init__(self, message: str, code: str = codes.WRONG_VALUE) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +78,7 @@ def read_reply_files(document: Document, *, sent: bool) -> ReplyFiles:
             if mistake is not None:
                 raise _NoAnswerError(f"{name}: {mistake}")
         except _NoAnswerError as error:
-            answers.mistakes.append(Mistake(here, str(error)))
+            answers.mistakes.append(Mistake(here, str(error), code=error.code))
         else:
             answers.files.append(file)
             answers.texts[path] = text
@@ -128,7 +135,29 @@ def _find(name: str, folder: Path) -> Path:
         raise _NoAnswerError(f"{name} leads nowhere") from None
     if not is_file:
         raise _NoAnswerError(f"there is no file {name}")
+    spelled = _find_spelling(name, folder)
+    if spelled != name:
+        raise _NoAnswerError(f"there is no file {name} on every system; write {spelled}")
     return file
+
+
+def _find_spelling(name: str, folder: Path) -> str:
+    """Return a path as every system finds it: with ``/``, and letters in the case of the folders' entries.
+
+    Windows and macOS find ``Answers\\W.txt`` or ``Answers/W.txt`` where the file is ``answers/w.txt``.
+    """
+    if os.sep != "/":
+        name = name.replace(os.sep, "/")
+    parts = name.split("/")
+    for position, part in enumerate(parts):
+        entries = os.listdir(folder) if part not in ("", ".", "..") else [part]
+        if part not in entries:
+            alike = {unicodedata.normalize("NFC", entry).casefold(): entry for entry in entries}
+            entry = alike.get(unicodedata.normalize("NFC", part).casefold(), part)
+            if unicodedata.normalize("NFC", entry) != unicodedata.normalize("NFC", part):  # macOS may decompose letters
+                parts[position] = entry
+        folder /= parts[position]
+    return "/".join(parts)
 
 
 def _read(file: Path) -> str:
@@ -136,7 +165,7 @@ def _read(file: Path) -> str:
     try:
         return read_file(file).decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     except OSError as error:
-        raise _NoAnswerError(explain(error)) from None
+        raise _NoAnswerError(explain(error), codes.UNREADABLE) from None
     except UnicodeDecodeError:
         raise _NoAnswerError("not UTF-8") from None
 

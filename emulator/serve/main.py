@@ -1,6 +1,7 @@
 """Run ``emulator serve``: one process or several workers, with port file, banner and exit code."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,8 @@ from emulator.serve.supervisor import Supervisor, reserved
 from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.storage import HUB, is_memory
 from emulator.vendors import VENDORS, environment_of
+
+log = logging.getLogger("emulator")
 
 _SHOWN = 3  # variables of a vendor
 
@@ -50,6 +53,8 @@ def _supervise(settings: Settings, port_file: PortFile) -> int:
     if prepared is None:
         return 2
     configure_logging(settings.log_level, settings.log_format)
+    if sys.platform == "darwin":
+        log.warning("--workers: macOS gives every connection to the worker that listened last; use --workers 1")
     ports = {**_number_ports(settings.port), **prepared.built.runtime.active.apps.planes}
     try:
         with reserved(settings.host, ports) as shared:

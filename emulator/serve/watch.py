@@ -8,6 +8,8 @@ from pathlib import Path
 
 from emulator.runtime.runtime import Runtime
 from emulator.runtime.services import adding_vendor_mistakes
+from emulator.scenario.codes import UNREADABLE
+from emulator.scenario.errors import Diagnostic
 from emulator.scenario.load import find_files, load_paths
 from emulator.scenario.parsed import ScenarioError
 
@@ -37,6 +39,7 @@ class Watcher:
         self._follow = follow
         self._stamps: Stamps = {**read_stamps(self._list_reply_files()), **before}
         self._digest = runtime.active.loaded.digest
+        self._reported = ""
 
     async def run(self) -> None:
         """Poll the files until cancelled."""
@@ -52,12 +55,17 @@ class Watcher:
         stamps = self._read_stamps()
         if stamps == self._stamps:
             return
-        self._stamps = stamps
+        before, self._stamps = self._stamps, stamps
         try:
             self._reload()
         except ScenarioError as error:
-            log.error("the scenario has mistakes, the last good one stays:\n%s", error)
+            if any(map(_is_unreadable, error.rows)):  # Windows refuses a file that an editor or scanner still holds
+                self._stamps = before
+            if str(error) != self._reported:
+                log.error("the scenario has mistakes, the last good one stays:\n%s", error)
+            self._reported = str(error)
         else:
+            self._reported = ""
             await self._follow()
 
     def _read_stamps(self) -> Stamps:
@@ -82,6 +90,11 @@ class Watcher:
             library = {key: active if found is loaded else found for key, found in library.items()}
         self._digest = loaded.digest
         runtime.library = library
+
+
+def _is_unreadable(row: Diagnostic) -> bool:
+    """Return whether a file could not be read; a YAML error has the same code, a line and no path."""
+    return row.code == UNREADABLE and (not row.line or bool(row.path))
 
 
 def read_stamps(paths: Sequence[Path]) -> Stamps:

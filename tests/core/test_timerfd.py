@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from emulator.core.timerfd import Alarm, LoopAlarm, Ring, SystemAlarm, has_timers
+from emulator.core.timerfd import Alarm, LoopAlarm, Ring, SystemAlarm, has_timers, monotonic
 from emulator.serve import server
 
 KINDS = [LoopAlarm, pytest.param(SystemAlarm, marks=pytest.mark.skipif(not has_timers(), reason="no such timers"))]
@@ -61,3 +61,26 @@ def test_alarm_leaves_no_open_file(open_files: int, stops: bool) -> None:
             alarm.stop()
 
     asyncio.run(use())
+
+
+class CoarseLoop(asyncio.SelectorEventLoop):
+    """Loop with the clock of Windows before Python 3.13."""
+
+    _clock_resolution = 0.0156
+
+    def time(self) -> float:
+        return monotonic() // self._clock_resolution * self._clock_resolution
+
+
+def test_loop_alarm_never_rings_early_by_coarse_clock() -> None:
+    async def main() -> list[float]:
+        early = []
+        for step in range(6):
+            due = monotonic() + 0.004 * step
+            rung: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+            LoopAlarm(lambda rung=rung: rung.set_result(monotonic())).set(due)  # type: ignore[misc]
+            early.append(due - await rung)
+        return early
+
+    with asyncio.Runner(loop_factory=CoarseLoop) as runner:
+        assert max(runner.run(main())) <= 0

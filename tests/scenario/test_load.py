@@ -182,3 +182,11 @@ def test_several_files_load_as_one_scenario(tmp_path: Path) -> None:
 def test_folder_with_other_paths_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="a folder is a library and stands alone"):
         load_paths([tmp_path, *write(tmp_path, a__yaml=HEAD)])
+
+
+def test_files_of_folder_are_sorted_by_name(tmp_path: Path) -> None:
+    """Paths of Windows would sort without regard to case."""
+    names = ["B.yaml", "_first.yaml", "a.yaml"]
+    for name in reversed(names):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_files(tmp_path)] == names

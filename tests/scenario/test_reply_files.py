@@ -7,6 +7,7 @@ import pytest
 
 from emulator.scenario.load import load_scenario, load_text
 from emulator.scenario.parsed import ScenarioError
+from emulator.scenario.reply_files import _find_spelling
 from tests.scenario.texts import rows_of
 
 
@@ -128,3 +129,21 @@ def test_total_reply_size_is_bounded(tmp_path: Path) -> None:
         load_scenario([file])
     (row,) = refused.value.rows
     assert (row.path, row.message) == ("rules[5].reply.file", "with it the answers are more than 64 Mi characters")
+
+
+@pytest.mark.parametrize(
+    ("name", "spelled"),
+    [
+        pytest.param("answers/tides.md", "answers/tides.md", id="as it is written"),
+        pytest.param("Answers/Tides.MD", "answers/tides.md", id="in other letters"),
+        pytest.param("./answers/../answers/Tides.md", "./answers/../answers/tides.md", id="by the way of others"),
+        pytest.param("answers/caf\u00e9.md", "answers/caf\u00e9.md", id="a letter that the folder has decomposed"),
+        pytest.param("answers/Cafe\u0301.md", "answers/cafe\u0301.md", id="in other letters, decomposed"),
+    ],
+)
+def test_find_spelling_follows_folders(tmp_path: Path, name: str, spelled: str) -> None:
+    """Windows and macOS find a file in other letters, where Linux does not."""
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "tides.md").touch()
+    (tmp_path / "answers" / "cafe\u0301.md").touch()
+    assert _find_spelling(name, tmp_path) == spelled

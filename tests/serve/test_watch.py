@@ -101,6 +101,23 @@ async def test_missing_file_is_reported_and_last_scenario_stays(file: Path, capl
     assert (folder.description, "no such file" in caplog.text) == ("first", True)
 
 
+async def test_file_that_cannot_be_read_for_a_moment_is_loaded_later(
+    tmp_path: Path, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Folder(tmp_path, "one")
+    held = tmp_path / "two.yaml"
+    held.mkdir()  # it cannot be read, and its stamp is that of the file later
+    stamp = held.stat()
+    for _ in range(3):
+        await folder.watcher.poll()
+    assert caplog.text.count("two.yaml: not a file") == 1
+    held.rmdir()
+    held.write_text("version: 1\n# ".ljust(stamp.st_size, "."), encoding="utf-8")
+    os.utime(held, ns=(stamp.st_mtime_ns, stamp.st_mtime_ns))
+    await folder.watcher.poll()
+    assert list(folder.built.runtime.library) == ["one", "two"]
+
+
 async def test_put_scenario_stays_until_file_changes(file: Path) -> None:
     folder = Folder(file)
     folder.built.runtime.put(load_text("version: 1\ndescription: sent\n"))
