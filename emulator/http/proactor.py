@@ -8,7 +8,6 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from emulator.http.connection import Connection
 from emulator.http.sockets import BACKLOG
@@ -47,10 +46,10 @@ def watch_resets(loop: asyncio.AbstractEventLoop) -> None:
 class _ResetHandler:
     """Exception handler of a loop; ``previous``: handles all other exceptions."""
 
-    def __init__(self, previous: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None) -> None:
+    def __init__(self, previous: Callable[[asyncio.AbstractEventLoop, dict[str, object]], object] | None) -> None:
         self._previous = previous
 
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         callback = getattr(context.get("handle"), "_callback", None)
         transport = getattr(callback, "__self__", None)
         if not isinstance(context.get("exception"), OSError) or getattr(callback, "__name__", "") != _LOST:
