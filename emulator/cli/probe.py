@@ -60,7 +60,8 @@ def _is_ready(is_tls: bool, host: str, port: int) -> bool:
         with create_connection((host, port), _TIMEOUT) as plain:
             if not is_tls:
                 return _request_ready(plain)
-            from emulator.cli.trust import is_loopback, trust_all
+            from emulator.cli.trust import trust_all
+            from emulator.core.hosts import is_loopback
 
             if not is_loopback(host):
                 return False

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import ssl
 
+from emulator.core.hosts import is_loopback
+
 TYPE_CHECKING = False  # as in probe.py
 if TYPE_CHECKING:
     from emulator.settings import Settings
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine: a loopback address, ``localhost`` or a name under it."""
-    name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    from ipaddress import IPv6Address, ip_address
-
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
 
 
 def trust_all() -> ssl.SSLContext:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
-from emulator.cli.trust import is_loopback
+from emulator.core.hosts import is_loopback
 from emulator.http.certificates import load_authority, make_context
 
 LOOPBACK = "127.0.0.1"

@@ -4,7 +4,10 @@ Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
 
+from emulator.core.cache import lru
+from emulator.core.hosts import is_loopback
 from emulator.core.http import Headers, Request
 from emulator.core.json import JSON, as_array, as_integer, as_text
 from emulator.core.plan import Plan, Usage
@@ -16,11 +19,9 @@ JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 _JSON_ONLY, _STREAM_ONLY = (JSON_TYPE,), (STREAM_TYPE,)
 REGION = "East US"
-_GATEWAY = (
-    ("x-ms-region", REGION),
-    ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"),
-    ("X-Content-Type-Options", "nosniff"),
-)
+_REGION, _NO_SNIFF = ("x-ms-region", REGION), ("X-Content-Type-Options", "nosniff")
+_GATEWAY = (_REGION, _NO_SNIFF)
+_GATEWAY_HSTS = (_REGION, ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"), _NO_SNIFF)
 _derive_name, _derive_answer = prepare_key(..., "apim"), prepare_key(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
 _Counts = Mapping[str, tuple[int, int]]  # amount and remaining by the end of a header's name
@@ -44,7 +45,7 @@ def answer_headers(plan: Plan, request: Request, profile: DeploymentProfile, *, 
     if dialect in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
         counts = quota_headers(plan.quota, _count_defaults(plan, profile))
-        own = (*counts, *gateway_headers(request), *unbuffered)
+        own = (*counts, *gateway_headers(request, profile.hsts), *unbuffered)
         return (kind, *own, *echo_request_id(request))
     return (kind, *_serverless_headers(plan, profile, stream), *echo_request_id(request))
 
@@ -97,12 +98,27 @@ def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: _Counts = _NONE
     return (*limits, *[(f"x-ratelimit-remaining-{name}", str(remaining)) for name, (_, remaining) in rows])
 
 
-def gateway_headers(request: Request) -> Headers:
-    """Return the headers that Azure's API gateway adds to every response of a Foundry or OpenAI resource."""
+def gateway_headers(request: Request, hsts: bool | None) -> Headers:
+    """Return the headers that Azure's API gateway adds to every response of a Foundry or OpenAI resource.
+
+    Args:
+        hsts: browsers shall use TLS for every port of the host; absent: unless it is this machine.
+    """
+    if hsts is None:
+        hsts = not _is_local(request.base_url)
     return (
         ("apim-request-id", format_uuid(_derive_name(request.key))),
-        *_GATEWAY,
+        *(_GATEWAY_HSTS if hsts else _GATEWAY),
     )
+
+
+@lru(256)
+def _is_local(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:  # a client's malformed Host header
+        host = None
+    return not host or is_loopback(host)
 
 
 def _serverless_headers(plan: Plan, profile: DeploymentProfile, stream: bool) -> Headers:

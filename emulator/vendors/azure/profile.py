@@ -34,6 +34,7 @@ class DeploymentProfile:
         quota: requests and tokens a minute that responses report, though not enforced.
         caches: a repeated long prompt is read from a cache, and the response reports it.
         blocking: a filtered answer is an error.
+        hsts: as in the settings.
         api: the only API of the model; empty: those of its task.
         traits: all traits of the model.
         parameters: rules of fields that the model does not simply take, from ``models.json``.
@@ -53,6 +54,7 @@ class DeploymentProfile:
     quota: tuple[int, int] | None
     caches: bool
     blocking: bool
+    hsts: bool | None
     api: str
     traits: Mapping[str, JSON]
     parameters: Mapping[str, JSON]
@@ -94,6 +96,7 @@ def _build_profile(deployment: Deployment, settings: AzureSettings) -> Deploymen
         quota=_QUOTAS.get(str(traits.get("provider")), _QUOTA) if settings.rate_limit_headers else None,
         caches=openai and traits.get("caches") is True,
         blocking=settings.filtered_output == "error",
+        hsts=settings.hsts,
         api=str(traits.get("api") or ""),
         traits=traits,
         parameters=parse_parameters(traits),

@@ -104,6 +104,11 @@ class AzureSettings(VendorSettings):
     rate_limit_headers: bool = Field(
         default=False, description="Answers say what is left of the usual quotas, where a scenario sets no limits."
     )
+    hsts: bool | None = Field(
+        default=None,
+        description="Responses of gateways carry `Strict-Transport-Security`, with which browsers use TLS for every "
+        "port of the host; absent: unless the host is this machine.",
+    )
     filtered_output: Literal["answer", "error"] = Field(
         default="answer",
         description="A filtered answer comes as 200 with its finish reason, or as 400, as Foundry sends it.",

@@ -49,7 +49,6 @@ rules:
     "x-accel-expires of embeddings",
     "ms-azureml-model-error-reason",
     "ms-azureml-model-error-statuscode",
-    "Strict-Transport-Security",
     "X-Content-Type-Options",
     "x-accel-buffering",
     "x-ms-error-reason",

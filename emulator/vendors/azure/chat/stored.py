@@ -70,13 +70,13 @@ def list_stored(request: Request, service: AzureService) -> Response:
         if model in (None, document["asked"], as_object(document["completion"])["model"])
         and wanted.items() <= as_object(as_object(document["completion"])["metadata"]).items()
     ]
-    return _answer(list_page(found, request.query, newest_first=False), request)
+    return _answer(list_page(found, request.query, newest_first=False), request, service)
 
 
 def retrieve_stored(request: Request, service: AzureService) -> Response:
     """``GET /chat/completions/{completion}``."""
     _validate_place(request, service)
-    return _answer(_find(request.documents, request)["completion"], request)
+    return _answer(_find(request.documents, request)["completion"], request, service)
 
 
 def list_messages(request: Request, service: AzureService) -> Response:
@@ -84,7 +84,7 @@ def list_messages(request: Request, service: AzureService) -> Response:
     _validate_place(request, service)
     messages = as_array(_find(request.documents, request)["messages"])
     shaped = [_build_message(request.params["completion"], number, each) for number, each in enumerate(messages)]
-    return _answer(list_page(shaped, request.query, newest_first=False), request)
+    return _answer(list_page(shaped, request.query, newest_first=False), request, service)
 
 
 class MetadataUpdate(WireModel):
@@ -103,7 +103,7 @@ def update_stored(request: Request, service: AzureService) -> Change:
         wire = validate(MetadataUpdate, parse_body(request, settings))
         completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
         changed: Object = {**document, "completion": completion}
-        return Write(_answer(completion, request), request.params["completion"], changed)
+        return Write(_answer(completion, request, service), request.params["completion"], changed)
 
     return Change(make)
 
@@ -116,7 +116,7 @@ def delete_stored(request: Request, service: AzureService) -> Change:
         _find(documents, request)
         name = request.params["completion"]
         body: Object = {"object": "chat.completion.deleted", "id": name, "deleted": True}
-        return Write(_answer(body, request), name, None)
+        return Write(_answer(body, request, service), name, None)
 
     return Change(make)
 
@@ -164,6 +164,6 @@ def _build_message(name: str, number: int, given: JSON) -> Object:
     }
 
 
-def _answer(body: JSON, request: Request) -> Response:
-    headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
+def _answer(body: JSON, request: Request, service: AzureService) -> Response:
+    headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)

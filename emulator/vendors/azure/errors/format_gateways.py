@@ -59,7 +59,10 @@ def format_aoai(fields: ErrorFields) -> FormattedError:
 
 
 def _add_headers(formatted: FormattedError, fields: ErrorFields) -> FormattedError:
-    own = (*throttled_headers(fields.details, fields.limit, fields.quota), *gateway_headers(fields.request))
+    own = (
+        *throttled_headers(fields.details, fields.limit, fields.quota),
+        *gateway_headers(fields.request, fields.hsts),
+    )
     return FormattedError(formatted.body, (*formatted.headers, *own), formatted.status)
 
 

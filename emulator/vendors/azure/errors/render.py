@@ -69,9 +69,10 @@ def _build_fields(error: EmulatedError, request: Request, service: AzureService)
     settings = surface.settings(service.settings)
     named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
     if named is None or settings.profile not in ("foundry", "aoai"):
-        return build_fields(error, request)
+        return build_fields(error, request, hsts=settings.hsts)
     profile = service.profiles[named.name][settings.profile]
-    return build_fields(error, request, openai=settings.profile == "foundry" and profile.openai, quota=profile.quota)
+    openai = settings.profile == "foundry" and profile.openai
+    return build_fields(error, request, openai=openai, quota=profile.quota, hsts=settings.hsts)
 
 
 def _find_format(request: Request, service: AzureService) -> str:

@@ -60,6 +60,7 @@ class ErrorFields:
         openai: it is about a model of OpenAI.
         wait: whole seconds until a retry, for a throttled request.
         quota: requests and tokens a minute that responses of the model report, though not enforced.
+        hsts: as in the settings.
     """
 
     kind: ErrorKind
@@ -73,6 +74,7 @@ class ErrorFields:
     request: Request
     openai: bool = False
     quota: tuple[int, int] | None = None
+    hsts: bool | None = None
 
     @property
     def text(self) -> str:
@@ -96,7 +98,12 @@ class ErrorFields:
 
 
 def build_fields(
-    error: EmulatedError, request: Request, *, openai: bool = False, quota: tuple[int, int] | None = None
+    error: EmulatedError,
+    request: Request,
+    *,
+    openai: bool = False,
+    quota: tuple[int, int] | None = None,
+    hsts: bool | None = None,
 ) -> ErrorFields:
     """Return the fields of an error with its defaults filled in."""
     status, code, _ = ERRORS[error.kind]
@@ -112,6 +119,7 @@ def build_fields(
         request=request,
         openai=openai,
         quota=quota if error.kind is ErrorKind.RATE_LIMITED else None,
+        hsts=hsts,
     )
 
 

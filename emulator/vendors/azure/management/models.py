@@ -22,7 +22,7 @@ def list_models(request: Request, service: AzureService) -> Response:
     models = [
         _build_model(found, surface, service) for found in service.deployments.values() if found.state != "retired"
     ]
-    return answer({"data": models, "object": "list"}, request)
+    return answer({"data": models, "object": "list"}, request, service)
 
 
 def retrieve_model(request: Request, service: AzureService) -> Response:
@@ -35,7 +35,7 @@ def retrieve_model(request: Request, service: AzureService) -> Response:
         raise EmulatedError(
             ErrorKind.INVALID_REQUEST, text, param="model", status=404, details={"openai_code": "model_not_found"}
         )
-    return answer(_build_model(found, surface, service), request)
+    return answer(_build_model(found, surface, service), request, service)
 
 
 def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService) -> Object:
@@ -61,6 +61,8 @@ def _build_model(deployment: Deployment, surface: UrlKind, service: AzureService
     }
 
 
-def answer(body: JSON, request: Request) -> Response:
+def answer(body: JSON, request: Request, service: AzureService) -> Response:
     """Return a JSON response of the resource."""
-    return Response(200, dump_json(body), (JSON_TYPE, *gateway_headers(request), *echo_request_id(request)))
+    return Response(
+        200, dump_json(body), (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
+    )

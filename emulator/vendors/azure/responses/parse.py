@@ -92,7 +92,7 @@ def count_input(request: Request, service: AzureService) -> Response:
     chat_request = _build_request(wire, parsed, [*before, *items], parse_offer(wire, parsed.profile))
     (count,) = service.count_prompt(chat_request, parsed.deployment)
     body: Object = {"object": "response.input_tokens", "input_tokens": count}
-    headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
+    headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)
 
 

@@ -45,8 +45,13 @@ def retrieve(request: Request, service: AzureService) -> Response | StreamingRes
     document = _find(request.documents, request)
     now = service.clock.now()
     if request.query.get("stream") != "true":
-        return _answer(build_state(document, now), request)
-    headers = (STREAM_TYPE, *gateway_headers(request), ("x-accel-buffering", "no"), *echo_request_id(request))
+        return _answer(build_state(document, now), request, service)
+    headers = (
+        STREAM_TYPE,
+        *gateway_headers(request, service.settings.hsts),
+        ("x-accel-buffering", "no"),
+        *echo_request_id(request),
+    )
     return StreamingResponse(replay_stream(document, request.query, now), headers)
 
 
@@ -67,7 +72,7 @@ def delete(request: Request, service: AzureService) -> Change:
     def make(documents: Mapping[str, JSON]) -> Write:
         _find(documents, request)
         name = request.params["response"]
-        return Write(_answer({"id": name, "object": "response", "deleted": True}, request), name, None)
+        return Write(_answer({"id": name, "object": "response", "deleted": True}, request, service), name, None)
 
     return Change(make)
 
@@ -88,7 +93,7 @@ def cancel(request: Request, service: AzureService) -> Change:
             if now >= as_number(document["ends"]) - _TOLERANCE:
                 raise refusals.contradicts(_CANCEL_ERRORS[as_text(as_object(document["response"])["status"])], None)
             document = {**document, "cancelled_at": now}
-        return Write(_answer(build_state(document, now), request), request.params["response"], document)
+        return Write(_answer(build_state(document, now), request, service), request.params["response"], document)
 
     return Change(make)
 
@@ -98,7 +103,7 @@ def list_input(request: Request, service: AzureService) -> Response:
     validate_place(request, service)
     document = _find(request.documents, request)
     items = [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]))]
-    return _answer(list_page(items, request.query, newest_first=True), request)
+    return _answer(list_page(items, request.query, newest_first=True), request, service)
 
 
 def _find(documents: Mapping[str, JSON], request: Request) -> Object:
@@ -109,6 +114,6 @@ def _find(documents: Mapping[str, JSON], request: Request) -> Object:
     return document
 
 
-def _answer(body: JSON, request: Request) -> Response:
-    headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
+def _answer(body: JSON, request: Request, service: AzureService) -> Response:
+    headers = (JSON_TYPE, *gateway_headers(request, service.settings.hsts), *echo_request_id(request))
     return Response(200, dump_json(body), headers)

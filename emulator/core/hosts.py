@@ -1,0 +1,18 @@
+"""Recognise host names of this machine; imports stay minimal for the health probe."""
+
+from __future__ import annotations
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine: a loopback address, ``localhost`` or a name under it."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    from ipaddress import IPv6Address, ip_address
+
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
