@@ -27,6 +27,7 @@ class Settings:
     """Settings of the server process; each is a flag and a variable in upper case with the prefix ``EMULATOR_``.
 
     Fields:
+        open: show the console in a browser once all ports are open.
         watch: absent: on a terminal only.
         header_faults: requests may ask for faults in their own headers.
         tls_dir: folder of the local authority; absent: in the user's data folder.
@@ -43,6 +44,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = FRONT_PORT
     port_file: Path | None = None
+    open: bool = False
     report: Path | None = None
     scenario: str | None = None
     seed: int | None = None
@@ -77,7 +79,7 @@ class Settings:
 
 
 _NOT_VARIABLES = {"paths", "unknown"}
-_SWITCHES = {"header_faults", "strict", "tls", "watch"}
+_SWITCHES = {"header_faults", "open", "strict", "tls", "watch"}
 _LISTS = {"allow_host", "tls_name"}
 _DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout", "state_wait"}
 _LIMITS = {"body_timeout", "head_timeout", "idle_timeout"}  # 0s disables them

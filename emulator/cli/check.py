@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from emulator.cli.code_frame import format_rows
 from emulator.cli.files import list_files, require_readable
 from emulator.cli.workflow import break_commands, break_json, in_workflow, without_commands
 from emulator.core.json import JSON, dump_json
 from emulator.core.text import escape
 from emulator.runtime.validation import Finding, validate_scenario
+from emulator.scenario.code_frame import format_rows
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.load import load_scenario
 from emulator.settings import SettingsError

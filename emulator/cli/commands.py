@@ -5,11 +5,12 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from emulator import __version__
+from emulator.cli.help import HelpFormatter, format_examples
 from emulator.cli.names import FORMATS, MODES, SHELLS, VENDOR_NAMES
 from emulator.cli.workflow import break_commands
 from emulator.core.text import escape
@@ -23,6 +24,8 @@ from emulator.settings import (
     load_settings,
     variable,
 )
+
+_Group = argparse._ActionsContainer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,34 +56,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser with every verb and flag."""
-    parser = _ArgumentParser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
-    parser.add_argument("--version", action="version", version=f"emulator {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    _add_serve(verbs.add_parser("serve", help="serve the vendors' APIs", formatter_class=_Help))
-    _add_check(verbs.add_parser("check", help="find mistakes in scenarios", formatter_class=_Help))
-    _add_explain(verbs.add_parser("explain", help="explain which rule matches a request", formatter_class=_Help))
-    schema = verbs.add_parser("schema", help="print the JSON Schema of scenario files", formatter_class=_Help)
-    schema.set_defaults(run=_run_schema)
-    _add_instance(verbs.add_parser("instance", help="print an instance of a JSON Schema", formatter_class=_Help))
-    health = verbs.add_parser("health", help="check whether a running emulator is ready", formatter_class=_Help)
-    health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
-    health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
-    text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
-    health.add_argument("--port-file", metavar="FILE", help=text)
-    health.set_defaults(run=_run_health)
-    _add_env(verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help))
-    ca = verbs.add_parser(
-        "ca", help="print the path of the certificate that clients trust for --tls", formatter_class=_Help
+    parser = _ArgumentParser(
+        prog="emulator",
+        description="An offline stand-in for LLM-serving vendors.",
+        epilog=_EXAMPLES["emulator"],
+        formatter_class=HelpFormatter,
     )
-    _add_tls_dir(ca)
-    ca.set_defaults(run=_run_ca)
-    _add_report(verbs.add_parser("report", help="write the recorded calls as one HTML page", formatter_class=_Help))
-    _add_models(verbs.add_parser("models", help="list a vendor's deployments", formatter_class=_Help))
-    _add_record(verbs.add_parser("record", help="record the calls to real services", formatter_class=_Help))
-    completion = verbs.add_parser("completion", help="print a shell's completion script", formatter_class=_Help)
-    completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
-    completion.set_defaults(run=_run_completion)
+    parser.add_argument("--version", action="version", version=f"emulator {__version__}", help="print the version")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands", prog="emulator")
+    for name, (text, add) in _VERBS.items():
+        add(
+            verbs.add_parser(
+                name, help=text, description=_sentence(text), epilog=_EXAMPLES.get(name), formatter_class=HelpFormatter
+            )
+        )
     return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+_EXAMPLES = {
+    "emulator": format_examples(
+        ("emulator init", "a scenario, its schema and a test to begin with"),
+        ("emulator serve scenarios/starter.yaml", "serve it; emulator serve --help lists the settings"),
+        ('emulator try "What are tides?" scenarios', "what would be answered, and why"),
+    ),
+    "serve": format_examples(
+        ("emulator serve", "every vendor, with plain responses, on ports 4010 to 4015"),
+        ("emulator serve scenarios --scenario busy", "one scenario of a folder"),
+        ("emulator serve busy.yaml --port 0 --port-file urls.json", "free ports, written to a file"),
+        ("emulator serve --strict --report run.html busy.yaml", "refuse unmatched calls, and keep a report"),
+    ),
+    "check": format_examples(
+        ("emulator check scenarios", "each file of the folder by itself"),
+        ("emulator check --strict --join a.yaml b.yaml", "both as one scenario; a warning fails"),
+    ),
+    "try": format_examples(
+        ('emulator try "What are tides?"', "the first vendor, without a scenario"),
+        ('emulator try "Do rivers end?" busy.yaml --vendor azure --stream', "a stream of Azure under a scenario"),
+    ),
+    "init": format_examples(("emulator init", "in this folder"), ("emulator init demo", "in a new one")),
+    "explain": 'REQUEST.json, for example:\n  {"vendor": "tgi", "path": "/v1/chat/completions",\n'
+    '   "body": {"model": "tgi", "messages": [{"role": "user", "content": "Hi"}]}}\n\n'
+    + format_examples(("emulator explain busy.yaml request.json", "the result of each rule")),
+    "env": format_examples(
+        ('eval "$(emulator env databricks)"', "in a shell"),
+        ("emulator env azure --format dotenv > .env", "as a file"),
+    ),
+    "report": format_examples(("emulator report --out run.html", "the calls of a running emulator")),
+}
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -102,77 +128,95 @@ def _suggest(message: str) -> str:
     return f"did you mean {meant}?" if meant else ""
 
 
-class _Help(argparse.HelpFormatter):
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30, width=118)
-
-
 def _text(what: str, name: str, default: object) -> str:
     return f"{what} [{variable(name)}] (default {default})"
 
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:
-    flag = serve.add_argument
-    flag("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: every call gets a plain response")
+    serve.usage = "emulator serve [PATH ...] [--flag VALUE ...]"
+    serve.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: plain responses")
+    _add_scenario_flags(serve.add_argument_group("scenario"))
+    _add_network_flags(serve.add_argument_group("network"))
+    _add_control_flags(serve.add_argument_group("console and control API"))
+    _add_times(serve.add_argument_group("timeouts"))
+    _add_replica_flags(serve.add_argument_group("workers and replicas"))
+    log = serve.add_argument_group("log")
+    log.add_argument("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
+    text = _text("text, JSON lines, or by terminal", "log_format", "auto")
+    log.add_argument("--log-format", choices=LOG_FORMATS, help=text)
+    _add_tls(serve.add_argument_group("TLS"))
+    serve.set_defaults(run=_run_serve)
+
+
+def _add_scenario_flags(group: _Group) -> None:
+    flag = group.add_argument
     flag("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
-    flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
-    flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
-    flag(
-        "--port-file",
-        metavar="FILE",
-        help=_text("write base URLs as JSON once all ports are open", "port_file", "none"),
-    )
     flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
     text = "clock of the server, such as instant or frozen@2026-11-23T09:55:00Z"
     flag("--clock", metavar="KIND[@START]", help=_text(text, "clock", "the scenario's"))
     flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
-    watch = serve.add_mutually_exclusive_group()
+    watch = group.add_mutually_exclusive_group()
     text = _text("reload files that change", "watch", "on a terminal")
     watch.add_argument("--watch", action="store_const", const="true", help=text)
     watch.add_argument("--no-watch", action="store_const", const="false", dest="watch", help="do not reload")
     flag("--ttft", metavar="DURATION", help=_text("time to first token, such as 100ms", "ttft", "the scenario's"))
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
-    text = _text("ignore x-emulator-error, -fault and -ttft headers", "header_faults", "true: obey them")
+    text = _text("do not obey x-emulator-error, -fault and -ttft headers", "header_faults", "obeyed")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
+
+
+def _add_network_flags(group: _Group) -> None:
+    flag = group.add_argument
+    flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
+    flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
+    text = _text("write base URLs as JSON once all ports are open", "port_file", "none")
+    flag("--port-file", metavar="FILE", help=text)
+
+
+def _add_control_flags(group: _Group) -> None:
+    flag = group.add_argument
+    text = _text("open the console in a browser", "open", "false")
+    flag("--open", action="store_const", const="true", help=text)
     flag("--report", metavar="FILE", help=_text("write the calls as one page of HTML at the end", "report", "none"))
-    text = _text("another host name for the control plane; repeatable", "allow_host", "none")
+    text = _text("another host name for the control API; repeatable", "allow_host", "none")
     flag("--allow-host", metavar="HOST", action="append", help=text)
-    text = _text("token of the control plane", "control_token", "none: a private address")
+    text = _text("token of the control API", "control_token", "none: private addresses only")
     flag("--control-token", metavar="TOKEN", help=text)
-    _add_times(flag)
+
+
+def _add_times(group: _Group) -> None:
+    flag = group.add_argument
+    text = "grace period for open responses after SIGTERM"
+    flag("--drain", metavar="DURATION", help=_text(text, "drain", "30s"))
+    text = "maximum time for the head of a request; 0s: none"
+    flag("--head-timeout", metavar="DURATION", help=_text(text, "head_timeout", "30s"))
+    text = "maximum time for the body of a request; 0s: none"
+    flag("--body-timeout", metavar="DURATION", help=_text(text, "body_timeout", "2m"))
+    text = "close a connection without a request, or whose response is not read, after this time; 0s: never"
+    flag("--idle-timeout", metavar="DURATION", help=_text(text, "idle_timeout", "10m"))
+
+
+def _add_replica_flags(group: _Group) -> None:
+    flag = group.add_argument
     flag("--workers", metavar="N", help=_text("processes that share the ports", "workers", "1"))
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     text = _text("while that store is unreachable, refuse calls or count them locally", "state_loss", "refuse")
     flag("--state-loss", choices=STATE_LOSSES, help=text)
     text = _text("maximum time that a start waits for it, with refuse", "state_wait", "30s")
     flag("--state-wait", metavar="DURATION", help=text)
-    flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
-    flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
-    _add_tls(serve)
-    serve.set_defaults(run=_run_serve)
 
 
-def _add_times(flag: Callable[..., object]) -> None:
-    text = "maximum time for open responses after SIGTERM"
-    flag("--drain", metavar="DURATION", help=_text(text, "drain", "30s"))
-    text = "maximum time for the head of a request; 0s: none"
-    flag("--head-timeout", metavar="DURATION", help=_text(text, "head_timeout", "30s"))
-    flag("--body-timeout", metavar="DURATION", help=_text("the same for its body", "body_timeout", "2m"))
-    text = "the same without a request, or without reading a response"
-    flag("--idle-timeout", metavar="DURATION", help=_text(text, "idle_timeout", "10m"))
-
-
-def _add_tls(parser: argparse.ArgumentParser) -> None:
-    flag = parser.add_argument
+def _add_tls(group: _Group) -> None:
+    flag = group.add_argument
     flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port", "tls", "false"))
-    flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
-    flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
-    _add_tls_dir(parser)
-    text = _text("additional name for the locally signed certificate; repeatable", "tls_name", "none")
+    flag("--tls-cert", metavar="FILE", help=_text("your own certificate, PEM", "tls_cert", "none"))
+    flag("--tls-key", metavar="FILE", help=_text("the key of --tls-cert, PEM", "tls_key", "none"))
+    _add_tls_dir(group)
+    text = _text("additional name in the locally signed certificate; repeatable", "tls_name", "none")
     flag("--tls-name", metavar="HOST", action="append", help=text)
 
 
-def _add_tls_dir(parser: argparse.ArgumentParser) -> None:
+def _add_tls_dir(parser: _Group) -> None:
     text = _text("where the local authority is kept", "tls_dir", "the user's data folder")
     parser.add_argument("--tls-dir", metavar="FOLDER", help=text)
 
@@ -268,6 +312,74 @@ def _run_record(options: argparse.Namespace, settings: Settings) -> int:
     return record(
         RecordOptions(Path(options.to), options.upstreams, authority, silence, options.fail_on_secret), settings
     )
+
+
+def _add_init(init: argparse.ArgumentParser) -> None:
+    init.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to write (default: this one)")
+    init.set_defaults(run=_run_init)
+
+
+def _add_try(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", metavar="QUESTION", help="the user's message of a chat")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder; none: plain responses")
+    parser.add_argument("--vendor", choices=VENDOR_NAMES, help="vendor to ask (default: the first that is served)")
+    parser.add_argument("--model", metavar="NAME", help="deployment to ask (default: the vendor's usual one)")
+    parser.add_argument("--stream", action="store_true", help="ask for a stream")
+    parser.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    parser.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    parser.set_defaults(run=_run_try)
+
+
+def _add_schema(schema: argparse.ArgumentParser) -> None:
+    schema.set_defaults(run=_run_schema)
+
+
+def _add_health(health: argparse.ArgumentParser) -> None:
+    health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
+    health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
+    health.add_argument("--port-file", metavar="FILE", help=text)
+    health.set_defaults(run=_run_health)
+
+
+def _add_ca(ca: argparse.ArgumentParser) -> None:
+    _add_tls_dir(ca)
+    ca.set_defaults(run=_run_ca)
+
+
+def _add_completion(completion: argparse.ArgumentParser) -> None:
+    completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
+    completion.set_defaults(run=_run_completion)
+
+
+_VERBS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "init": ("write a first scenario, its schema and a test", _add_init),
+    "serve": ("serve the vendors' APIs", _add_serve),
+    "try": ("print what a question would be answered, and why", _add_try),
+    "check": ("find mistakes in scenarios", _add_check),
+    "explain": ("explain which rule matches a request", _add_explain),
+    "models": ("list a vendor's deployments", _add_models),
+    "env": ("print the variables a vendor's client reads", _add_env),
+    "report": ("write the recorded calls as one HTML page", _add_report),
+    "record": ("record the calls to real services", _add_record),
+    "health": ("check whether a running emulator is ready", _add_health),
+    "schema": ("print the JSON Schema of scenario files", _add_schema),
+    "instance": ("print an instance of a JSON Schema", _add_instance),
+    "ca": ("print the path of the certificate that clients trust for --tls", _add_ca),
+    "completion": ("print a shell's completion script", _add_completion),
+}
+
+
+def _run_init(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.init import write_starter
+
+    return write_starter(Path(options.folder))
+
+
+def _run_try(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.try_question import try_question
+
+    return try_question(options.question, options.vendor, settings, model=options.model, stream=options.stream)
 
 
 def _run_check(options: argparse.Namespace, settings: Settings) -> int:

@@ -13,9 +13,11 @@ from emulator.cli.files import require_readable
 from emulator.cli.names import VENDOR_NAMES
 from emulator.core.http import Request
 from emulator.core.json import JSON, dump_json
+from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.journal.entry import describe
 from emulator.runtime.services import adding_vendor_mistakes
+from emulator.scenario.code_frame import format_rows
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import HeaderOverrideError
 from emulator.scenario.load import load_paths
@@ -24,6 +26,8 @@ from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.serve.application import create_application
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
+
+_EXAMPLE = '{"vendor": "tgi", "path": "/v1/chat/completions", "body": {"model": "tgi", "messages": []}}'
 
 
 class ExplainRequest(BaseModel):
@@ -65,7 +69,7 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
             loaded, _ = load_paths([Path(path)], settings.scenario)
         results, refusal, reason = asyncio.run(_try_out(loaded, request, settings.seed))
     except ScenarioError as error:
-        print(error, file=sys.stderr)
+        print(format_rows(error.rows), file=sys.stderr)
         return 1
     except HeaderOverrideError as error:
         raise SettingsError(f"{request_path}: {error}") from None
@@ -81,10 +85,11 @@ def _read_request(source: str) -> ExplainRequest:
         text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         return ExplainRequest.model_validate(parse_json_text(text))
     except OSError as error:
-        raise SettingsError(f"cannot read {source}: {error.strerror or error}") from None
+        raise SettingsError(f"cannot read {source}: {explain_file(error, source)}") from None
     except ValidationError as error:
         mistake = error.errors(include_url=False)[0]
-        raise SettingsError(f"{source}: {'.'.join(map(str, mistake['loc']))}: {mistake['msg']}") from None
+        at = ".".join(map(str, mistake["loc"]))
+        raise SettingsError(f"{source}: {at}: {mistake['msg'].lower()}; a request looks like {_EXAMPLE}") from None
     except ValueError as error:
         raise SettingsError(f"{source} is not JSON: {error}") from None
 

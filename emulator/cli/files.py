@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from emulator.core.os_errors import explain_file
 from emulator.scenario.load import find_files
 from emulator.scenario.parsed import ScenarioError
 from emulator.settings import SettingsError
@@ -20,7 +21,7 @@ def require_readable(paths: Sequence[Path]) -> None:
         try:
             os.stat(path)
         except OSError as error:
-            raise SettingsError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+            raise SettingsError(f"cannot read {path}: {explain_file(error, path)}") from None
         if not os.access(path, os.R_OK):
             raise SettingsError(f"cannot read {path}: permission denied")
 

@@ -7,6 +7,7 @@ from http.client import HTTPException
 
 from emulator.cli.files import read_port_file
 from emulator.cli.trust import choose_trust
+from emulator.core.os_errors import explain_file
 from emulator.core.text import escape
 from emulator.settings import Settings
 
@@ -22,6 +23,11 @@ def find_front(settings: Settings, port: str | None) -> str:
     return f"{settings.scheme}://127.0.0.1:{settings.port}"
 
 
+def _explain(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    return explain_file(reason) if isinstance(reason, ConnectionError | FileNotFoundError) else str(reason)
+
+
 def check_health(url: str, settings: Settings) -> int:
     """Print whether the emulator is ready; return 0 if it is, else 1."""
     try:
@@ -30,7 +36,7 @@ def check_health(url: str, settings: Settings) -> int:
             print("ready")
             return 0
     except urllib.error.HTTPError as error:
-        print(f"not ready: HTTP {error.code}", file=sys.stderr)
+        print(f"not ready: {url}: HTTP {error.code}", file=sys.stderr)
     except (OSError, HTTPException, ValueError) as error:  # no listener, another server, or a malformed URL
-        print(f"not ready: {escape(str(getattr(error, 'reason', error)))}", file=sys.stderr)
+        print(f"not ready: {escape(f'{url}: {_explain(error)}')}", file=sys.stderr)
     return 1

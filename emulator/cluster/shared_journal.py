@@ -78,6 +78,7 @@ def _encode_payload(payload: Payload) -> Object:
         "answered": payload.headers,
         "said": None if payload.body is None else _encode_body(payload.body),
         "text": payload.text,
+        "received": payload.received,
         "tools": payload.tool_calls,
         "raw": None if payload.raw is None else _encode_body(payload.raw),
         "strikes": [(site.fault, site.at) for site in payload.fault_sites],
@@ -111,6 +112,7 @@ def parse_entry(text: str, known: KnownScenario | None) -> JournalEntry:
     if "kept" in document:
         payload = _parse_payload(as_object(document["kept"]), entry)
         entry.build_payload = lambda: payload
+        entry.body = payload.request.body
     if "evidence" in document and known is not None:
         entry.evidence = _parse_evidence(as_object(document["evidence"]), fingerprint, known)
     return entry
@@ -129,12 +131,13 @@ def _parse_payload(document: Object, entry: JournalEntry) -> Payload:
         entry.session,
     )
     request.key = bytes.fromhex(entry.id)
-    body, text = document["said"], document["text"]
+    body, text, received = document["said"], document["text"], document["received"]
     return Payload(
         request,
         headers=tuple(_parse_pairs(document["answered"])),
         body=None if body is None else _parse_body(body),
         text=None if text is None else as_text(text),
+        received=None if received is None else as_text(received),
         tool_calls=tuple(_parse_pairs(document["tools"])),
         raw=None if document["raw"] is None else _parse_body(document["raw"]),
         fault_sites=tuple([_parse_site(as_array(site)) for site in as_array(document["strikes"])]),

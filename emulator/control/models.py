@@ -22,6 +22,8 @@ __all__ = [
     "DeploymentsQuery",
     "Duration",
     "EventsQuery",
+    "ExampleCall",
+    "Examples",
     "Filters",
     "Health",
     "JournalState",
@@ -279,6 +281,7 @@ class RequestEntry(ResponseModel):
     whole: bool = Field(description="The answer reached the client to its end.")
     client_left: bool = Field(description="The client did not wait for the end.")
     traceparent: str | None = Field(default=None, description="The trace that the client named.")
+    prompt_line: str = Field(default="", description="First line of the user's last message, or of the input.")
     summary: str = Field(
         description="Which rule took it, or why none did, in one line; an event among many does not name the nearest."
     )
@@ -333,6 +336,7 @@ class Filters(RequestModel):
     whole: Flag | None = None
     client_left: Flag | None = None
     traceparent: str | None = None
+    prompt_line: str | None = None
     summary: str | None = None
     fault: str | None = Field(default=None, description="A fault among those that bent the answer.")
     matched: Flag | None = Field(default=None, description="Whether a rule took the call.")
@@ -393,6 +397,9 @@ class ResponseShown(ResponseModel):
     body: JSON = Field(description="As that of the request; null for a stream, which has its words in `text`.")
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
     text: str | None = Field(description="What the model said; null: nothing was asked of one.")
+    received: str | None = Field(
+        default=None, description="Of a stream that ended early, the part of `text` that went out."
+    )
     tool_calls: list[ToolCallShown]
     raw: str | None = Field(
         description="The body of an answer that was bent, as far as it was sent; bytes that are no text as `\\xNN`."
@@ -647,6 +654,17 @@ class ServedDeployment(ResponseModel):
     model: str = Field(description="What the answer's `model` field says.")
     state: str = Field(description="ready, or why it does not answer.")
     context: int | None = Field(description="Tokens of prompt and answer together; null: no bound.")
+
+
+class ExampleCall(ResponseModel):
+    vendor: str
+    path: str = Field(description="Of a chat, on the vendor's port.")
+    model: str = Field(description="What the body's `model` names; empty where nothing chats.")
+    key: str = Field(description="A credential that is accepted; masked where the scenario lists `keys`.")
+
+
+class Examples(ResponseModel):
+    examples: list[ExampleCall]
 
 
 class Deployments(ResponseModel):

@@ -203,6 +203,13 @@ ROUTES = (
     ),
     Route(
         method="GET",
+        path="/examples",
+        summary="A request to begin with, for each vendor.",
+        action="list_examples",
+        gives=models.Examples,
+    ),
+    Route(
+        method="GET",
         path="/clock",
         summary="What time it is.",
         action="get_clock",

@@ -39,6 +39,7 @@ def show_response(entry: JournalEntry, payload: Payload | None) -> ResponseShown
         body=body,
         encoding="base64" if is_base64 else None,
         text=None if payload is None else payload.text,
+        received=None if payload is None else payload.received,
         tool_calls=[
             ToolCallShown(name=name, arguments=_parse(arguments))
             for name, arguments in (() if payload is None else payload.tool_calls)

@@ -29,9 +29,12 @@ def _explain_bind(error: OSError | UnicodeError) -> str:
     return (error.strerror or reason if reason.startswith("Unknown error") else reason).lower()  # of Winsock's numbers
 
 
-def explain_file(error: OSError) -> str:
-    """Return why a file cannot be read or written."""
-    return (error.strerror or str(error)).lower()
+def explain_file(error: OSError, path: str | Path | None = None) -> str:
+    """Return why a file cannot be read or written; of a relative ``path`` that is missing also where it was sought."""
+    reason = (error.strerror or str(error)).lower()
+    if path is None or error.errno != errno.ENOENT or Path(path).is_absolute():
+        return reason
+    return f"{reason}; looked in {Path.cwd()}"
 
 
 def explain_certificate(certificate: Path, key: Path, error: OSError) -> str:

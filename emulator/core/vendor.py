@@ -297,6 +297,7 @@ class Vendor(Generic[S, H]):
         relevant_headers: request headers that parsing depends on; all others are hidden from parsers.
         is_stateful: every endpoint is stateful.
         provider: returns the OpenTelemetry provider name of a path, if it differs from ``name``.
+        chat_path, chat_model: path and deployment of an example request, for people who begin.
     """
 
     name: str
@@ -319,6 +320,13 @@ class Vendor(Generic[S, H]):
     extra_listeners: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
     check_traits: Callable[[Deployment], str] = lambda deployment: ""
     provider: Callable[[str], str] | None = None
+    chat_path: str = ""
+    chat_model: str = ""
+
+    def choose_chat_model(self, deployments: Mapping[str, Deployment]) -> str:
+        """Return the deployment of an example request: the usual one, or the first that chats; empty without one."""
+        chats = [name for name, deployment in deployments.items() if deployment.task == "chat"]
+        return self.chat_model if self.chat_model in chats else next(iter(chats), "")
 
     def name_provider(self, path: str) -> str:
         """Return OpenTelemetry's name of the provider for a request path."""

@@ -296,6 +296,7 @@ class CallRecord:
         if self.entry is not None:
             return self.entry
         entry = self._build_entry()
+        entry.body = self.request.body
         if self.asked or self.max_body_bytes:
             match = self.match if self.asked else None
             entry.evidence = MatchEvidence(self.explainer, match, self.fingerprint, self.attempt, self.rule_results)
@@ -359,6 +360,10 @@ class CallRecord:
             payload.fault_sites = tuple([strike for strike in response.fault_sites if strike.at <= self.sent.size])
         if self.stream or raw is not None:
             payload.writes = thin_out(self.sent.dues, self.sent.lateness)
+        choice = response.choice
+        if self.stream and choice is not None and self.sent_tokens < choice.count:
+            received = choice.cut(self.sent_tokens).text() if self.sent_tokens else ""
+            payload.received = tokens.redact(redact_text(received[: self.max_body_bytes]))
         payload.request_cut, payload.size = self.request_cut, self.size
         payload.response_cut |= self.response_cut
         return payload

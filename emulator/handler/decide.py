@@ -17,6 +17,7 @@ from emulator.core.faultable import FaultableResponse
 from emulator.core.http import DROPPED, Request, Response, StreamingResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
+from emulator.core.text import escape
 from emulator.core.vendor import AnyService, AnyVendor, Change, InferenceCall, Parsed
 from emulator.faults import AnyFault, apply_faults, locate_faults, measure
 from emulator.handler.context import RequestContext
@@ -36,6 +37,7 @@ log = logging.getLogger("emulator")
 _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
+_MAX_SHOWN = 200  # characters of a header in an explanation
 _MAX_DOCUMENTS = 1000  # of a vendor in a session
 _FEW_TOKENS = 256  # rendered on the event loop, with however many alternatives
 _MAX_INLINE_PIECES = 1024  # pieces times faults; above that faults are applied in the worker thread
@@ -120,6 +122,7 @@ class ResponseDecider:
             )
         if context.overrides and self._header_faults:
             match = _apply_overrides(match, request.headers, emulator.bounds.faults)
+            context.hint = _explain_overrides(request.headers)
         context.match = match
         return match
 
@@ -264,6 +267,12 @@ async def _render(call: InferenceCall, plan: Plan, request: Request) -> Response
     return codec.render(plan, request)
 
 
+def _explain_overrides(headers: Mapping[str, str]) -> str:
+    """Return a sentence that names the headers of a request that asked for its error, fault or delay; else empty."""
+    asked = [f"{name}: {escape(headers[name][:_MAX_SHOWN])}" for name in (ERROR, FAULT, TTFT) if name in headers]
+    return f"The request asked for it itself: {', '.join(asked)}." if asked else ""
+
+
 def _apply_overrides(match: Match, headers: Mapping[str, str], most: int) -> Match:
     """Return the match with its outcome replaced by what the request headers ask for."""
     if FAULT not in headers and ERROR not in headers and TTFT not in headers:
@@ -300,11 +309,18 @@ def validate_override_names(headers: Iterable[str]) -> None:
             )
 
 
+_UNMATCHED_HEADERS = (("Content-Type", "application/json"), ("x-should-retry", "false"))
+
+
 def _refuse_unmatched(request: Request, verdicts: Sequence[RuleResult]) -> Response:
-    """Return the response of a strict scenario to a call that no rule matches; no vendor format."""
+    """Return the response of a strict scenario to a call that no rule matches, in a form that every SDK shows.
+
+    openai's SDK repeats a 501 unless ``x-should-retry`` says otherwise (`openai/_base_client.py`, ``_should_retry``).
+    """
     log.warning("no rule matches %s %s: %s", request.method, request.path, describe_nearest(verdicts, loggable=True))
-    text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}\n"
-    return Response(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
+    text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}"
+    body: JSON = {"error": {"message": text, "type": "emulator_unmatched", "param": None, "code": None}}
+    return Response(501, dump_json(body), _UNMATCHED_HEADERS)
 
 
 def refuse_overrides(error: HeaderOverrideError) -> Response:

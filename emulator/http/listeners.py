@@ -15,6 +15,7 @@ from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
 from emulator.control.problem import problem_response
 from emulator.core.errors import ProblemError
+from emulator.core.http import Response
 from emulator.core.os_errors import explain_address
 from emulator.core.storage import LocalState
 from emulator.handler.context import RequestTarget
@@ -31,6 +32,12 @@ from emulator.runtime.sessions import require_capacity
 from emulator.settings import find_visible_host
 
 _CANCEL_TIMEOUT = 1.0  # seconds for cancelled handlers to end
+_TO_CONSOLE = Response(302, b"", (("Location", "/_emulator/"), ("Vary", "Accept")))
+
+
+def _is_page_view(head: RequestHead) -> bool:
+    """Return whether a browser asks for a page, rather than a client for data."""
+    return head.method in ("GET", "HEAD") and "text/html" in head.headers.get("Accept", "")
 
 
 class ConnectionServer:
@@ -441,6 +448,8 @@ class Port:
             name, slash, rest = path[1:].partition("/")
             path, prefix = slash + rest or "/", f"{prefix}/{name}"
         app = active.apps.get(name)
+        if app is None and path == "/" and not name and _is_page_view(head):
+            return await write_control(request, _TO_CONSOLE)
         if app is None:
             answer = await self._control.serve_unknown(head.method, route.session, route.path)
             return await write_control(request, answer)

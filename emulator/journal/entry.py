@@ -13,7 +13,9 @@ from weakref import ref
 from emulator.core.http import MAX_PATH, Headers, Request
 from emulator.core.plan import Choice
 from emulator.core.quota import Balance
+from emulator.core.redaction.values import redact_text
 from emulator.faults import FaultSite
+from emulator.journal.prompt_line import find_prompt_line
 from emulator.scenario.credentials import ListedCredentials
 from emulator.scenario.matching import Match, RequestAttributes, RuleResult, find_nearest
 
@@ -175,6 +177,7 @@ class Payload:
         headers: of the response.
         body: of a response that is no stream; may be truncated.
         text: text that the model generated.
+        received: the part of ``text`` that was sent of a stream that ended early; else ``None``.
         tool_calls: pairs of name and arguments.
         raw: bytes sent of a body that faults changed; may be truncated.
         fault_sites: positions in ``raw`` that faults changed, in order of the faults.
@@ -187,6 +190,7 @@ class Payload:
     headers: Headers = ()
     body: bytes | None = None
     text: str | None = None
+    received: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     raw: bytes | None = None
     fault_sites: tuple[FaultSite, ...] = ()
@@ -223,6 +227,7 @@ class JournalEntry:
             evicted, as is ``evidence``.
         bytes_in, bytes_out: of the bodies on the wire.
         traceparent: as the client sent it.
+        body: of the request, from which ``prompt_line`` is read; empty once evicted.
     """
 
     id: str
@@ -262,6 +267,7 @@ class JournalEntry:
     bytes_in: int = 0
     bytes_out: int = 0
     traceparent: str | None = None
+    body: bytes = field(default=b"", repr=False)
     build_payload: Callable[[], Payload] | None = field(default=None, repr=False)
     evidence: MatchEvidence | None = field(default=None, repr=False)
 
@@ -296,6 +302,13 @@ class JournalEntry:
     def drop_payload(self) -> None:
         self.path = self.path[:MAX_PATH]
         self.build_payload = self.evidence = self._shown = None
+        self.body = b""
+
+    @property
+    def prompt_line(self) -> str:
+        """First line of the prompt, with credentials redacted."""
+        line = redact_text(find_prompt_line(self.body)) if self.body else ""
+        return line if not line or self.explainer is None else self.explainer.tokens.redact(line)
 
     @property
     def attempt(self) -> int:

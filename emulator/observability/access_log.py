@@ -3,13 +3,13 @@
 import asyncio
 import json
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import NamedTuple, TextIO
 
+from emulator.core.terminal import wants_colour
 from emulator.core.text import escape, escape_json
 from emulator.core.units import write_date
 from emulator.journal.entry import JournalEntry, JournalItem, describe_nearest
@@ -46,13 +46,6 @@ def write_row(message: str, fields: Mapping[str, object]) -> str:
     return _dump({"time": _stamp(time.time()), "level": "info", "message": message, **fields})
 
 
-def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether to colour lines: on a terminal or with ``FORCE_COLOR``, and never with ``NO_COLOR``."""
-    if environment.get("NO_COLOR"):
-        return False
-    return bool(environment.get("FORCE_COLOR")) or stream.isatty()
-
-
 class _TextFormatter(logging.Formatter):
     """Formatter that indents and escapes all lines of a message but the first, so that a client cannot forge a line."""
 
@@ -82,31 +75,39 @@ class AccessLog:
     Args:
         colour: colour the text; ``None``: see :func:`wants_colour`.
         folds: wrap a line at 120 columns; ``None``: on a terminal. Elsewhere a request is one line, for ``grep``.
+        now: wall-clock time, which stamps each line when its response ends, under every clock of a scenario.
     """
 
     def __init__(
-        self, *, as_json: bool, stream: TextIO = sys.stderr, colour: bool | None = None, folds: bool | None = None
+        self,
+        *,
+        as_json: bool,
+        stream: TextIO = sys.stderr,
+        colour: bool | None = None,
+        folds: bool | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         coloured = wants_colour(stream) if colour is None else colour
         folded = stream.isatty() if folds is None else folds
 
-        def as_text(entry: JournalEntry, nearest: str) -> str:
-            return (_fold if folded else _as_line)(entry, nearest, coloured=coloured)
+        def as_text(at: float, entry: JournalEntry, nearest: str) -> str:
+            return (_fold if folded else _as_line)(at, entry, nearest, coloured=coloured)
 
-        self._form: Callable[[JournalEntry, str], str] = _as_json if as_json else as_text
+        self._form: Callable[[float, JournalEntry, str], str] = _as_json if as_json else as_text
         self._stream = stream
-        self._lines: list[JournalItem] = []
+        self._now = now
+        self._lines: list[tuple[float, JournalItem]] = []
 
     def __call__(self, call: JournalItem) -> None:
         if not self._lines:
             asyncio.get_running_loop().call_later(_FLUSH_AFTER, self.flush)
-        self._lines.append(call)
+        self._lines.append((self._now(), call))
 
     def flush(self) -> None:
         lines, self._lines = self._lines, []
         if lines:
             explained: set[tuple[str | None, ...]] = set()
-            written = (self._form(call.without_payload(), _find_nearest(call, explained)) for call in lines)
+            written = (self._form(at, call.without_payload(), _find_nearest(call, explained)) for at, call in lines)
             self._stream.write("".join(f"{line}\n" for line in written))
             self._stream.flush()
 
@@ -133,9 +134,10 @@ class _Part(NamedTuple):
     style: str = ""
 
 
-def _as_line(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
+def _as_line(at: float, entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
     """Format an entry as one line."""
-    parts = [*_parts(entry), *(_Part(escape(sentence), _YELLOW) for sentence in _sentences(entry, nearest))]
+    style = _colour_of_sentence(entry)
+    parts = [*_parts(at, entry), *(_Part(escape(sentence), style) for sentence in _sentences(entry, nearest))]
     return _GAP.join(_paint(part, coloured) for part in parts)
 
 
@@ -144,11 +146,11 @@ def _sentences(entry: JournalEntry, nearest: str) -> Iterator[str]:
     yield from filter(None, (entry.hint, nearest and f"no rule matched. {nearest}"))
 
 
-def _fold(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
+def _fold(at: float, entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
     """Format an entry in lines of up to 120 columns, explanations on lines below."""
     lines: list[list[_Part]] = [[]]
     left = _WIDTH
-    for part in _parts(entry):
+    for part in _parts(at, entry):
         if len(part.text) + len(_GAP) > left:
             lines.append([])
             left = _WIDTH - len(_INDENT)
@@ -156,7 +158,7 @@ def _fold(entry: JournalEntry, nearest: str, *, coloured: bool) -> str:
         left -= len(part.text) + len(_GAP)
     written = [_GAP.join(_paint(part, coloured) for part in line) for line in lines]
     for sentence in _sentences(entry, nearest):
-        written += [_paint(_Part(line, _YELLOW), coloured) for line in _wrap(sentence)]
+        written += [_paint(_Part(line, _colour_of_sentence(entry)), coloured) for line in _wrap(sentence)]
     return f"\n{_INDENT}".join(written)
 
 
@@ -165,13 +167,13 @@ def _wrap(sentence: str) -> list[str]:
     return wrap(escape(sentence), _WIDTH - len(_INDENT), break_on_hyphens=False)
 
 
-def _parts(entry: JournalEntry) -> Iterator[_Part]:
+def _parts(at: float, entry: JournalEntry) -> Iterator[_Part]:
+    yield _Part(_stamp(at)[11:-1], _DIM)
     yield from _parts_of_request(entry)
     yield from _parts_of_answer(entry)
 
 
 def _parts_of_request(entry: JournalEntry) -> Iterator[_Part]:
-    yield _Part(_stamp(entry.time)[11:-1], _DIM)
     yield _Part(str(entry.status), _colour_of(entry.status))
     yield _Part(_cut(entry.method, 16))
     yield _Part(_cut(entry.path, _MAX_PATH))
@@ -205,6 +207,11 @@ def _colour_of(status: int) -> str:
     return _YELLOW if status >= 400 else _GREEN
 
 
+def _colour_of_sentence(entry: JournalEntry) -> str:
+    """Return the style of an explanation: quiet for a call that no rule matched and that was answered normally."""
+    return _YELLOW if entry.hint or entry.error else _DIM
+
+
 def _paint(part: _Part, coloured: bool) -> str:
     return f"\x1b[{part.style}m{part.text}\x1b[0m" if coloured and part.style else part.text
 
@@ -216,9 +223,9 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
-def _as_json(entry: JournalEntry, nearest: str) -> str:
+def _as_json(at: float, entry: JournalEntry, nearest: str) -> str:
     row = {
-        "time": _stamp(entry.time),
+        "time": _stamp(at),
         "method": entry.method,
         "path": entry.path,
         "status": entry.status,

@@ -27,8 +27,8 @@ _DRAIN = 0.2  # seconds that open responses get at shutdown: their clients are i
 class LocalEmulator(EmulatorClient):
     """Client with an emulator of its own, which ends when the client is closed."""
 
-    def __init__(self, log: Path | None = None) -> None:
-        self._server = _ServerThread(log)
+    def __init__(self, log: Path | None = None, loaded: ParsedScenario | None = None, seed: int | None = None) -> None:
+        self._server = _ServerThread(log, loaded, seed)
         super().__init__(self._server.begin())
 
     def close(self) -> None:
@@ -51,10 +51,17 @@ def start_here(sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | 
 
 
 class _ServerThread:
-    """Server thread; ``log``: file for the access log."""
+    """Server thread.
 
-    def __init__(self, log: Path | None) -> None:
+    Args:
+        log: file for the access log.
+        loaded: scenario to begin with; ``seed`` overrides its seed.
+    """
+
+    def __init__(self, log: Path | None, loaded: ParsedScenario | None, seed: int | None) -> None:
         self._log = log
+        self._loaded = loaded or ParsedScenario(BUILT_IN)
+        self._seed = seed
         self._url: Future[str] = Future()
         self._stop = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -81,7 +88,7 @@ class _ServerThread:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        application = create_application(ParsedScenario(BUILT_IN))
+        application = create_application(self._loaded, seed=self._seed)
         listeners = Listeners(application.runtime, application.control, drain=_DRAIN)
         with _logging(application, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -23,11 +24,9 @@ from emulator.serve.signals import allow_connections, stoppable
 from emulator.serve.supervisor import Supervisor, reserved
 from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.storage import HUB, is_memory
-from emulator.vendors import VENDORS, environment_of
+from emulator.vendors import VENDORS
 
 log = logging.getLogger("emulator")
-
-_SHOWN = 3  # variables of a vendor
 
 
 def run(settings: Settings) -> int:
@@ -90,8 +89,17 @@ def _build_announce(prepared: Prepared, port_file: PortFile) -> Announce:
         else:
             lines = [escape(line) for line in banner(prepared.loaded, prepared.built, urls, prepared.tls)]
         print(*lines, sep="\n", file=sys.stderr, flush=True)
+        if settings.open:
+            open_browser(f"{urls['front']}/_emulator/")
 
     return announce
+
+
+def open_browser(url: str) -> None:
+    """Open a page in the user's browser, on a thread: a browser in a terminal ends when the user closes it."""
+    import webbrowser  # slow to import
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, object]:
@@ -109,18 +117,17 @@ def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, objec
 
 
 def banner(loaded: ParsedScenario, built: Application, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:
-    """Yield the lines of the banner, with the first environment variables of each vendor; ``emulator env`` has all."""
+    """Yield the lines of the banner; ``emulator env VENDOR`` prints the variables of a vendor's clients."""
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
     for name in built.runtime.active.apps:
-        url = urls[name]
-        exports = " ".join(f"{key}={value}" for key, value in [*environment_of(name, url).items()][:_SHOWN])
-        yield f"  {name:<11} {url}   {exports}"
+        yield f"  {name:<11} {urls[name]}"
     for name in built.runtime.active.apps.planes:
         yield f"  {name:<11} {urls.get(name, '')}"
     front = urls["front"]
     yield f"  {'all':<11} {front}/<vendor>"
     yield f"  {'console':<11} {front}/_emulator/"
+    yield "  variables   emulator env VENDOR"
     if tls.authority is not None:
         yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"

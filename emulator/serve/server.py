@@ -6,10 +6,11 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -28,6 +29,7 @@ from emulator.latency import Latency
 from emulator.observability.access_log import AccessLog, configure_logging
 from emulator.observability.spans import Spans
 from emulator.runtime.services import adding_vendor_mistakes
+from emulator.scenario.code_frame import format_rows
 from emulator.scenario.load import load_paths
 from emulator.scenario.models import ClockSettings
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
@@ -98,6 +100,8 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
     Raises:
         SettingsError: a setting cannot be used.
     """
+    _require_paths(settings.paths)
+    _try_report(settings.report)
     stamps = read_stamps(settings.paths)
     try:
         with adding_vendor_mistakes(VENDORS):
@@ -117,7 +121,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
     except StoreError as error:
         raise SettingsError(f"{_STATE_URL}: {error}") from None
     except ScenarioError as error:
-        print(error, file=sys.stderr)
+        print(format_rows(error.rows), file=sys.stderr)
         return None
     return Prepared(settings, loaded, built, open_tls(settings), stamps)
 
@@ -132,6 +136,37 @@ def _clock(settings: Settings) -> ClockSettings | None:
     except ValidationError:
         form = "real, instant or frozen, or one of them with a start, such as frozen@2026-11-23T09:55:00Z"
         raise SettingsError(f"--clock ({variable('clock')}) takes {form}, not {settings.clock!r}") from None
+
+
+def _require_paths(paths: Sequence[Path]) -> None:
+    """Validate that the scenario paths exist.
+
+    Raises:
+        SettingsError: one does not; the message names the folder it was looked for in.
+    """
+    for path in paths:
+        try:
+            path.stat()
+        except OSError as error:
+            raise SettingsError(f"cannot read {path}: {explain_file(error, path)}") from None
+
+
+def _try_report(file: Path | None) -> None:
+    """Validate that the report can be written, hours before it is; an existing file stays as it is.
+
+    Raises:
+        SettingsError: it cannot be written.
+    """
+    if file is None:
+        return
+    try:
+        is_new = not file.exists()
+        with file.open("ab"):
+            pass
+        if is_new:
+            file.unlink()
+    except OSError as error:
+        raise SettingsError(f"--report: cannot write {file}: {explain_file(error, file)}") from None
 
 
 def _latency(settings: Settings) -> Latency | None:

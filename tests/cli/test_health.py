@@ -82,5 +82,6 @@ def test_probe_of_closed_port_prints_reason(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         file.write_text(json.dumps({"front": f"http://127.0.0.1:{free.getsockname()[1]}"}))
     said, rest = run_probe(file)
-    assert said.startswith("not ready: [Errno ")
+    assert said.startswith("not ready: http://127.0.0.1:")
+    assert "connection refused" in said
     assert rest.split()[0] == "1"

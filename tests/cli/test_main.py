@@ -1,5 +1,7 @@
 """The command line as a user types it."""
 
+from pathlib import Path
+
 import pytest
 
 from emulator import __version__
@@ -43,6 +45,10 @@ def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]
         pytest.param(
             ["serve", "--port", "65533"], "the vendors take the 5 that follow it; try --port 0", id="too high a port"
         ),
+        pytest.param(
+            ["serve", "nope.yaml"], f"no such file or directory; looked in {Path.cwd()}", id="where it looked"
+        ),
+        pytest.param(["serve", "--report", "/nope/run.html"], "--report: cannot write /nope/run.html", id="no report"),
         pytest.param(["serve", "x" * 300], "file name too long", id="a file that cannot be"),
         pytest.param(["serve", "--scenario", "throtled-tenant"], "did you mean throttled-tenant?", id="no such lesson"),
         pytest.param(["check", "no-such-file.yaml"], "cannot read no-such-file.yaml: no such file", id="check nothing"),
@@ -91,3 +97,28 @@ def test_misspelled_word_suggests_correction(
     error = capsys.readouterr().err
     assert error.endswith(f"; did you mean {meant}?\n")
     assert error.count("\n") == 1
+
+
+def test_help_has_sections_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, wanted in (
+        (
+            ["serve", "--help"],
+            ["\nscenario:\n", "\nnetwork:\n", "\ntimeouts:\n", "\nTLS:\n", "\nexamples:\n  emulator serve"],
+        ),
+        (["--help"], ["\ncommands:\n", "    completion  print", "    init ", "    try ", "\nexamples:\n"]),
+        (["explain", "--help"], ['{"vendor": "tgi"']),
+    ):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        out = capsys.readouterr().out
+        assert [text for text in wanted if text not in out] == []
+
+
+def test_help_is_coloured_on_request(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    out = capsys.readouterr().out
+    assert "\x1b[1mnetwork:\x1b[0m" in out
+    assert "\x1b[36m--port-file FILE\x1b[0m" in out

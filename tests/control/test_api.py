@@ -13,6 +13,7 @@ from emulator.control.auth import ControlAuth, Headers
 from emulator.control.problem import show_file
 from emulator.core.errors import ProblemError
 from emulator.scenario.load import load_paths
+from emulator.vendors import VENDORS
 from tests.conftest import FROZEN, Start
 from tests.control.asking import KEY, ask, control
 from tests.handler.toy import TOY
@@ -386,12 +387,73 @@ async def test_strict_scenario_refuses_unmatched_request(start: Start) -> None:
     rules = "rules: [{name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}]\n"
     running = await start("strict: true\n" + rules, vendors=[TOY])
     answer = await ask(running, "anything")
-    assert (answer.status, answer.header("Content-Type")) == (501, "text/plain; charset=utf-8")
-    assert "'greets': prompt does not hold" in answer.body.decode()
+    assert (answer.status, answer.header("Content-Type")) == (501, "application/json")
+    assert answer.json()["error"]["type"] == "emulator_unmatched"
+    assert "'greets': prompt does not hold" in answer.json()["error"]["message"]
+    assert answer.header("x-should-retry") == "false"
     assert (await ask(running, "Hello")).status == 200
     assert (await running.ask("toy", "/open")).status == 200
     (unmatched,) = (await control(running, "GET", "/requests?status=501")).json()["requests"]
     assert (unmatched["error"], unmatched["rule"], unmatched["deployment"]) == ("unmatched", None, "toy")
+
+
+async def test_request_that_asks_for_its_fault_is_explained(start: Start) -> None:
+    running = await start("rules: [{name: greets, when: {prompt: Hello}, reply: {text: Good day}}]\n", vendors=[TOY])
+    headers = {"x-key": "k", "x-emulator-fault": "garbage"}
+    await running.ask("toy", "/chat", {"prompt": "Bye", "max": 3}, headers=headers)
+    (entry,) = (await control(running, "GET", "/requests")).json()["requests"]
+    assert entry["summary"] == "The request asked for it itself: x-emulator-fault: garbage."
+
+
+async def test_browser_at_the_root_is_sent_to_the_console(toy: Running) -> None:
+    answer = await toy.ask("front", "/", headers={"Accept": "text/html,application/xhtml+xml"})
+    assert (answer.status, answer.header("Location")) == (302, "/_emulator/")
+    assert (await toy.ask("front", "/", headers={"Accept": "*/*"})).status == 404
+
+
+@pytest.mark.covers("language/control plane", "GET /examples")
+async def test_examples_have_a_path_and_a_model_for_each_vendor(start: Start) -> None:
+    running = await start("keys: [{token: dapi-search, principal: search}]\n", vendors=[*VENDORS.values()])
+    found = (await running.ask("front", "/_emulator/examples")).json()["examples"]
+    assert [row["vendor"] for row in found] == list(VENDORS)
+    assert all(row["path"].startswith("/") and row["model"] for row in found)
+    assert all("search" not in row["key"] for row in found)
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        pytest.param({"messages": [{"role": "user", "content": "One\nTwo"}]}, "One", id="the first line"),
+        pytest.param(
+            {
+                "messages": [
+                    {"role": "user", "content": "One"},
+                    {"role": "assistant", "content": "x"},
+                    {"role": "user", "content": "Two"},
+                ]
+            },
+            "Two",
+            id="the last of a user",
+        ),
+        pytest.param({"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]}, "Hi", id="parts"),
+        pytest.param({"input": ["cat", "dog"]}, "cat", id="inputs"),
+        pytest.param({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, "Hi", id="contents"),
+        pytest.param({"inputs": " \n Hi "}, "Hi", id="blank lines"),
+        pytest.param({"model": "x"}, "", id="none"),
+    ],
+)
+async def test_entry_has_the_first_line_of_its_prompt(toy: Running, body: dict[str, JSON], line: str) -> None:
+    await toy.ask("toy", "/chat", body, headers={"x-key": "k"})
+    (entry,) = (await control(toy, "GET", "/requests")).json()["requests"]
+    assert entry["prompt_line"].startswith(line)
+    assert bool(entry["prompt_line"]) == bool(line)
+
+
+async def test_listed_key_in_a_prompt_is_redacted(start: Start) -> None:
+    running = await start("keys: [{token: dapi-search, principal: search}]\n", vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "is dapi-search mine?"}, headers={"x-key": "dapi-search"})
+    (entry,) = (await control(running, "GET", "/requests")).json()["requests"]
+    assert entry["prompt_line"] == "is … mine?"
 
 
 async def test_strict_refusal_mentions_missing_rules(start: Start) -> None:

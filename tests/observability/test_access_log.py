@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from emulator.core.terminal import wants_colour
 from emulator.journal.entry import JournalEntry
-from emulator.observability.access_log import AccessLog, configure_logging, wants_colour
+from emulator.observability.access_log import AccessLog, configure_logging
 from tests.conftest import Start
 from tests.handler.toy import TOY
 
@@ -21,7 +22,7 @@ MOMENT = datetime(2026, 1, 1, 12, 30, 15, 250_000, tzinfo=UTC).timestamp()
 async def log(start: Start, *prompts: str, as_json: bool) -> list[str]:
     toy = await start(RULES, vendors=[TOY])
     stream = io.StringIO()
-    access = AccessLog(as_json=as_json, stream=stream, colour=False, folds=True)
+    access = AccessLog(as_json=as_json, stream=stream, colour=False, folds=True, now=lambda: MOMENT)
     toy.built.journal.listeners.append(access)
     for prompt in prompts:
         await toy.ask("toy", "/chat", {"prompt": prompt, "max": 3}, headers={"x-key": "k"})
@@ -31,7 +32,7 @@ async def log(start: Start, *prompts: str, as_json: bool) -> list[str]:
 
 async def write(entry: JournalEntry, *, colour: bool = False) -> list[str]:
     stream = io.StringIO()
-    access = AccessLog(as_json=False, stream=stream, colour=colour, folds=True)
+    access = AccessLog(as_json=False, stream=stream, colour=colour, folds=True, now=lambda: MOMENT)
     access(entry)
     access.flush()
     return stream.getvalue().splitlines()
@@ -40,7 +41,7 @@ async def write(entry: JournalEntry, *, colour: bool = False) -> list[str]:
 def make_entry(**fields: object) -> JournalEntry:
     usual: dict[str, object] = {
         "id": "1",
-        "time": MOMENT,
+        "time": 5.0,  # of the scenario's clock
         "vendor": "toy",
         "method": "POST",
         "path": "/chat",
@@ -52,7 +53,7 @@ def make_entry(**fields: object) -> JournalEntry:
 
 async def test_text_log_lines_name_rule_or_nearest_rule(start: Start) -> None:
     matched, unmatched, below = await log(start, "Hello", "Bye", as_json=False)
-    assert matched.startswith("00:00:00.000  400  POST  /chat  toy toy  default  0+0 tokens")
+    assert matched.startswith("12:30:15.250  400  POST  /chat  toy toy  default  0+0 tokens")
     assert matched.endswith("rule 'greets'  internal")
     assert "+3 tokens" in unmatched
     assert below.strip().startswith("no rule matched. The nearest is 'greets': prompt does not hold")
@@ -213,13 +214,13 @@ def test_colour_follows_terminal_and_environment(
 async def test_log_without_terminal_writes_one_line_per_call(start: Start) -> None:
     toy = await start(RULES, vendors=[TOY])
     stream = io.StringIO()
-    access = AccessLog(as_json=False, stream=stream)
+    access = AccessLog(as_json=False, stream=stream, now=lambda: MOMENT)
     toy.built.journal.listeners.append(access)
     await toy.ask("toy", "/chat", {"prompt": "Bye", "max": 3}, headers={"x-key": "k"})
     access(make_entry(path="/" + "a" * 47, hint="a hint " * 30, rule="b" * 60, faults=("truncate",) * 5))
     access.flush()
     unmatched, long = stream.getvalue().splitlines()
-    assert unmatched.startswith("00:00:00.000  200  POST  /chat  toy toy  default")
+    assert unmatched.startswith("12:30:15.250  200  POST  /chat  toy toy  default")
     assert "  no rule matched. The nearest is 'greets'" in unmatched
     assert len(long) > 300
     assert long.endswith("a hint ")

@@ -10,6 +10,7 @@ from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import ProblemError
 from emulator.core.executor import run_in_thread, run_parsing
 from emulator.core.json import JSON
+from emulator.core.redaction.credentials import mask
 from emulator.core.text import escape
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.credentials import list_credentials
@@ -97,6 +98,22 @@ class ScenarioHandlers:
                 for vendor, app in apps.items()
                 if query.vendor in (None, vendor)
                 for deployment in app.service.deployments.values()
+            ]
+        )
+
+    async def list_examples(self, query: models.NoQuery, body: bytes, name: str) -> models.Examples:
+        active = self._runtime.active
+        keys = active.loaded.scenario.keys
+        key = mask(keys[0].token) if keys else "any"
+        return models.Examples(
+            examples=[
+                models.ExampleCall(
+                    vendor=vendor,
+                    path=app.vendor.chat_path,
+                    model=app.vendor.choose_chat_model(app.service.deployments),
+                    key=key,
+                )
+                for vendor, app in active.apps.items()
             ]
         )
 

@@ -47,6 +47,8 @@ def _list_endpoints(method: str, route: str, parse: Parse) -> tuple[AzureEndpoin
 VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
+    chat_path="/chat/completions?api-version=2024-05-01-preview",
+    chat_model="mistral-small-2503",
     endpoints=(
         *_list_endpoints("POST", "/chat/completions", parse_chat),
         *_list_endpoints("POST", "/completions", parse_completions),

@@ -206,6 +206,8 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, DeploymentProfile], ..
 VENDOR = Vendor(
     name="openvino",
     title="OpenVINO Model Server",
+    chat_path="/v3/chat/completions",
+    chat_model="llama3",
     endpoints=_list_endpoints(),
     settings=OpenVinoSettings,
     catalogue=info.list_deployments,

@@ -170,6 +170,8 @@ _INFERENCE = _GUARDED - {"/tokenize"}
 VENDOR = Vendor(
     name="tgi",
     title="Hugging Face text-generation-inference",
+    chat_path="/v1/chat/completions",
+    chat_model="tgi",
     endpoints=(
         *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
         Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(handle_chat_tokenize), is_public=True),

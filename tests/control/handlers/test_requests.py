@@ -21,7 +21,7 @@ from tests.untyped_json import JSON
 CONTRACT = (
     "id seq time vendor session principal method path operation deployment stream status attempt retry_of retries rule "
     "faults error finish_reason prompt_tokens completion_tokens sent_tokens planned_ttft ttft planned_end last_token "
-    "duration lateness_p99 whole client_left traceparent summary"
+    "duration lateness_p99 whole client_left traceparent prompt_line summary"
 )
 RULES = """
 rules:
@@ -219,7 +219,9 @@ async def test_full_entry_extends_short_entry_by_four_fields(toy: Running) -> No
     assert list(detail) == [*CONTRACT.split(), "request", "response", "limits", "explanation"]
     request, response = as_object(detail["request"]), as_object(detail["response"])
     assert list(request) == ["query", "headers", "body", "raw", "encoding", "bytes", "cut", "kept"]
-    assert " ".join(response) == "headers body encoding text tool_calls raw strikes writes events bytes cut kept"
+    assert (
+        " ".join(response) == "headers body encoding text received tool_calls raw strikes writes events bytes cut kept"
+    )
 
 
 async def test_detail_shows_request(toy: Running) -> None:

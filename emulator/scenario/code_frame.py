@@ -10,7 +10,6 @@ from pathlib import Path
 from emulator.core.redaction.names import is_secret_name
 from emulator.core.text import escape
 from emulator.scenario.errors import Diagnostic
-from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.source import read_file
 
 _WIDTH = 110  # characters of a line that are shown
@@ -22,10 +21,6 @@ _HIDDEN = "…"
 def format_rows(rows: Iterable[Diagnostic]) -> str:
     """Format rows as text, each with its code and its code frame."""
     return "\n".join(line for row in rows for line in format_row(row))
-
-
-def format_error(error: ScenarioError) -> str:
-    return format_rows(error.rows)
 
 
 def format_row(row: Diagnostic) -> Iterator[str]:
