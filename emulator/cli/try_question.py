@@ -54,7 +54,7 @@ def _ask(
     keys = loaded.scenario.keys
     key = keys[0].token if keys else _KEY
     headers = {"Authorization": f"Bearer {key}", "api-key": key, "Content-Type": "application/json"}
-    clock = ClockSettings(kind="instant", start=getattr(loaded.scenario.clock, "start", None))
+    clock = ClockSettings(kind="instant").model_copy(update={"start": getattr(loaded.scenario.clock, "start", None)})
     instant = replace(loaded, scenario=loaded.scenario.model_copy(update={"clock": clock}))
     with LocalEmulator(loaded=instant, seed=settings.seed) as emulator:
         parts = urlsplit(emulator.url(name))
