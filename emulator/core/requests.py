@@ -8,6 +8,7 @@ from math import inf
 from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass
+from emulator.core.geometry import Geometry
 from emulator.core.json import JSON
 
 Task = Literal["chat", "completions", "embeddings", "rerank", "images"]
@@ -38,6 +39,7 @@ class Deployment:
         default_max_tokens: maximum tokens of an answer when the request sets no limit.
         dimensions: length of an embedding.
         normalized: embeddings have unit length.
+        geometry: what its vectors mean; ``None``: nothing.
         tokenizer: name of a profile in ``generation.tokenizer.PROFILES``.
         mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
         state: current state: ``ready``, ``loading``, ``retired`` or ``stopped``.
@@ -55,6 +57,7 @@ class Deployment:
     default_max_tokens: int | None = None
     dimensions: int = 1024
     normalized: bool = True
+    geometry: Geometry | None = None
     tokenizer: str = "llama3"
     mode: str = "pay_per_token"
     state: str = "ready"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -252,8 +252,6 @@ def _write_vectors(
     prompt_tokens: tuple[int, ...],
     reply: FixedReply | None,
 ) -> Content:
-    from emulator.generation.embeddings import embed
-
     texts = [text if isinstance(text, str) else tokenizer.decode(text) for text in request.inputs]
     dimensions = request.dimensions or deployment.dimensions
     usage = Usage(sum(prompt_tokens))
@@ -265,12 +263,28 @@ def _write_vectors(
     instruction = request.instruction and digest_long(request.instruction)
     key_of = prepare_key(seed, "embedding", deployment.name, instruction, ...)
     keys = [key_of(digest_long(text)) for text in texts]
-    vectors = embed(keys, dimensions, deployment.normalized)
+    vectors = _draw_vectors(texts, keys, deployment, dimensions, seed)
     for takes, vector in reversed(() if reply is None else reply.embeddings):  # the first entry wins
         for row, text in enumerate(texts):
             if takes(text):
                 vectors[row] = _fit(vector, dimensions)
     return Content(vectors=vectors, usage=usage)
+
+
+def _draw_vectors(
+    texts: Sequence[str], keys: Sequence[bytes], deployment: Deployment, dimensions: int, seed: int
+) -> Vectors:
+    """Return the vectors of texts: drawn from their keys, unless the deployment's vectors have a meaning."""
+    from emulator.generation.embeddings import embed, lengthen
+
+    geometry = deployment.geometry
+    if geometry is None or geometry.kind == "hashed":
+        return embed(keys, dimensions, deployment.normalized)
+    from emulator.generation.vectors import embed_texts
+
+    model = derive_key(seed, "geometry", deployment.name)
+    rows = embed_texts(geometry, texts, keys, deployment.dimensions, dimensions, model)
+    return rows if deployment.normalized else lengthen(rows, keys)
 
 
 def _fit(vector: tuple[float, ...], length: int) -> tuple[float, ...]:

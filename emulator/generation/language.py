@@ -49,6 +49,9 @@ _NO_SCRIPT = (0,) * len(_SCRIPTS)
 _MAX_WORD = 64  # characters
 
 
+FUNCTION_WORDS = frozenset(word for words in _WORDS.values() for word in words.split())
+
+
 def _index_words() -> dict[str, tuple[int, ...]]:
     index: dict[str, tuple[int, ...]] = {}
     for field, words in enumerate(_WORDS.values()):

@@ -11,12 +11,14 @@ from emulator.core.clock import Clock
 from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
+from emulator.generation.arrangement import MAX_TEXTS, ConflictError, arrange
 from emulator.generation.prompt import count_chat, count_prompt
 from emulator.generation.tokenizer import PROFILES, tokenizer_for
+from emulator.generation.vectors import count_block
 from emulator.scenario.errors import Diagnostic, find_nearest_name, sort_diagnostics
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.matchers import compile_names
-from emulator.scenario.models import Outcome, Scenario, When
+from emulator.scenario.models import DeploymentEntry, Outcome, Scenario, When
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
 _MAX_SNAPSHOTS = 64
@@ -63,6 +65,8 @@ def _check_deployments(loaded: ParsedScenario, vendors: Vendors) -> Iterator[Dia
             yield _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, vendors)
         elif entry.traits and (text := vendors[entry.vendor].check_traits(entry.to_deployment(None))):
             yield loaded.row(("deployments", position, "traits"), text)
+        if entry.embeddings is not None and (text := _check_geometry(entry)):
+            yield loaded.row(("deployments", position, "embeddings"), text)
         if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
             text = f"unknown tokenizer {entry.tokenizer!r}"
             yield loaded.row(("deployments", position, "tokenizer"), text, find_nearest_name(entry.tokenizer, PROFILES))
@@ -94,6 +98,23 @@ def _list_dimensions(
         for deployment in list_deployments(vendor, read_settings(vendor, scenario), scenario).values():
             if deployment.task == "embeddings" and is_name(deployment.name):
                 yield deployment.dimensions, deployment.name
+
+
+def _check_geometry(entry: DeploymentEntry) -> str:
+    """Return why no vectors have the declared relations, or an empty text."""
+    geometry = entry.to_deployment(None).geometry
+    if geometry is None or geometry.kind != "declared":
+        return ""
+    count = len(geometry.list_texts())
+    if count > MAX_TEXTS:
+        return f"{count} texts are declared; at most {MAX_TEXTS} are arranged"
+    if entry.dimensions is not None and not count_block(count, entry.dimensions):
+        return f"{count} texts are declared, which takes more than {entry.dimensions} dimensions"
+    try:
+        arrange(geometry)
+    except ConflictError as error:
+        return f"no vectors have all of these: {error}"
+    return ""
 
 
 @contextmanager

@@ -44,6 +44,9 @@ def _check_regex(pattern: str, info: ValidationInfo) -> str:
     return pattern
 
 
+Pattern = Annotated[str, AfterValidator(_check_regex)]
+
+
 def _add(pattern: str, ignore_case: bool, info: ValidationInfo) -> None:
     expressions = info.context if isinstance(info.context, Expressions) else Expressions()
     try:
@@ -79,7 +82,7 @@ class Comparison(Closed):
     contains: str | None = Field(default=None, description="The text contains this.")
     prefix: str | None = Field(default=None, description="The text starts with this.")
     suffix: str | None = Field(default=None, description="The text ends with this.")
-    regex: Annotated[str, AfterValidator(_check_regex)] | None = Field(
+    regex: Pattern | None = Field(
         default=None,
         description="A regular expression that matches somewhere in the text; no look-around, no back-reference.",
         examples=["[0-9]{4}"],

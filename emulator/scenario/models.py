@@ -14,6 +14,7 @@ from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Timestamp, 
 from emulator.latency import Latency
 from emulator.scenario.captures import list_groups
 from emulator.scenario.conditions import Names, Number, Text, When
+from emulator.scenario.geometry import EmbeddingSettings
 from emulator.scenario.outcomes import (
     NOTHING,
     PASS,
@@ -35,6 +36,7 @@ __all__ = [
     "Clock",
     "ClockSettings",
     "DeploymentEntry",
+    "EmbeddingSettings",
     "ErrorOutcome",
     "FixedToolCall",
     "FixedUsage",
@@ -155,6 +157,7 @@ class DeploymentEntry(Closed):
     )
     dimensions: Annotated[Positive, Field(le=65_536)] | None = Field(default=None, description="Of an embedding.")
     normalized: bool | None = Field(default=None, description="Embeddings have unit length.")
+    embeddings: EmbeddingSettings | None = Field(default=None, description="What its vectors mean.")
     tokenizer: str | None = Field(default=None, description="Name of a tokenizer profile.", examples=["llama3"])
     mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(
         default=None, description="How it is billed and scaled."
@@ -170,6 +173,8 @@ class DeploymentEntry(Closed):
     def to_deployment(self, builtin: Deployment | None) -> Deployment:
         """Build the deployment; absent fields come from the catalogue's deployment of the same name."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
+        if (embeddings := given.pop("embeddings", None)) is not None:
+            given["geometry"] = embeddings.to_geometry()
         if isinstance(self.state, dict):
             ((given["state"], given["state_lasts"]),) = self.state.items()
         return Deployment(**given) if builtin is None else dataclasses.replace(builtin, **given)

@@ -25,6 +25,14 @@ SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(render_schema()))
 
 # Messages beyond JSON Schema: it compares no two values, reads no regular expression of Python's, and sees no YAML.
 CANNOT = {
+    "a blank text": "the text itself",
+    "both a text and a pattern": "two values compared",
+    "relations without declared": "two values compared",
+    "otherwise without declared": "two values compared",
+    "otherwise declared": "two values compared",
+    "a text in two clusters": "two values compared",
+    "a text with two ranks": "two values compared",
+    "a query among its ranks": "two values compared",
     "regular expression": "whether Python can read it",
     "between the wrong way round": "two values compared",
     "between a duration and a time": "two values compared",
@@ -43,7 +51,18 @@ CANNOT = {
     "a placeholder there is not": "words in a text",
     "a file that is not there": "another file",
 }
+
+
+_VECTORS = "deployments: [{vendor: azure, name: m, embeddings: {geometry: "
 MORE = [
+    pytest.param(_VECTORS + "declared, clusters: {a: [' ']}}}]", id="a blank text"),
+    pytest.param(_VECTORS + "declared, query: {text: a, pattern: b, ranks: [c]}}}]", id="both a text and a pattern"),
+    pytest.param(_VECTORS + "lexical, clusters: {a: [b]}}}]", id="relations without declared"),
+    pytest.param(_VECTORS + "lexical, otherwise: hashed}}]", id="otherwise without declared"),
+    pytest.param(_VECTORS + "declared, otherwise: declared, clusters: {a: [b]}}}]", id="otherwise declared"),
+    pytest.param(_VECTORS + "declared, clusters: {a: [c], b: [c]}}}]", id="a text in two clusters"),
+    pytest.param(_VECTORS + "declared, query: {text: a, ranks: [b, b]}}}]", id="a text with two ranks"),
+    pytest.param(_VECTORS + "declared, query: {text: a, ranks: [a]}}}]", id="a query among its ranks"),
     pytest.param("latency: {ttft: {type: uniform, low: 2s, high: 1s}}", id="low above high"),
     pytest.param("latency: {ttft: {type: lognormal, median: 2s, p99: 1s}}", id="a median above its p99"),
     pytest.param("latency: {ttft: {type: lognormal, median: 0s, p99: 1s}}", id="a median of nothing"),

@@ -12,7 +12,7 @@ from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.vendor import InferenceCall
 from emulator.encoding.floats import format_float
-from emulator.protocols.rerank import DIMENSIONS, score_documents
+from emulator.protocols.rerank import count_dimensions, score_documents
 from emulator.vendors.openvino.decoder import is_int32, promote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import ParsedRequest
@@ -27,6 +27,7 @@ class RerankCodec:
     documents: tuple[str, ...]
     top: int
     with_documents: bool
+    by_words: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
         scores = self._compute_scores(plan)
@@ -44,7 +45,7 @@ class RerankCodec:
 
     def _compute_scores(self, plan: Plan) -> list[float]:
         """Return a score per document: float32, 0 to 1."""
-        return [promote(score) for score in score_documents(plan, self.query, self.documents)]
+        return [promote(score) for score in score_documents(plan, self.query, self.documents, by_words=self.by_words)]
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         response = self.render(plan, request)
@@ -76,14 +77,15 @@ def parse_rerank(parsed: ParsedRequest) -> InferenceCall:
     limit = parsed.profile.max_allowed_chunks
     if len(documents) > limit:
         raise refusal("Number of documents exceeds max_allowed_chunks", word="INTERNAL")
-    embedding = EmbeddingRequest(inputs=(*documents, query), dimensions=DIMENSIONS)
+    embedding = EmbeddingRequest(inputs=(*documents, query), dimensions=count_dimensions(parsed.deployment))
     counted = parsed.service.count_prompt(embedding, parsed.deployment)
     _validate_chunks(parsed, counted, limit)
+    by_words = parsed.deployment.geometry is None
     top_n = len(documents) if top is None else max(0, top)
     return InferenceCall(
         deployment=parsed.deployment,
         request=embedding,
-        codec=RerankCodec(parsed.settings.json_headers, query, documents, top_n, with_documents),
+        codec=RerankCodec(parsed.settings.json_headers, query, documents, top_n, with_documents, by_words),
         prompt_tokens=counted,
         served=parsed.method,
         repeatable=True,

@@ -55,6 +55,8 @@ def _delay(name: str, model: str, example: str, **examples: str) -> Section:
     return Section(title=name, model=model, place=_TTFT, examples={**given, **examples})
 
 
+_DECLARED = "deployments: [{vendor: azure, name: mine, task: embeddings, embeddings: {geometry: declared, %s}}]"
+_NEAR, _QUERY = _DECLARED % "near: […]", _DECLARED % "query: …"
 _SERVED = "{vendor: azure, name: mine, %s}"
 _LIMIT = "{vendor: azure, per: principal, unit: output_tokens, amount: 4000, window: 60s, strategy: sliding}"
 _CALL = "{name: get_weather, arguments: {city: Paris}, id: call_1}"
@@ -119,11 +121,42 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "default_max_tokens": _SERVED % "default_max_tokens: 256",
             "dimensions": _SERVED % "task: embeddings, dimensions: 3072",
             "normalized": _SERVED % "task: embeddings, normalized: true",
+            "embeddings": _SERVED % "task: embeddings, embeddings: {geometry: lexical}",
             "tokenizer": _SERVED % "tokenizer: llama3",
             "mode": "{vendor: databricks, name: mine, mode: provisioned}",
             "state": "{vendor: openvino, name: mine, state: loading}",
             "kind": "{vendor: openvino, name: mine, kind: speculative}",
             "traits": _SERVED % "traits: {note: anything}",
+        },
+    ),
+    Section(
+        title="Embeddings",
+        model="EmbeddingSettings",
+        place="deployments: [{vendor: azure, name: mine, task: embeddings, embeddings: …}]",
+        examples={
+            "geometry": "{geometry: lexical}",
+            "otherwise": "{geometry: declared, clusters: {animals: [cat, dog]}, otherwise: hashed}",
+            "texts": "{geometry: declared, texts: {pay: How to pay}, query: {text: money, ranks: [pay]}}",
+            "clusters": "{geometry: declared, clusters: {animals: [cat, kitten, dog], vehicles: [car, lorry]}}",
+            "near": "{geometry: declared, near: [{a: cat, b: dog, cosine: 0.83}]}",
+            "query": "{geometry: declared, query: {text: a pet, ranks: [dog, cat]}}",
+            "captions": "{geometry: lexical, captions: {'https://example.com/1.png': a black cat}}",
+        },
+    ),
+    Section(
+        title="Near",
+        model="NearEntry",
+        place=_NEAR,
+        examples=dict.fromkeys(("a", "b", "cosine"), "{a: cat, b: dog, cosine: 0.83}"),
+    ),
+    Section(
+        title="Query",
+        model="QueryEntry",
+        place=_QUERY,
+        examples={
+            "text": "{text: a pet, ranks: [dog, cat]}",
+            "pattern": "{pattern: '(?i)pets?', ranks: [dog, cat]}",
+            "ranks": "{text: a pet, ranks: [dog, cat]}",
         },
     ),
     Section(

@@ -14,7 +14,7 @@ from emulator.core.plan import Plan
 from emulator.core.requests import EmbeddingRequest
 from emulator.core.rng import draw_uuid
 from emulator.core.vendor import InferenceCall
-from emulator.protocols.rerank import DIMENSIONS, score_documents
+from emulator.protocols.rerank import count_dimensions, score_documents
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.profile import AzureService, DeploymentProfile
@@ -44,11 +44,11 @@ def parse_rerank(request: Request, service: AzureService) -> InferenceCall:
     parsed = parse_request(request, service, "rerank", _URL_KINDS, engine=_PREFIXES)
     wire = validate(RerankRequest, parsed.body)
     texts = tuple([_parse_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
-    embedding_request = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
+    embedding_request = EmbeddingRequest(inputs=(*texts, wire.query), dimensions=count_dimensions(parsed.deployment))
     return InferenceCall(
         deployment=parsed.deployment,
         request=embedding_request,
-        codec=RerankCodec(parsed.profile, wire, texts),
+        codec=RerankCodec(parsed.profile, wire, texts, parsed.deployment.geometry is None),
         prompt_tokens=service.count_prompt(embedding_request, parsed.deployment),
         repeatable=True,
     )
@@ -68,9 +68,10 @@ class RerankCodec:
     profile: DeploymentProfile
     wire: RerankRequest
     texts: tuple[str, ...]
+    by_words: bool
 
     def render(self, plan: Plan, request: Request) -> Response:
-        scores = score_documents(plan, self.wire.query, self.texts)
+        scores = score_documents(plan, self.wire.query, self.texts, by_words=self.by_words)
         order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         version = "1" if "/v1/" in request.path else "2"
         units = -(-len(self.texts) // _UNIT)

@@ -1,0 +1,247 @@
+"""Arrange declared texts: cosines that satisfy every declared relation, or the relations that contradict each other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from emulator.core.cache import lru
+from emulator.core.geometry import Geometry, Ranking
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float64]
+
+MAX_TEXTS = 512  # arranged in seconds
+_WITHIN, _LEAST_WITHIN = 0.8, 0.6  # cosine of two texts of one cluster: aimed at, and at least
+_BETWEEN, _MOST_BETWEEN = 0.1, 0.4  # of two clusters: aimed at, and at most
+_APART = 0.05  # of texts between which nothing is declared: aimed at
+_FIRST, _LAST = 0.9, 0.5  # of the first and the last rank: aimed at
+_MARGIN = 0.02  # between two ranks
+_SLACK = 1e-4  # by which bounds may be missed
+_DEFICIT = 7e-4  # by which the least eigenvalue may be below zero: declared cosines are missed by as much
+_MOST_ALIKE = 0.9996  # cosine of two texts: with 1 they were one vector, and few rounds find no other vectors to it
+_STEP = 1e-6  # cosines are multiples of it, so that every machine's rounding gives the same
+_FLOORS = ((1e-3, 100), (1e-5, 400))  # least eigenvalue aimed at, for how many rounds: well inside is found sooner
+
+
+class ConflictError(Exception):
+    """Declared relations contradict each other; ``relations``: a smallest set of them, in words."""
+
+    def __init__(self, relations: Sequence[str]) -> None:
+        super().__init__("; ".join(relations))
+        self.relations = tuple(relations)
+
+
+@dataclass(slots=True, eq=False)
+class _Order:
+    """Row of a query: its ranks, nearest first, and the other texts."""
+
+    query: int
+    ranks: tuple[int, ...]
+    others: tuple[int, ...]
+
+    @property
+    def margin(self) -> float:
+        return min(_MARGIN, 0.5 / len(self.ranks))
+
+
+@dataclass(slots=True, eq=False)
+class _Relation:
+    """Declared relation: exact cosines, bounds of cosines, or the order of a row; ``aims``: cosines it would like."""
+
+    words: str
+    aims: dict[tuple[int, int], float] = field(default_factory=dict)
+    exact: dict[tuple[int, int], float] = field(default_factory=dict)
+    bounds: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    order: _Order | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrangement:
+    """Declared texts by their place, and the matrix of their cosines."""
+
+    places: dict[str, int]
+    cosines: Matrix
+
+
+@lru(32)
+def arrange(geometry: Geometry) -> Arrangement:
+    """Return the arrangement of a geometry's texts.
+
+    Raises:
+        ConflictError: there is none.
+    """
+    texts = geometry.list_texts()
+    places = {text: place for place, text in enumerate(texts)}
+    relations = [*_compile(geometry, places)]
+    cosines = _solve(len(places), relations)
+    if cosines is None:
+        raise ConflictError([relation.words for relation in _find_conflict(len(places), relations)])
+    return Arrangement(places, cosines)
+
+
+def _compile(geometry: Geometry, places: dict[str, int]) -> Iterator[_Relation]:
+    """Yield the relations of a geometry."""
+    cluster_of = {places[text]: name for name, texts in geometry.clusters.items() for text in texts}
+    given = {_pair(places[near.a], places[near.b]) for near in geometry.near}
+    for name, texts in geometry.clusters.items():
+        relation = _Relation(f"cluster {name!r}")
+        for text in texts:
+            for other, its_name in cluster_of.items():
+                pair, alike = _pair(places[text], other), its_name == name
+                if pair[0] != pair[1] and pair not in given:
+                    relation.aims[pair] = _WITHIN if alike else _BETWEEN
+                    relation.bounds[pair] = (_LEAST_WITHIN, 1.0) if alike else (-1.0, _MOST_BETWEEN)
+        yield relation
+    for near in geometry.near:
+        wanted = min(max(near.cosine, -_MOST_ALIKE), _MOST_ALIKE)
+        exact = {_pair(places[near.a], places[near.b]): wanted if near.a != near.b else near.cosine}
+        yield _Relation(f"near {near.a!r}, {near.b!r}: {near.cosine:g}", aims=exact, exact=exact)
+    for ranking in geometry.rankings:
+        yield _compile_ranking(ranking, places)
+
+
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
+
+
+def _compile_ranking(ranking: Ranking, places: dict[str, int]) -> _Relation:
+    query, ranks = places[ranking.query], tuple([places[text] for text in ranking.ranks])
+    step = min((_FIRST - _LAST) / max(1, len(ranks) - 1), 0.1)
+    others = tuple([place for place in places.values() if place != query and place not in ranks])
+    words = f"query {ranking.query!r}: {', '.join(map(repr, ranking.ranks))}"
+    aims = {_pair(query, rank): _FIRST - number * step for number, rank in enumerate(ranks)}
+    return _Relation(words, aims=aims, order=_Order(query, ranks, others))
+
+
+def _solve(count: int, relations: Sequence[_Relation]) -> Matrix | None:
+    """Return a matrix of cosines that satisfies the relations, near their aims; ``None`` if none was found.
+
+    Alternates between the nearest positive definite matrix and the nearest one that satisfies the relations.
+    Source: Higham, Computing the nearest correlation matrix (2002), without its correction, as any solution will do.
+    """
+    import numpy as np
+
+    wanted = _aim(count, relations)
+    exact: dict[tuple[int, int], float] = {}
+    for relation in relations:
+        for pair, value in relation.exact.items():
+            known = 1.0 if pair[0] == pair[1] else exact.setdefault(pair, value)
+            if abs(known - value) > _SLACK:
+                return None
+    _impose(wanted, relations, exact)
+    for floor in [floor for floor, rounds in _FLOORS for _ in range(rounds)]:
+        values, vectors = np.linalg.eigh(wanted)
+        least = float(values[0])
+        if least > -_DEFICIT and _holds(wanted, relations):
+            return _settle(wanted, least)
+        possible = (vectors * np.maximum(values, floor)) @ vectors.T
+        wanted = (possible + possible.T) / 2
+        _impose(wanted, relations, exact)
+    return None
+
+
+def _aim(count: int, relations: Sequence[_Relation]) -> Matrix:
+    """Return the cosines that are aimed at; between other texts the product along a path, which a tree satisfies."""
+    import numpy as np
+
+    aims: Matrix = np.zeros((count, count))
+    for relation in relations:
+        for pair, value in relation.aims.items():
+            aims[pair] = aims[pair[::-1]] = value
+    given = aims != 0.0
+    reached = aims.copy()
+    for middle in range(count):
+        path = reached[:, middle, None] * reached[None, middle, :]
+        reached = np.where(np.abs(path) > np.abs(reached), path, reached)
+    return np.where(given, aims, np.where(np.abs(reached) > _APART, reached, _APART))
+
+
+def _settle(cosines: Matrix, least: float) -> Matrix:
+    """Return the cosines in whole steps, as a matrix that is positive definite also after rounding."""
+    import numpy as np
+
+    lift = max(0.0, 1e-5 - least) + len(cosines) * _STEP
+    settled: Matrix = np.round(cosines / (1.0 + lift) / _STEP) * _STEP
+    np.fill_diagonal(settled, 1.0)
+    return settled
+
+
+def _impose(cosines: Matrix, relations: Sequence[_Relation], exact: dict[tuple[int, int], float]) -> None:
+    """Change the cosines as little as the relations want."""
+    import numpy as np
+
+    for relation in relations:
+        for pair, (least, most) in relation.bounds.items():
+            value = min(max(float(cosines[pair]), least), most)
+            cosines[pair] = cosines[pair[::-1]] = value
+    for relation in relations:
+        if relation.order is not None:
+            _impose_order(cosines, relation.order, exact)
+    for pair, value in exact.items():
+        cosines[pair] = cosines[pair[::-1]] = value
+    np.fill_diagonal(cosines, 1.0)  # a pair of one text, too
+
+
+def _impose_order(cosines: Matrix, order: _Order, exact: dict[tuple[int, int], float]) -> None:
+    """Put the cosines of a query's row in order: equal means of those that are not (pool adjacent violators)."""
+    row, margin = cosines[order.query], order.margin
+    pools: list[list[float]] = []
+    for number, rank in enumerate(order.ranks):
+        pools.append([float(row[rank]) + number * margin, 1.0])
+        while len(pools) > 1 and pools[-2][0] < pools[-1][0]:
+            (value, weight), (before, number_before) = pools.pop(), pools.pop()
+            total = weight + number_before
+            pools.append([(before * number_before + value * weight) / total, total])
+    values = [value for value, weight in pools for _ in range(int(weight))]
+    fixed = [exact[pair] for other in order.others if (pair := _pair(order.query, other)) in exact]
+    lowest = max(fixed, default=-1.0) + margin
+    for number, (rank, value) in enumerate(zip(order.ranks, values, strict=True)):
+        least = lowest + (len(order.ranks) - 1 - number) * margin
+        value = min(max(value - number * margin, least), 0.99 - number * margin)
+        cosines[order.query, rank] = cosines[rank, order.query] = exact.get(_pair(order.query, rank), value)
+    most = min(float(cosines[order.query, rank]) for rank in order.ranks) - margin
+    for other in order.others:
+        if row[other] > most:
+            cosines[order.query, other] = cosines[other, order.query] = most
+
+
+def _holds(cosines: Matrix, relations: Sequence[_Relation]) -> bool:
+    """Return whether the relations hold; the exact ones were imposed last."""
+    for relation in relations:
+        for pair, (least, most) in relation.bounds.items():
+            if not least - _SLACK <= cosines[pair] <= most + _SLACK:
+                return False
+        order = relation.order
+        if order is not None:
+            row, gap = cosines[order.query], order.margin / 2
+            steps = [float(row[rank]) for rank in order.ranks]
+            if any(after > before - gap for before, after in itertools.pairwise(steps)):
+                return False
+            if any(row[other] > steps[-1] - gap for other in order.others):
+                return False
+    return True
+
+
+def _find_conflict(count: int, relations: Sequence[_Relation]) -> list[_Relation]:
+    """Return a smallest set of relations that cannot hold together.
+
+    Source: Junker, QuickXplain: preferred explanations and relaxations for over-constrained problems (2004).
+    """
+
+    def explain(kept: list[_Relation], rest: list[_Relation], *, has_changed: bool) -> list[_Relation]:
+        if has_changed and _solve(count, kept) is None:
+            return []
+        if len(rest) == 1:
+            return rest
+        half = len(rest) // 2
+        second = explain(kept + rest[:half], rest[half:], has_changed=True)
+        first = explain(kept + second, rest[:half], has_changed=bool(second))
+        return first + second
+
+    return explain([], [*relations], has_changed=False)
