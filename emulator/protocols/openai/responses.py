@@ -8,7 +8,7 @@ from typing import Literal
 
 from emulator.core.dataclass import fast_dataclass
 from emulator.core.http import Event, Mark
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, Object, as_object, dump_json
 from emulator.core.plan import Choice, Plan, SegmentKind, Usage
 from emulator.core.rng import draw_hex, draw_opaque
 from emulator.encoding.sse import DONE, encode_event, encode_string
@@ -25,8 +25,11 @@ from emulator.protocols.openai.messages import build_logprob
 
 Status = Literal["queued", "in_progress", "completed", "incomplete"]
 OWN_FIELDS = frozenset(
-    {"id", "object", "created_at", "status", "error", "incomplete_details", "model", "output", "usage"}
-)
+    {
+        "id", "object", "created_at", "status", "completed_at", "error", "incomplete_details", "model", "output",
+        "usage",
+    }
+)  # fmt: skip
 """Fields of a response that do not repeat its request."""
 
 OTHER_ITEMS = (
@@ -41,8 +44,9 @@ Source: openai-python, ``types/responses/response_input_item_param.py``.
 """
 # Fields of a request in the order of a response object, with their defaults.
 _ECHOED: Object = {
-    "background": False, "instructions": None, "max_output_tokens": None, "max_tool_calls": None,
-    "parallel_tool_calls": True, "previous_response_id": None, "prompt_cache_key": None,
+    "background": False, "conversation": None, "frequency_penalty": 0.0, "instructions": None,
+    "max_output_tokens": None, "max_tool_calls": None,
+    "parallel_tool_calls": True, "presence_penalty": 0.0, "previous_response_id": None, "prompt_cache_key": None,
     "prompt_cache_retention": None, "reasoning": None, "safety_identifier": None, "service_tier": "default",
     "store": True, "temperature": 1.0, "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [],
     "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "user": None, "metadata": {},
@@ -61,6 +65,7 @@ class ResponseOptions:
         stream_usage: the stream's last event has usage.
         events, done: ``event:`` lines; a closing ``[DONE]``.
         summary: reasoning items show their text; ``encrypted``: also an encrypted form of it.
+        obfuscate: deltas are padded, so that their size does not tell the text's.
         queued: the response waits in the background before generation starts.
         customs: names of the custom tools, which take one text.
         findings: fields that are set when the response has ended and ``null`` before; ``filtered``: their values if the
@@ -76,6 +81,7 @@ class ResponseOptions:
     done: bool
     summary: bool
     encrypted: bool
+    obfuscate: bool = False
     queued: bool = False
     customs: frozenset[str] = frozenset()
     findings: Object = field(default_factory=dict)
@@ -120,7 +126,19 @@ def find_status(plan: Plan) -> Status:
 def build_echo(given: Mapping[str, JSON], own: Object, without: Collection[str]) -> Object:
     """Return the fields that repeat a request: the vendor's own value, else the given one, else the default."""
     values = {**_ECHOED, **{name: value for name, value in given.items() if value is not None}, **own}
+    text = as_object(values["text"])
+    values["text"] = {**({} if text.get("format") else as_object(_ECHOED["text"])), **text}
     return {name: values[name] for name in _ECHOED if name not in without}
+
+
+def complete_tool(tool: Object) -> Object:
+    """Return a tool with the defaults that the service adds."""
+    if tool.get("type") == "function":
+        given = {name: value for name, value in tool.items() if value is not None}
+        return {"type": "function", "description": None, "name": "", "parameters": None, "strict": True, **given}
+    if tool.get("type") == "custom":
+        return {"type": "custom", "description": None, "format": {"type": "text"}, **tool}
+    return tool
 
 
 def build_response(plan: Plan, options: ResponseOptions, *, usage: bool = True) -> Object:
@@ -134,11 +152,16 @@ def build_response(plan: Plan, options: ResponseOptions, *, usage: bool = True) 
         reason = {"reason": "content_filter" if filtered else "max_output_tokens"}
     return {
         **build_pending(plan, options, status),
+        "completed_at": int(plan.created + last_due(plan.choices[0])) if _is_complete(plan) else None,
         "incomplete_details": reason,
         "output": build_output(plan, options),
         **found,
         "usage": build_usage(plan.usage, options) if usage else None,
     }
+
+
+def _is_complete(plan: Plan) -> bool:
+    return bool(plan.choices) and find_status(plan) == "completed"
 
 
 def build_pending(plan: Plan, options: ResponseOptions, status: Status) -> Object:
@@ -148,6 +171,7 @@ def build_pending(plan: Plan, options: ResponseOptions, status: Status) -> Objec
         "object": "response",
         "created_at": int(plan.created),
         "status": status,
+        "completed_at": None,
         "error": None,
         "incomplete_details": None,
         "model": options.model,
@@ -167,7 +191,10 @@ def build_usage(usage: Usage, options: ResponseOptions) -> Object:
     """Return ``usage`` under OpenAI's names and, with ``chat_usage``, also chat's."""
     shape: Object = {
         "input_tokens": usage.prompt_tokens,
-        "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "input_tokens_details": {
+            "cached_tokens": usage.cached_tokens,
+            "cache_write_tokens": usage.stored_tokens,
+        },
         "output_tokens": usage.completion_tokens,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
         "total_tokens": usage.total_tokens,
@@ -223,10 +250,7 @@ def build_content(choice: Choice, item: Item, text: str) -> Object:
     """Return the content block of a message."""
     if item.kind == "refusal":
         return {"type": "refusal", "refusal": text}
-    block: Object = {"type": "output_text", "text": text, "annotations": []}
-    if choice.logprobs is not None:
-        block["logprobs"] = [build_logprob(entry) for entry in choice.logprobs[item.start : item.end]]
-    return block
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": _build_logprobs(choice, item)}
 
 
 def join_text(choice: Choice, item: Item) -> str:
@@ -242,6 +266,18 @@ def draw_item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
 
 
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
+
+
+_BLOCK = 16  # characters
+_NOISE = b"pvmKQ7xIRyBUv8b1"
+
+
+def pad(token: str) -> bytes:
+    """Return the noise of a delta: as many characters as fill its last block of 16, or a block of their own.
+
+    Source: recorded events: 15 characters for one, 9 for seven. Whether the service draws them anew is unseen.
+    """
+    return _NOISE[: _BLOCK - len(token) % _BLOCK]
 
 
 class _EventEncoder:
@@ -262,12 +298,14 @@ class _EventEncoder:
         """Yield one event a token from a template; a token without text has none."""
         before = b'%bdata: {"type":"%b","sequence_number":' % (self._name(kind), kind.encode())
         after = b"," + dump_json(location)[1:-1] + b',"delta":'
-        template = before + b"%d" + after + b"%b" + tail + b"}\n\n"  # the emulator's own texts contain no %
+        template = before + b"%d" + after + b"%b" + tail + b"%b}\n\n"  # the emulator's own texts contain no %
         tokens, due, number = self.choice.tokens, self.choice.due, self._number
+        obfuscate = self.options.obfuscate
         for position in range(item.start, item.end):
             token = tokens[position]
             if token:
-                yield due[position], template % (number, encode_string(token)), position + 1, PLAIN
+                noise = b',"obfuscation":"%b"' % pad(token) if obfuscate else b""
+                yield due[position], template % (number, encode_string(token), noise), position + 1, PLAIN
                 number += 1
         self._number = number
 
@@ -362,7 +400,10 @@ def _stream_text(writer: _EventEncoder, location: Object, item: Item) -> Iterato
     if not entries:
         yield from writer.deltas("response.output_text.delta", location, item, b',"logprobs":[]')
     for position, entry in enumerate(entries, item.start):
-        fields: Object = {**location, "delta": choice.tokens[position], "logprobs": [entry]}
+        token = choice.tokens[position]
+        fields: Object = {**location, "delta": token, "logprobs": [entry]}
+        if writer.options.obfuscate:
+            fields["obfuscation"] = pad(token).decode()
         yield writer.event(choice.due[position], position + 1, "response.output_text.delta", fields)
 
 

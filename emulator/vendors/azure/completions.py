@@ -138,7 +138,15 @@ def _stream_choices(plan: Plan, profile: DeploymentProfile, usage: bool) -> Iter
     counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage and not profile.openai else b""
     yield from interleave(
         [
-            _stream_choice(choice, index, last_due(choice, plan.due), before, after, counts if index == last else b"")
+            _stream_choice(
+                choice,
+                index,
+                last_due(choice, plan.due),
+                before,
+                after,
+                counts if index == last else b"",
+                openai=profile.openai,
+            )
             for index, choice in enumerate(plan.choices)
         ]
     )
@@ -149,17 +157,19 @@ def _stream_choices(plan: Plan, profile: DeploymentProfile, usage: bool) -> Iter
 
 
 def _stream_choice(
-    choice: Choice, index: int, end: float, before: bytes, after: bytes, usage: bytes
+    choice: Choice, index: int, end: float, before: bytes, after: bytes, usage: bytes, *, openai: bool
 ) -> Iterator[Event]:
     opening = b'%b%d,"finish_reason":null,"text":' % (before, index)
     if choice.logprobs is None:
-        yield from token_events(choice, TextRun("text", 0, len(choice.tokens)), opening, after + b"}\n\n")
+        none = b',"logprobs":null' if openai else b""
+        yield from token_events(choice, TextRun("text", 0, len(choice.tokens)), opening, none + after + b"}\n\n")
     else:
         yield from _stream_logprobs(choice, opening, after)
-    closing = b'%b%d,"finish_reason":%b,"text":""%b%b}\n\n' % (
+    closing = b'%b%d,"finish_reason":%b,"text":""%b%b%b}\n\n' % (
         before,
         index,
         encode_string(choice.finish_reason),
+        b',"logprobs":null' if openai else b"",
         after,
         usage,
     )

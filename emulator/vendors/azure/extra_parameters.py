@@ -27,7 +27,7 @@ class SharedExtras(WireModel):
     """Extra parameters of both chat and text completions."""
 
     n: Number | None = None
-    best_of: Number | None = None
+    best_of: Annotated[Integer, Field(ge=1, le=20)] | None = None
     user: str | None = None
     logit_bias: dict[str, Annotated[float, Field(ge=-100, le=100)]] | None = None
     stream_options: StreamOptions | None = None

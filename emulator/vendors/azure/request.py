@@ -18,6 +18,7 @@ from emulator.vendors.azure.settings import ENGINE_PREFIXES, AzureSettings
 from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, UrlKind, classify_url
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
+_PADDED = "2025-08"
 HEADERS = ("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name")
 _OPTIONS = {
     "error": "error",
@@ -83,6 +84,16 @@ def validate_api_version(request: Request, surface: UrlKind, settings: AzureSett
 @lru(256)
 def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
+
+
+def pads(parsed: ParsedRequest) -> bool:
+    """Return whether deltas of this API version are padded: those from August 2025 on, and the undated.
+
+    Source: openai-python 1.99.2 and its date; that Azure's dated versions follow is unverified.
+    """
+    if not parsed.profile.openai:
+        return False
+    return not parsed.surface.is_dated or parsed.request.query.get("api-version", "") >= _PADDED
 
 
 def validate_place(

@@ -1,5 +1,7 @@
 """Fields and status of response objects."""
 
+from dataclasses import replace
+
 import pytest
 
 from emulator.core.plan import Choice, FinishReason, Plan, Segment, Tokens, Usage
@@ -8,9 +10,12 @@ from emulator.protocols.openai.responses import (
     build_echo,
     build_pending,
     build_response,
+    complete_tool,
     find_top_logprobs,
+    pad,
+    stream_response,
 )
-from tests.untyped_json import JSON
+from tests.untyped_json import JSON, parse_json
 
 OPTIONS = ResponseOptions(
     model="m",
@@ -36,9 +41,52 @@ def plan_of(finish: FinishReason = "stop") -> Plan:
 def test_build_echo_prefers_own_to_given_to_default() -> None:
     given: JSON = {"model": "m", "temperature": 0, "top_p": None, "store": True, "user": "u"}
     echo = build_echo(given, {"store": False}, without=("background", "service_tier"))
-    assert list(echo)[:2] == ["instructions", "max_output_tokens"]
+    assert list(echo)[:3] == ["conversation", "frequency_penalty", "instructions"]
+    assert echo["text"] == {"format": {"type": "text"}}
     assert (echo["temperature"], echo["top_p"], echo["store"], echo["user"]) == (0, 1.0, False, "u")
     assert echo.keys().isdisjoint({"model", "background", "service_tier"})
+
+
+@pytest.mark.parametrize(
+    ("tool", "whole"),
+    [
+        (
+            {"type": "function", "name": "f", "parameters": {}, "strict": None},
+            {"type": "function", "description": None, "name": "f", "parameters": {}, "strict": True},
+        ),
+        (
+            {"type": "custom", "name": "f"},
+            {"type": "custom", "description": None, "format": {"type": "text"}, "name": "f"},
+        ),
+        ({"type": "web_search"}, {"type": "web_search"}),
+    ],
+)
+def test_complete_tool_adds_defaults(tool: JSON, whole: JSON) -> None:
+    assert complete_tool(tool) == whole
+
+
+def test_response_has_todays_fields() -> None:
+    whole: JSON = build_response(plan_of(), OPTIONS)
+    assert whole["completed_at"] == 5
+    assert whole["output"][0]["content"][0]["logprobs"] == []
+    assert whole["usage"]["input_tokens_details"] == {"cached_tokens": 0, "cache_write_tokens": 0}
+    assert build_response(plan_of("length"), OPTIONS)["completed_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("token", "size"), [("P", 15), ("**Craft", 9), ("x" * 16, 16), ("x" * 17, 15), ("x" * 15, 1), ("lö", 14)]
+)
+def test_pad_fills_block(token: str, size: int) -> None:
+    assert len(pad(token)) == size
+
+
+@pytest.mark.parametrize("obfuscate", [True, False])
+def test_deltas_are_padded(obfuscate: bool) -> None:
+    events = stream_response(plan_of(), replace(OPTIONS, obfuscate=obfuscate))
+    parsed: JSON = [parse_json(data.split(b"data: ")[1]) for _, data, _, _ in events]
+    deltas = [event for event in parsed if event["type"].endswith(".delta")]
+    assert [len(delta.get("obfuscation", "")) for delta in deltas] == [15 * obfuscate] * 2
+    assert not any("obfuscation" in event for event in parsed if event not in deltas)
 
 
 def test_build_pending_has_neither_output_nor_findings() -> None:

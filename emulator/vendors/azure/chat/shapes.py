@@ -26,7 +26,7 @@ PROMPT_SEEN = encode_event(
         "id": "",
         "model": "",
         "object": "",
-        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
+        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": PROMPT_HARMS}],
     }
 )
 """First event of a stream."""
@@ -93,7 +93,7 @@ def draw_call_id(plan: Plan, index: int, number: int, profile: DeploymentProfile
 
 
 def build_logprobs(entries: Sequence[Logprob]) -> JSON:
-    return {"content": [build_logprob(entry) for entry in entries]}
+    return {"content": [build_logprob(entry) for entry in entries], "refusal": None}
 
 
 def collect_logprobs(choice: Choice) -> JSON:

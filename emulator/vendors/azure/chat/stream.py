@@ -34,6 +34,7 @@ from emulator.protocols.choice_events import (
 )
 from emulator.vendors.azure.chat.audio import AudioFormat, encode_sound, expires, name_sound
 from emulator.vendors.azure.chat.shapes import (
+    ANSWER_HARMS,
     FOUND_HARMS,
     PROMPT_SEEN,
     THINK,
@@ -250,7 +251,7 @@ def _stream_tokens(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterator[
     """Yield one chunk per token that has a text."""
     if chunks.choice.logprobs is not None:
         return _stream_logprobs(chunks, run, field)
-    return token_events(chunks.choice, run, *split_chunk(chunks.chunk({field: SAMPLE_TEXT})))
+    return token_events(chunks.choice, run, *split_chunk(chunks.chunk({field: SAMPLE_TEXT}, harms=ANSWER_HARMS)))
 
 
 def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterator[Event]:
@@ -263,7 +264,12 @@ def _stream_logprobs(chunks: _ChoiceChunks, run: TextRun, field: str) -> Iterato
         if token:
             logprobs = build_logprobs(entries[start : position + 1])
             start = position + 1
-            yield choice.due[position], chunks.chunk({field: token}, logprobs=logprobs), start, PLAIN
+            yield (
+                choice.due[position],
+                chunks.chunk({field: token}, logprobs=logprobs, harms=ANSWER_HARMS),
+                start,
+                PLAIN,
+            )
 
 
 def _stream_reasoning(chunks: _ChoiceChunks, run: TextRun) -> Iterator[Event]:

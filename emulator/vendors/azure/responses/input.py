@@ -6,7 +6,7 @@ Source: openai-python, ``types/responses/response_input_item_param.py``.
 from collections.abc import Sequence
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object, dump_text
+from emulator.core.json import JSON, Object, as_array, dump_text
 from emulator.core.requests import Message, ToolCall
 from emulator.core.rng import draw_hex
 from emulator.protocols.openai.responses import OTHER_ITEMS
@@ -60,7 +60,17 @@ def _identify(item: Object, key: bytes, number: int) -> Object:
     prefix = _PREFIXES.get(str(kind), "msg")
     name = item.get("id") or f"{prefix}_{draw_hex(key, 'input', number)}{draw_hex(key, 'input', number, 1, digits=16)}"
     state = {"status": "completed"} if kind in ("message", *_CALLS, *_OUTPUTS) else {}
-    return {"id": name, **state, **{field: value for field, value in item.items() if value is not None}}
+    fields: Object = {field: value for field, value in item.items() if value is not None}
+    if isinstance(fields.get("content"), list):
+        fields["content"] = [_complete_part(part) for part in as_array(fields["content"])]
+    return {"id": name, **state, **fields}
+
+
+def _complete_part(part: JSON) -> JSON:
+    """Return a part in the form in which the service lists it: an image has a detail."""
+    if isinstance(part, dict) and part.get("type") == "input_image":
+        return {**part, "detail": part.get("detail") or "auto"}
+    return part
 
 
 def parse_items(items: Sequence[Object]) -> list[Message]:

@@ -12,7 +12,7 @@ from emulator.core.requests import ChatRequest, Message, Sampling
 from emulator.core.rng import draw_hex
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.openai.messages import Format
-from emulator.protocols.openai.responses import ResponseOptions, build_echo, find_top_logprobs
+from emulator.protocols.openai.responses import ResponseOptions, build_echo, complete_tool, find_top_logprobs
 from emulator.vendors.azure.chat.openai_models import validate_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
@@ -21,7 +21,7 @@ from emulator.vendors.azure.extra_parameters import validate_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.members import validate_members
 from emulator.vendors.azure.profile import AzureService
-from emulator.vendors.azure.request import ParsedRequest, parse_request
+from emulator.vendors.azure.request import ParsedRequest, pads, parse_request
 from emulator.vendors.azure.responses.input import list_items, parse_items, validate_calls
 from emulator.vendors.azure.responses.models import ResponseRequest
 from emulator.vendors.azure.responses.previous_response import load_previous, validate_previous
@@ -214,6 +214,7 @@ def _build_options(wire: ResponseRequest, parsed: ParsedRequest, offered: Offer)
         done=False,
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
+        obfuscate=(wire.stream_options or {}).get("include_obfuscation") is not False and pads(parsed),
         queued=wire.background is True,
         findings={"content_filters": [_PROMPT_RESULT, _ANSWER_RESULT]} if parsed.profile.filtered else {},
         filtered={"content_filters": [_PROMPT_RESULT, _ANSWER_BLOCKED]} if parsed.profile.filtered else {},
@@ -235,6 +236,7 @@ def _build_echo(wire: ResponseRequest, parsed: ParsedRequest) -> Object:
         "service_tier": "default" if wire.service_tier in (None, "auto") else wire.service_tier,
         "text": text,
         "tool_choice": wire.tool_choice or "auto",
+        "tools": [complete_tool(tool) for tool in wire.tools or ()],
     }
     return build_echo(dict(wire), own, without=("prompt_cache_retention",))
 

@@ -37,6 +37,7 @@ class StoredStream:
     usage: tuple[int, int, int]
     summary: bool
     encrypted: bool
+    obfuscate: bool = False
 
 
 _STORED_STREAM = TypeAdapter(StoredStream)
@@ -59,6 +60,7 @@ def record_stream(plan: Plan, options: ResponseOptions) -> JSON:
         usage=(usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens),
         summary=options.summary,
         encrypted=options.encrypted,
+        obfuscate=options.obfuscate,
     )
     stored: JSON = _STORED_STREAM.dump_python(stored_stream, mode="json")
     return stored
@@ -139,6 +141,7 @@ def _build_options(response: Object, stored_stream: StoredStream) -> ResponseOpt
         done=False,
         summary=stored_stream.summary,
         encrypted=stored_stream.encrypted,
+        obfuscate=stored_stream.obfuscate,
         queued=True,
         customs=frozenset(
             [as_text(tool["name"]) for tool in map(as_object, as_array(response["tools"])) if tool["type"] == "custom"]

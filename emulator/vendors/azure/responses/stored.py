@@ -58,10 +58,11 @@ def retrieve(request: Request, service: AzureService) -> Response | StreamingRes
 def build_state(document: Object, now: float) -> Object:
     """Return a response in its state at a time."""
     response = as_object(document["response"])
+    open_end: Object = {"completed_at": None, "output": [], "incomplete_details": None, "usage": None}
     if "cancelled_at" in document:
-        return {**response, "status": "cancelled", "output": [], "incomplete_details": None, "usage": None}
+        return {**response, "status": "cancelled", **open_end}
     if now < as_number(document["ends"]) - _TOLERANCE:
-        return {**response, "status": "in_progress", "output": [], "incomplete_details": None, "usage": None}
+        return {**response, "status": "in_progress", **open_end}
     return response
 
 

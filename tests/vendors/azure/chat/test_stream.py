@@ -3,6 +3,7 @@
 import pytest
 
 from emulator.core.http import Mark
+from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, PROMPT_HARMS
 from tests.untyped_json import JSON, parse_json
 from tests.vendors.azure.chat.plans import (
     CALL,
@@ -63,8 +64,9 @@ def test_openai_stream() -> None:
         "id": "",
         "model": "",
         "object": "",
-        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
+        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": PROMPT_HARMS}],
     }
+    assert [chunk["choices"][0]["content_filter_results"] for chunk in middle] == [{}, *[ANSWER_HARMS] * 3]
     assert [chunk["choices"][0]["delta"] for chunk in middle] == [
         {"content": "", "refusal": None, "role": "assistant"},
         {"content": "Hel"},

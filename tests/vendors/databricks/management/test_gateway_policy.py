@@ -147,5 +147,6 @@ async def test_repeated_long_response_input_reports_cached_tokens(start: Start) 
     assert [usage["input_tokens_details"]["cached_tokens"] for usage in usages] == [0, 1152]
     stream = await workspace.call("POST", "/responses", {**body, "stream": True}, base="/serving-endpoints")
     assert json.loads(stream.body.split(b"data: ")[-1])["response"]["usage"]["input_tokens_details"] == {
-        "cached_tokens": 0
+        "cached_tokens": 0,
+        "cache_write_tokens": 0,
     }
