@@ -20,6 +20,7 @@ from emulator.vendors.tgi.json_positions import (
     Repeating,
     end_first,
     find_begun,
+    find_too_deep,
     is_far,
     keep_repeated,
     lead,
@@ -33,6 +34,7 @@ Members = Mapping[str, object]
 MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
 _TOO_LARGE = "number out of range"
+_BUFFERED = [(name,) for name in ("messages", "tools", "tool_choice", "response_format", "prompt", "instances")]
 _FLOAT = re.compile(r"(invalid type: floating point `)([^`]*)")  # as old releases of serde write it: Display
 _LEAST = 2.0**-150  # the largest that rounds to 0 in single precision
 
@@ -100,10 +102,24 @@ def read(request: Request, target: Type[T], *, old: bool = False) -> T:
 
 def _read(request: Request, target: Type[T]) -> T:
     body, raw = _parse_first(request, target)
+    _validate_depth(request.path, raw, target)
     try:
         return target(keep_repeated(body, raw))
     except Mismatch as mismatch:
         raise _build_mismatch_error(mismatch, raw) from None
+
+
+def _validate_depth(path: str, raw: bytes, target: Type[object]) -> None:
+    """Raise if a value is nested too deeply; values of unknown fields may be, as they are skipped.
+
+    Source: serde_json 1.0.140, ``src/de.rs`` (check_recursion, ignore_value).
+    """
+    if not (found := find_too_deep(raw)):
+        return
+    error = f"recursion limit exceeded{found}"
+    begun = find_begun(raw, error).path
+    if path == "/invocations" or begun[:1] in _BUFFERED or begun[:2] == ("parameters", "grammar"):
+        raise _build_broken_error(raw, error, target)
 
 
 def validate_type(request: Request) -> None:

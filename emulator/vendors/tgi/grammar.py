@@ -13,6 +13,7 @@ from emulator.core.json import JSON, parse_json
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import refusal
+from emulator.vendors.tgi.json_positions import find_too_deep
 from emulator.vendors.tgi.metaschema import find_schema_error
 from emulator.vendors.tgi.outlines import Endless, Uncompilable, compile_schema
 from emulator.vendors.tgi.settings import TgiSettings
@@ -136,6 +137,8 @@ def _validate_compilable(schema: JSON) -> None:
 def _parse_schema(value: JSON) -> JSON:
     """Parse a schema given as an object or as its text."""
     if isinstance(value, str):
+        if found := find_too_deep(value.encode()):
+            raise refusal(f"grammar is not valid: recursion limit exceeded{found}", "grammar")
         try:
             return parse_json(value)
         except ValueError as error:

@@ -24,6 +24,9 @@ _BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"\s*")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 _WHOLE = re.compile(_SCALAR.pattern + rb'|".*"', re.DOTALL)
+_LINE = b"\n"
+_DEPTHS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_MAX_DEPTH = 128  # of serde_json, ``src/de.rs`` (remaining_depth)
 _FAR = 2**16  # bytes; for errors beyond, the message omits the field
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 
@@ -111,6 +114,19 @@ def _look_for_end(body: bytes, end: int, *, in_list: bool) -> int:
 def _skip_blanks(body: bytes, offset: int) -> int:
     match = _BLANK.match(body, offset)
     return match.end() if match else offset
+
+
+def find_too_deep(body: bytes) -> str:
+    """Return where the first list or object inside 127 others begins, as an error tells it; empty without one."""
+    if body.count(b"[") + body.count(b"{") < _MAX_DEPTH:
+        return ""
+    depth = 0
+    for match in _MARK.finditer(body):
+        depth += _DEPTHS.get(match[0], 0)
+        if depth >= _MAX_DEPTH:
+            offset = match.start()
+            return f" at line {body.count(_LINE, 0, offset) + 1} column {offset - body.rfind(_LINE, 0, offset)}"
+    return ""
 
 
 def end_first(body: bytes) -> int:
@@ -288,7 +304,7 @@ def _skip(body: bytes, position: int) -> int:
         return match.end() if match else position
     depth = 0
     for match in _MARK.finditer(body, position):
-        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(match[0], 0)
+        depth += _DEPTHS.get(match[0], 0)
         if depth == 0:
             return match.end()
     return len(body)

@@ -10,6 +10,7 @@ from tests.untyped_json import JSON
 from tests.vendors.tgi.direct import CHAT, accept, refuse
 
 VISION = "deployments: [{vendor: tgi, name: eyes, traits: {vision: true}}]\n"
+JUNK = base64.b64encode(b"junkjunkjunkjunk").decode()
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
 URL = "https://example.org/a.png"
 
@@ -51,10 +52,43 @@ def test_text_model_reads_image_markdown() -> None:
             "data:image/png;base64,aa!a", "base64 encoding is invalid: Invalid symbol 33, offset 2.", id="a symbol"
         ),
         pytest.param("data:image/png;base64,aaa", "base64 encoding is invalid: Invalid padding", id="no padding"),
+        pytest.param("data:image/png;base64,aaaaa", "base64 encoding is invalid: Invalid input length: 5", id="length"),
         pytest.param(
-            "data:image/png;base64,AAAA",
+            "data:image/png;base64,YR==", "base64 encoding is invalid: Invalid last symbol 82, offset 1.", id="bits"
+        ),
+        pytest.param(
+            "data:image/png;base64,YQ==YQ==",
+            "base64 encoding is invalid: Invalid symbol 61, offset 2.",
+            id="padding in the middle",
+        ),
+        pytest.param(
+            "data:image/png;base64,é", "base64 encoding is invalid: Invalid symbol 195, offset 0.", id="bytes"
+        ),
+        pytest.param("data:image/png;base64,AAAA", "invalid image: unexpected end of file", id="cut"),
+        pytest.param(
+            f"data:image/png;base64,{JUNK}",
             "invalid image: Format error decoding Png: Invalid PNG signature.",
-            id="no picture",
+            id="no png",
+        ),
+        pytest.param(
+            f"data:image/jpg;base64,{JUNK}",
+            "invalid image: Format error decoding Jpeg: Error parsing image. Illegal start bytes:6A75",
+            id="no jpeg",
+        ),
+        pytest.param(
+            f"data:image/gif;base64,{JUNK}",
+            "invalid image: Format error decoding Gif: malformed GIF header",
+            id="no gif",
+        ),
+        pytest.param(
+            f"data:image/webp;base64,{JUNK}",
+            "invalid image: Format error decoding WebP: Invalid Chunk header: [52, 49, 46, 46]",
+            id="no webp",
+        ),
+        pytest.param(
+            f"data:image/tiff;base64,{JUNK}",
+            "invalid image: Format error decoding Tiff: Format error: TIFF signature not found.",
+            id="no tiff",
         ),
         pytest.param(
             "data:image/x;base64,AAAA", "invalid image: The image format could not be determined", id="no format"

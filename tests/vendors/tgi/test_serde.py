@@ -6,6 +6,7 @@ that router 3.3.7 pins (``Cargo.lock``), with the router's types (``router/src/l
 
 import pytest
 
+from emulator.core.http import Response
 from emulator.core.requests import ChatRequest
 from emulator.core.vendor import InferenceCall
 from tests.vendors.tgi.direct import CHAT, HELLO, OLD, accept, refuse, send
@@ -456,3 +457,36 @@ def test_tiny_temperature_is_greedy() -> None:
         request = accept(CHAT, {"messages": HELLO, "temperature": value}).request
         assert isinstance(request, ChatRequest)
         assert request.sampling.greedy is greedy
+
+
+def nest(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "deep"),
+    [
+        ("/generate", '{{"inputs":"x","parameters":{{"grammar":{{"type":"json","value":{}}}}}}}', 124),
+        (CHAT, '{{"messages":[{{"role":"user","content":"x","z":{}}}]}}', 124),
+        (CHAT, '{{"messages":[],"tools":[{{"type":"f","function":{{"name":"f","parameters":{}}}}}]}}', 123),
+        ("/v1/completions", '{{"prompt":{}}}', 126),
+        ("/invocations", '{{"z":{}}}', 126),
+    ],
+)
+def test_recursion_limit(path: str, body: str, deep: int) -> None:
+    """serde_json 1.0.140, ``src/de.rs`` (check_recursion): 127 levels are read."""
+    text = "recursion limit exceeded at line 1 column"
+    for depth, found in ((deep, False), (deep + 1, True)):
+        answer = send(path, body.format(nest(depth)).encode())
+        assert (isinstance(answer, Response) and text in answer.body.decode()) is found
+        if isinstance(answer, Response) and found:
+            assert answer.status == 400
+            assert answer.body.decode().endswith(f"[0]: {text} {body.index('{}') - body.count('{{') + deep + 1}")
+
+
+def test_unknown_fields_have_no_recursion_limit() -> None:
+    for body in ('{"inputs":"x","z":' + nest(300) + "}", '{"inputs":"x","parameters":{"z":' + nest(300) + "}}"):
+        assert isinstance(send("/generate", body.encode()), InferenceCall)
+    value = {"inputs": "x", "parameters": {"grammar": {"type": "json", "value": nest(128)}}}
+    text = "Input validation error: grammar is not valid: recursion limit exceeded at line 1 column 128"
+    assert text in refuse("/generate", value).body.decode()
