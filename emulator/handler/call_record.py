@@ -99,6 +99,7 @@ class CallRecord:
     Fields:
         ended: Unix seconds.
         explainer, match: dropped with the payload; ``rule_name`` and ``fault_types`` stay.
+        asked_operation: as metrics count it; see :func:`~emulator.handler.operations.name_operation`.
         asked: rules were evaluated.
         usage, finish_reason: of the plan, if there is one; the latter of its first choice.
         response: ``None`` if it is made again when it is read: it would be most of the record's memory.
@@ -122,6 +123,7 @@ class CallRecord:
     deployment: str | None
     served: str
     operation: str | None
+    asked_operation: str | None
     stream: bool
     match: Match | None
     asked: bool
@@ -184,7 +186,7 @@ class CallRecord:
         """Return a value that is equal for calls with equal labels; a call that is not over has none like it."""
         if not self.over:
             return self
-        labels = self.vendor, self.path, self.session, self.deployment, self.served, self.operation
+        labels = self.vendor, self.path, self.session, self.deployment, self.served, self.asked_operation
         return *labels, self.stream, self.failure, self.sent.status, self.rule, self.faults
 
     @property

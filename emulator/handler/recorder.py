@@ -11,6 +11,7 @@ from emulator.core.plan import Choice, Plan, Usage
 from emulator.handler.call_record import NOT_REFUSED, CallRecord, RefusedCall
 from emulator.handler.context import RequestContext
 from emulator.handler.explain import Explainer, can_respond_again, explain_rules
+from emulator.handler.operations import name_operation
 from emulator.handler.planning import Emulator
 from emulator.journal.entry import RecordedResponse
 from emulator.journal.journal import Journal
@@ -116,6 +117,7 @@ class CallRecorder:
             name,
             served,
             None if call is None else call.deployment.task,
+            None if call is None and not context.error else name_operation(request, call),
             call is not None and call.stream,
             context.match,
             context.match is not None and bool(self._emulator.rules),

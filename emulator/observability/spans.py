@@ -67,7 +67,8 @@ def _name(context: RequestContext, record: CallRecord) -> str:
     """Return the span's name, such as ``chat my-model``; of requests to no model the HTTP method."""
     if record.operation is None:
         return context.request.method
-    return f"{OPERATIONS.get(record.operation, record.operation)} {record.deployment}"
+    operation = record.asked_operation or record.operation
+    return f"{OPERATIONS.get(operation, operation)} {record.deployment}"
 
 
 def _describe(context: RequestContext, record: CallRecord) -> Iterator[tuple[str, Value]]:
@@ -89,7 +90,7 @@ def _describe(context: RequestContext, record: CallRecord) -> Iterator[tuple[str
 def _describe_call(
     call: InferenceCall, vendor: AnyVendor, context: RequestContext, record: CallRecord
 ) -> Iterator[tuple[str, Value]]:
-    task = call.deployment.task
+    task = record.asked_operation or call.deployment.task
     yield "gen_ai.operation.name", OPERATIONS.get(task, task)
     yield "gen_ai.provider.name", vendor.name_provider(context.request.path)
     yield "gen_ai.request.model", call.deployment.name

@@ -58,8 +58,9 @@ class LabelledTotals:
 
     def _count(self, calls: Sequence[FinishedCall]) -> None:
         call = calls[0]
-        model = self._known.get(call.deployment, OTHER)
-        labels = call.operation, self._provider(call.path), model, call.status, call.failure
+        name = call.deployment
+        model = OTHER if name is None and call.asked_operation else self._known.get(name, OTHER)
+        labels = call.asked_operation, self._provider(call.path), model, call.status, call.failure
         self._all.add(calls, labels)
         if call.session:
             self._take(call.session).add(calls, labels)

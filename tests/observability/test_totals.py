@@ -13,7 +13,7 @@ LABELS = ("chat", "toy", "m", 200, "")
 class Counted:
     """Hand-made record of a finished request."""
 
-    operation: str | None = "chat"
+    asked_operation: str | None = "chat"
     deployment: str | None = "m"
     status: int = 200
     failure: str = ""

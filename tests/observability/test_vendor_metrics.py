@@ -69,7 +69,7 @@ async def test_latest_ten_thousand_calls_use_little_memory(start: Start) -> None
 class _Refused(Ended):
     """Return a record of a request to an unknown deployment."""
 
-    operation: str | None = None
+    asked_operation: str | None = None
     status: int = 404
     error: str | None = "not_found"
     served: str = ""
