@@ -33,7 +33,14 @@ def models(sums: LabelledTotals, session: str | None = None) -> dict[str, int]:
 
 def test_unknown_models_are_grouped() -> None:
     sums = make()
-    sums.add(alone(Ended(), Ended(deployment="invented"), Ended(deployment="another"), Ended(deployment=None, asked_operation=None)))
+    sums.add(
+        alone(
+            Ended(),
+            Ended(deployment="invented"),
+            Ended(deployment="another"),
+            Ended(deployment=None, asked_operation=None),
+        )
+    )
     assert models(sums) == {"m": 1, OTHER: 2, "": 1}
 
 
