@@ -30,6 +30,8 @@ class Settings:
         open: show the console in a browser once all ports are open.
         watch: absent: on a terminal only.
         header_faults: requests may ask for faults in their own headers.
+        forward: ``vendor=URL`` of real services, for scenarios whose unmatched calls are forwarded or recorded.
+        record_to: folder for the forwarded calls; ``upstream_ca``: authority of the services.
         tls_dir: folder of the local authority; absent: in the user's data folder.
         tls_name: additional names for a locally signed certificate.
         allow_host: host names under which the control plane may be used, and origins of pages that may use it.
@@ -50,6 +52,9 @@ class Settings:
     seed: int | None = None
     clock: str | None = None
     strict: bool = False
+    forward: tuple[str, ...] = ()
+    record_to: Path | None = None
+    upstream_ca: Path | None = None
     watch: bool | None = None
     ttft: str | None = None
     itl: str | None = None
@@ -80,10 +85,10 @@ class Settings:
 
 _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "open", "strict", "tls", "watch"}
-_LISTS = {"allow_host", "tls_name"}
+_LISTS = {"allow_host", "forward", "tls_name"}
 _DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout", "state_wait"}
 _LIMITS = {"body_timeout", "head_timeout", "idle_timeout"}  # 0s disables them
-_PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
+_PATHS = {"port_file", "record_to", "report", "tls_cert", "tls_dir", "tls_key", "upstream_ca"}
 _NEVER_EMPTY = {*_PATHS, "host"}  # an empty host would bind every address of the machine
 _NUMBERS = {"port": (0, LAST_PORT), "seed": (0, 2**63 - 1), "workers": (1, MAX_WORKERS)}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}

@@ -15,6 +15,7 @@ import yaml  # noqa: F401  # pytester drops what a test imports, and PyYAML 6.0.
 from hypothesis import HealthCheck, settings
 
 from emulator.core.vendor import AnyVendor
+from emulator.handler.forward import Forwarding
 from emulator.http.certificates import load_authority, make_context
 from emulator.http.listeners import Listeners, number_ports
 from emulator.http.tls import find_names
@@ -77,11 +78,12 @@ async def running(
     tls: Path | None = None,
     vendors: Iterable[AnyVendor] | None = None,
     spans: Spans | None = None,
+    forwarding: Forwarding | None = None,
 ) -> AsyncIterator[Running]:
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
     served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
-    built = create_application(load_text(text), vendors=served, spans=spans)
+    built = create_application(load_text(text), vendors=served, spans=spans, forwarding=forwarding)
     listeners = Listeners(built.runtime, built.control)
     authority = load_authority(tls) if tls is not None else None
     context = make_context(authority, find_names("127.0.0.1")) if authority is not None else None

@@ -23,7 +23,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "latency": frozenset({"core"}),
     "ratelimit": frozenset({"core"}),
     "storage": frozenset({"core", "ratelimit"}),  # a store applies the strategies atomically
-    "scenario": frozenset({"core", "faults", "latency"}),
+    "scenario": frozenset({"core", "faults", "latency", "recording"}),
     "encoding": frozenset({"core"}),
     "protocols": frozenset({"core", "encoding"}),
     "vendors": _WIRE,
@@ -31,9 +31,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     "journal": frozenset({"core", "faults", "scenario"}),
     "observability": frozenset({"core", "handler", "journal", "scenario"}),  # a span reads the request's context
     "recording": frozenset({"core", "http", "settings"}),
-    "handler": _HANDLING,
+    "handler": _HANDLING | {"recording"},
     "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
-    "runtime": _HANDLING | {"cluster"},
+    "runtime": _HANDLING | {"cluster", "recording"},
     "control": _HANDLING | {"runtime"},
     "cluster": _HANDLING | {"control", "runtime"},
     "serve": _ALL - {"cli", "pytest_plugin"},

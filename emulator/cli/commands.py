@@ -155,6 +155,7 @@ def _add_scenario_flags(group: _Group) -> None:
     text = "clock of the server, such as instant or frozen@2026-11-23T09:55:00Z"
     flag("--clock", metavar="KIND[@START]", help=_text(text, "clock", "the scenario's"))
     flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
+    _add_forward(flag)
     watch = group.add_mutually_exclusive_group()
     text = _text("reload files that change", "watch", "on a terminal")
     watch.add_argument("--watch", action="store_const", const="true", help=text)
@@ -204,6 +205,14 @@ def _add_replica_flags(group: _Group) -> None:
     flag("--state-loss", choices=STATE_LOSSES, help=text)
     text = _text("maximum time that a start waits for it, with refuse", "state_wait", "30s")
     flag("--state-wait", metavar="DURATION", help=text)
+
+
+def _add_forward(flag: Callable[..., object]) -> None:
+    text = _text("service for calls that a scenario forwards; repeatable", "forward", "none")
+    flag("--forward", metavar="VENDOR=URL", action="append", help=text)
+    flag("--record-to", metavar="FOLDER", help=_text("record the forwarded calls", "record_to", "none"))
+    text = _text("authority to trust for these services, PEM", "upstream_ca", "the system's")
+    flag("--upstream-ca", metavar="FILE", help=text)
 
 
 def _add_tls(group: _Group) -> None:
@@ -308,10 +317,8 @@ def _run_record(options: argparse.Namespace, settings: Settings) -> int:
         silence = parse_duration(options.silence)
     except ValueError as error:
         raise SettingsError(f"--silence: {error}") from None
-    authority = None if options.upstream_ca is None else Path(options.upstream_ca)
-    return record(
-        RecordOptions(Path(options.to), options.upstreams, authority, silence, options.fail_on_secret), settings
-    )
+    given = Path(options.to), options.upstreams, settings.upstream_ca, silence, options.fail_on_secret
+    return record(RecordOptions(*given), settings)
 
 
 def _add_init(init: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.scenario.errors import Diagnostic
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.parsed import ScenarioError
+from emulator.scenario.replay_files import inline_exchanges, read_replay_files
 from emulator.scenario.reply_files import read_reply_files
 from emulator.scenario.source import Document, join_documents
 
@@ -39,7 +40,7 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
         if isinstance(document.data, dict):
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
     joined = join_documents([_locate(given), *documents])
-    rows = [*joined.rows, *_inline_reply_files(joined)]
+    rows = [*joined.rows, *_inline_reply_files(joined), *_inline_exchanges(joined)]
     if rows:
         raise ScenarioError([_drop_location(row) for row in rows])
     joined.data = complete(joined.data, name)
@@ -54,6 +55,13 @@ def _inline_reply_files(document: Document) -> list[Diagnostic]:
         del reply["file"]
         reply["text"] = text
     return [mistake.locate(document.locations, "") for mistake in answers.mistakes]
+
+
+def _inline_exchanges(document: Document) -> list[Diagnostic]:
+    """Replace the folder of a replay by its exchanges; return the mistakes in them."""
+    recorded = read_replay_files(document, sent=False)
+    inline_exchanges(document.data, recorded.texts)
+    return [mistake.locate(document.locations, "") for mistake in recorded.mistakes]
 
 
 def complete(data: JSON, name: str) -> Object:

@@ -78,6 +78,7 @@ class RequestContext:
         overrides: the request has ``x-emulator-*`` headers.
         error: kind of refusal; ``limits``: limits that refused; ``hint``: what the client may have meant.
         response: the response; ``extra``: headers the emulator adds; ``fault_sites``: where faults changed it.
+        is_forwarded: the real service answers.
         is_stopped: the response was stopped before its end by another request.
         record: the call record, once the call is recorded.
         span: the OpenTelemetry span, if tracing is on.
@@ -104,6 +105,7 @@ class RequestContext:
     fault_sites: tuple[FaultSite, ...] = ()
     sent: Sent = field(default_factory=Sent)
     is_stopped: bool = False
+    is_forwarded: bool = False
     record: CallRecord | None = None
     span: Span | None = None
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from multidict import MultiMapping
 
@@ -23,6 +24,7 @@ from emulator.faults import AnyFault, apply_faults, locate_faults, measure
 from emulator.handler.context import RequestContext
 from emulator.handler.diagnostics import Suggestions, check_limits
 from emulator.handler.explain import explain_rules, read_context_attributes
+from emulator.handler.forward import Forwarding
 from emulator.handler.planning import Emulator
 from emulator.http.sessions import PREFIX
 from emulator.journal.entry import describe_nearest
@@ -30,8 +32,13 @@ from emulator.scenario.captures import find_captures
 from emulator.scenario.errors import find_nearest_name
 from emulator.scenario.header_overrides import ERROR, FAULT, TTFT, HeaderOverrideError, apply_header_overrides
 from emulator.scenario.matching import UNMATCHED, Match, RequestAttributes, RuleResult
+from emulator.scenario.models import Replay
 from emulator.scenario.outcomes import NOTHING
 from emulator.scenario.template import TooMuchTextError, fill, is_heavy
+
+if TYPE_CHECKING:
+    from emulator.handler.replay import Replayer
+    from emulator.recording.exchange import Exchange
 
 log = logging.getLogger("emulator")
 _CAPACITY = frozenset(
@@ -40,6 +47,7 @@ _CAPACITY = frozenset(
 _MAX_SHOWN = 200  # characters of a header in an explanation
 _MAX_DOCUMENTS = 1000  # of a vendor in a session
 _FEW_TOKENS = 256  # rendered on the event loop, with however many alternatives
+_FORWARDED = Response(502)  # in place of the response that the service gives
 _MAX_INLINE_PIECES = 1024  # pieces times faults; above that faults are applied in the worker thread
 _WAITS = ("retry-after", "retry-after-ms")
 _RETRIED = frozenset({408, 409, 429})  # statuses, besides those from 500, that openai retries (``_should_retry``)
@@ -61,14 +69,17 @@ class ResponseDecider:
         hints: Suggestions,
         *,
         header_faults: bool = True,
+        forwarding: Forwarding | None = None,
     ) -> None:
         self._vendor = vendor
+        self._forwarding = forwarding
         self._hints = hints
         self._service = service
         self._emulator = emulator
         self._header_faults = header_faults
+        self._replayer = None if emulator.replay is None else _create_replayer(vendor, emulator.replay, emulator)
 
-    async def decide(self, context: RequestContext) -> Response | StreamingResponse:
+    async def decide(self, context: RequestContext) -> Response | StreamingResponse | FaultableResponse:
         """Return the response to the parsed request.
 
         Raises:
@@ -76,23 +87,15 @@ class ResponseDecider:
             HeaderOverrideError: a request header asks for an unknown fault.
         """
         emulator, request, started = self._emulator, context.request, context.started
-        parsed = context.parsed
-        assert parsed is not None
-        if emulator.rules or context.overrides:
-            match = await self._match(context, parsed)
-        else:
-            context.match = match = UNMATCHED
-        if match.outcome.error is not None and not request.has_key:  # refused before the quotas are charged
-            await emulator.name(request, context.fingerprint)
-        while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _has_capacity_error(match):
-            parsed = parsed.fallback()
-            context.set_parsed(parsed)
-            match = await self._match(context, parsed)
+        parsed, match = await self._match_or_fall_back(context)
+        if emulator.seeks_elsewhere and match.outcome.error is None and match.outcome.reply is None:
+            elsewhere = await self._seek(context, match)
+            if elsewhere is not None:
+                return elsewhere
         if not isinstance(parsed, InferenceCall):
             return await self._conclude(parsed, match, request)
-        if match.outcome is NOTHING and emulator.strict:
-            context.error = "unmatched"
-            return _refuse_unmatched(request, explain_rules(emulator, self._vendor.name, context))
+        if match.outcome is NOTHING and emulator.unmatched == "refuse":
+            return self._refuse_unmatched(context)
         if match.outcome.reply is not None and match.outcome.reply.template:
             attributes = read_context_attributes(emulator, self._vendor.name, context)
             match = await _fill_reply(match, attributes, request.key, started, emulator.bounds.filled)
@@ -100,6 +103,72 @@ class ResponseDecider:
         if parsed.store_result is not None:
             await self._store_result(parsed, plan, context)
         return await _render(parsed, plan, request)
+
+    async def _match_or_fall_back(self, context: RequestContext) -> tuple[Parsed, Match]:
+        """Return the call and its match; of a call with fallbacks the first that no rule refuses for its capacity."""
+        emulator, parsed = self._emulator, context.parsed
+        assert parsed is not None
+        if emulator.rules or context.overrides:
+            match = await self._match(context, parsed)
+        else:
+            context.match = match = UNMATCHED
+        if match.outcome.error is not None and not context.request.has_key:  # refused before the quotas are charged
+            await emulator.name(context.request, context.fingerprint)
+        while isinstance(parsed, InferenceCall) and parsed.fallback is not None and _has_capacity_error(match):
+            parsed = parsed.fallback()
+            context.set_parsed(parsed)
+            match = await self._match(context, parsed)
+        return parsed, match
+
+    async def _seek(self, context: RequestContext, match: Match) -> Response | FaultableResponse | None:
+        """Return the recorded response; or mark the request to be forwarded, which needs no rule to apply to it."""
+        if self._replayer is not None:
+            exchange = await self._replayer.find(context)
+            if exchange is not None:
+                return await self._replay(exchange, context, match)
+        if match.outcome is NOTHING and self._emulator.unmatched in ("forward", "record"):
+            return self._forward(context)
+        return None
+
+    async def _replay(self, exchange: Exchange, context: RequestContext, match: Match) -> FaultableResponse:
+        """Return the response of an exchange; an answer of a model costs quota as any other."""
+        assert self._replayer is not None
+        found = self._replayer.read(exchange)
+        if context.call is not None and found.is_planned:
+            context.plan = await self._plan(context.call, found.fix(match), context)
+        elif not context.request.has_key:
+            await self._emulator.name(context.request, context.fingerprint)
+        return found.build(context.plan)
+
+    async def replay_refused(
+        self, error: EmulatedError, context: RequestContext
+    ) -> Response | FaultableResponse | None:
+        """Return the recorded response to a request that the vendor's parser refuses, or mark it to be forwarded."""
+        if error.kind is ErrorKind.UNAUTHENTICATED or context.parsed is not None or not self._emulator.seeks_elsewhere:
+            return None
+        return await self._seek(context, UNMATCHED)
+
+    def _forward(self, context: RequestContext) -> Response:
+        """Mark a request to be forwarded; without a target the request is refused."""
+        name, policy, targets = self._vendor.name, self._emulator.unmatched, self._forwarding
+        if targets is not None and targets.can_forward(name, context.request.session, records=policy == "record"):
+            context.is_forwarded = True
+            return _FORWARDED
+        needs = f"--forward {name}=URL" + (" and --record-to FOLDER" if policy == "record" else "")
+        context.error = "unmatched"
+        return _refuse(f"The scenario has `unmatched: {policy}`, which needs `serve {needs}`.")
+
+    def _refuse_unmatched(self, context: RequestContext) -> Response:
+        """Return the response to a call that no rule and no recording answers; no vendor format."""
+        request = context.request
+        context.error = "unmatched"
+        verdicts = explain_rules(self._emulator, self._vendor.name, context)
+        if self._replayer is None:
+            return _refuse_unmatched(request, verdicts)
+        context.hint = missing = self._replayer.explain_miss(context)
+        log.warning("not recorded: %s %s: %s", request.method, request.path, missing)
+        rules = f" {describe_nearest(verdicts)}" if verdicts else ""
+        return _refuse(f"This call is not recorded. {missing}{rules}")
 
     async def _plan(self, call: InferenceCall, match: Match, context: RequestContext) -> Plan:
         """Return the plan of a call, after admission if quotas or slots limit the call."""
@@ -202,7 +271,7 @@ class ResponseDecider:
             context.hint = self._hints.explain(error, context.request, self._service)
 
     async def apply_faults(
-        self, answer: Response | StreamingResponse, context: RequestContext
+        self, answer: Response | StreamingResponse | FaultableResponse, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
         """Return the response with its faults applied in order; a dropped connection stays as it is."""
         if isinstance(answer, Response) and answer.status == DROPPED:
@@ -213,8 +282,13 @@ class ResponseDecider:
             long = long or len(answer.body) * len(context.faults) > INLINE_BYTES
         return await run_in_thread(self._apply_faults, answer, context) if long else self._apply_faults(answer, context)
 
-    def _apply_faults(self, answer: Response | StreamingResponse, context: RequestContext) -> FaultableResponse:
-        faultable = measure(answer, plan=context.plan, fields=self._vendor.fields)
+    def _apply_faults(
+        self, answer: Response | StreamingResponse | FaultableResponse, context: RequestContext
+    ) -> FaultableResponse:
+        if isinstance(answer, FaultableResponse):
+            faultable = answer
+        else:
+            faultable = measure(answer, plan=context.plan, fields=self._vendor.fields)
         request, streamed = context.request, faultable.streamed  # the closure must not hold the context: a cycle
 
         def word_error(error: EmulatedError) -> bytes:
@@ -230,6 +304,12 @@ class ResponseDecider:
             )
 
         return apply_faults(faultable, context.faults, record_site if self._emulator.journal.bodies else None)
+
+
+def _create_replayer(vendor: AnyVendor, settings: Replay, emulator: Emulator) -> Replayer:
+    from emulator.handler.replay import Replayer  # not needed without a replay
+
+    return Replayer(vendor, settings, emulator)
 
 
 async def _fill_reply(match: Match, attributes: RequestAttributes, key: bytes, now: float, most: int) -> Match:
@@ -313,13 +393,17 @@ _UNMATCHED_HEADERS = (("Content-Type", "application/json"), ("x-should-retry", "
 
 
 def _refuse_unmatched(request: Request, verdicts: Sequence[RuleResult]) -> Response:
-    """Return the response of a strict scenario to a call that no rule matches, in a form that every SDK shows.
+    """Return the response of a strict scenario to a call that no rule matches."""
+    log.warning("no rule matches %s %s: %s", request.method, request.path, describe_nearest(verdicts, loggable=True))
+    return _refuse(f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}")
+
+
+def _refuse(reason: str) -> Response:
+    """Return the response to a call that nothing answers, in a form that every SDK shows.
 
     openai's SDK repeats a 501 unless ``x-should-retry`` says otherwise (`openai/_base_client.py`, ``_should_retry``).
     """
-    log.warning("no rule matches %s %s: %s", request.method, request.path, describe_nearest(verdicts, loggable=True))
-    text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}"
-    body: JSON = {"error": {"message": text, "type": "emulator_unmatched", "param": None, "code": None}}
+    body: JSON = {"error": {"message": reason, "type": "emulator_unmatched", "param": None, "code": None}}
     return Response(501, dump_json(body), _UNMATCHED_HEADERS)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from emulator.core.errors import EmulatedError
+from emulator.core.faultable import FaultableResponse
 from emulator.core.http import Headers, Request, Response
 from emulator.core.plan import Plan
 from emulator.core.quota import Balance
@@ -87,6 +88,7 @@ def can_respond_again(context: RequestContext, call: InferenceCall, plan: Plan, 
         and call.store_result is None
         and call.fallback is None
         and not call.is_stopped
+        and not isinstance(context.response, FaultableResponse)
         and not context.is_stopped
         and not context.overrides
         and not context.request.documents

@@ -17,6 +17,7 @@ from emulator.handler.context import RequestContext, RequestTarget
 from emulator.handler.decide import ResponseDecider, refuse_overrides, validate_override_names
 from emulator.handler.diagnostics import Suggestions
 from emulator.handler.explain import Explainer, build_own_headers, explain_rules
+from emulator.handler.forward import Forwarding
 from emulator.handler.parse import RequestParser, too_large
 from emulator.handler.planning import Emulator
 from emulator.handler.recorder import CallRecorder
@@ -55,6 +56,7 @@ class VendorApp:
         closing: asyncio.Event,
         header_faults: bool = True,
         spans: Spans | None = None,
+        forwarding: Forwarding | None = None,
     ) -> None:
         self.vendor = vendor
         self.service = service
@@ -62,7 +64,10 @@ class VendorApp:
         self._metrics = metrics
         metrics.register(service.deployments)
         self._reader = RequestParser(vendor, service, emulator)
-        self._decider = ResponseDecider(vendor, service, emulator, hints, header_faults=header_faults)
+        self._forwarding = forwarding
+        self._decider = ResponseDecider(
+            vendor, service, emulator, hints, header_faults=header_faults, forwarding=forwarding
+        )
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = CallRecorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._spans = spans
@@ -87,6 +92,10 @@ class VendorApp:
         left = False
         try:
             context.response = response = await self._respond(http, context)
+            if context.is_forwarded and self._forwarding is not None:
+                return await self._forwarding.forward(
+                    http, self.vendor.name, context, on_complete, records=self.emulator.unmatched == "record"
+                )
             self._metrics.work(context.call, 1)
             context.extra = build_own_headers(context.request.key, context.rule)
             if context.overrides and target.headers.get(TIMING) == "1":
@@ -166,12 +175,15 @@ class VendorApp:
         self, http: IncomingRequest, context: RequestContext
     ) -> Response | StreamingResponse | FaultableResponse:
         """Read, parse and decide; a refusal becomes a response in the vendor's words."""
-        response: Response | StreamingResponse
+        response: Response | StreamingResponse | FaultableResponse
         try:
             if not self._read_now(http, context):
                 await self._read(http, context)
             response = await self._decide(context)
         except EmulatedError as error:
+            found = await self._decider.replay_refused(error, context)
+            if found is not None:
+                return found
             context.error, context.refusal = error.kind, error
             context.plan = None
             await self._assign_key(context)
@@ -183,7 +195,7 @@ class VendorApp:
             return refuse_overrides(error)
         return await self._decider.apply_faults(response, context) if context.faults else response
 
-    async def _decide(self, context: RequestContext) -> Response | StreamingResponse:
+    async def _decide(self, context: RequestContext) -> Response | StreamingResponse | FaultableResponse:
         """Parse the request and decide the response; repeat with documents if the session has some."""
         try:
             parsed = await self._reader.parse(context)

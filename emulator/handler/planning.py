@@ -66,12 +66,15 @@ class Emulator:
         self.journal = scenario.journal
         self.bounds = scenario.bounds
         self.strict = scenario.strict
+        self.unmatched = scenario.miss_policy
+        self.replay = scenario.replay
+        self.seeks_elsewhere = scenario.replay is not None or self.unmatched in ("forward", "record")
         self.quotas = list_quotas(scenario.limits)
         pairs = zip(self.quotas, scenario.limits, strict=True)
         self.principals = {quota.name: ", ".join(limit.principal or ()) for quota, limit in pairs}
         self._admission = AdmissionController(compile_limits(scenario.limits), state)
         self._is_bounded = is_bounded(scenario, latency)
-        ruled = bool(scenario.rules or scenario.strict)
+        ruled = bool(scenario.rules or self.unmatched != "answer" or scenario.replay)
         self.defers_key = self._is_bounded and not ruled and self._local is None
         self._matcher: RuleMatcher = compile_rules(scenario, by_hash=self._local is None)
         self.reads_secrets = self._matcher.reads_secrets

@@ -414,10 +414,11 @@ class Port:
         self._scheme = listeners.scheme
         self.vendor = vendor
         self.session = session
-        self._is_local = isinstance(listeners.runtime.active.emulator.state, LocalState)
+        is_local = isinstance(listeners.runtime.active.emulator.state, LocalState)
+        self._is_local = is_local and listeners.runtime.forwarding is None
 
     def is_inline(self, request: IncomingRequest) -> bool:
-        """Return whether the request may run without a task: neither the store nor the control API use timeouts."""
+        """Return whether the request may run without a task: neither store, control API nor services use timeouts."""
         return self._is_local and not request.head.path.startswith(_CONTROL)
 
     def serve(self, request: IncomingRequest) -> Coroutine[Any, Any, bool]:

@@ -75,14 +75,12 @@ class Folder:
         numbers = [int(found[1]) for file in list_files(self.path) if (found := re.match(r"(\d+)-", file.name))]
         self._number = max(numbers, default=0)
 
-    def begin(
-        self, vendor: str, method: str, target: str, headers: Headers, session: str = "", folder: Path | None = None
-    ) -> Keeper:
-        """Return the keeper of a new exchange; ``folder``: in place of the session's folder below this one."""
+    def begin(self, vendor: str, method: str, target: str, headers: Headers, session: str = "") -> Keeper:
+        """Return the keeper of a new exchange; those of a session have a folder of their own below this one."""
         self._number += 1
         words = _WORD.sub("-", target.partition("?")[0].lower()).strip("-").split("-")
         name = f"{self._number:04}-{vendor}-{'-'.join(words[-3:])[:60]}".rstrip("-")
-        place = folder or (self.path / session if session else self.path)
+        place = self.path / session if session else self.path
         exchange = Exchange(vendor=vendor, method=method, target=target, request_headers=headers)
         return Keeper(self, place / f"{name}{SUFFIX}", exchange)
 
@@ -212,7 +210,10 @@ class Keeper:
             exchange.headers = _drop(exchange.headers, "content-encoding")
         self._request.clear()
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("w", encoding="utf-8", newline="\n")
+        while self._path.exists():  # another process records to the same folder
+            number, _, rest = self._path.name.partition("-")
+            self._path = self._path.with_name(f"{int(number) + 1:04}-{rest}")
+        self._file = self._path.open("x", encoding="utf-8", newline="\n")
         self._file.write(format_opening(exchange) + format_head(exchange))
         return self._file
 

@@ -170,9 +170,12 @@ def select_headers(headers: Iterable[tuple[str, str]], *, has_body: bool = True)
     chosen: CIMultiDict[str] = CIMultiDict()
     for name, value in headers:
         lower = name.lower()
-        if lower in _HOP_BY_HOP or (lower == "content-length" and not has_body):
+        if lower == "connection" and value.strip().lower() == "close":  # the service says so to the client, too
+            chosen.add(name, value)
+        elif lower in _HOP_BY_HOP or (lower == "content-length" and not has_body):
             continue
-        chosen.add(name, _limit_codings(value) if lower == "accept-encoding" else value)
+        else:
+            chosen.add(name, _limit_codings(value) if lower == "accept-encoding" else value)
     return chosen
 
 

@@ -9,6 +9,7 @@ from emulator.core.redaction.credentials import build_credential_map
 from emulator.core.storage import State, Store
 from emulator.core.vendor import AnyPlane, AnyVendor, Vendors
 from emulator.handler.diagnostics import Suggestions
+from emulator.handler.forward import Forwarding
 from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
@@ -43,7 +44,7 @@ def make_clock(wanted: models.Clock, now: float | None = None) -> Clock:
 class Overrides:
     """Command-line overrides of the scenario; ``None``: the scenario's value.
 
-    ``clock``: of the server, not of sessions with a clock of their own.
+    ``forwarding``: targets of unmatched calls. ``clock``: of the server, not of sessions with a clock of their own.
     """
 
     seed: int | None = None
@@ -53,6 +54,7 @@ class Overrides:
     header_faults: bool = True
     state_url: str = DEFAULT
     state_loss: Loss = "refuse"
+    forwarding: Forwarding | None = None
 
     def apply(self, scenario: models.Scenario) -> models.Scenario:
         changes: dict[str, object] = {}
@@ -156,6 +158,7 @@ class ScenarioBuilder:
             metrics,
             hints=hints,
             header_faults=self.overrides.header_faults,
+            forwarding=self.overrides.forwarding,
             closing=self.closing,
             spans=self.spans,
         )

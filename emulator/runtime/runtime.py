@@ -161,6 +161,7 @@ class Runtime:
         self._builder = ScenarioBuilder(
             vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing, spans
         )
+        self.forwarding = overrides.forwarding
         self._clock = overrides.clock
         self.active = self._builder.build(loaded, make_clock(overrides.clock or loaded.scenario.clock))
         self.timing.set_bound(loaded.scenario.timing.invalid_above)

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from emulator.core.cache import Cache
 from emulator.core.clock import Clock
+from emulator.core.json import dump_text
 from emulator.core.redaction.credentials import build_credential_map
-from emulator.core.requests import Deployment, InferenceRequest, Message, Tool
+from emulator.core.requests import Deployment, InferenceRequest, Message, Task, Tool
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
 from emulator.generation.arrangement import MAX_TEXTS, ConflictError, arrange
 from emulator.generation.prompt import count_chat, count_prompt
@@ -147,7 +148,21 @@ def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scen
     for entry in scenario.deployments:
         if entry.vendor == vendor.name:
             deployments[entry.name] = entry.to_deployment(deployments.get(entry.name))
+    for name, task in _list_recorded(vendor, scenario).items():
+        if name not in deployments:
+            deployments[name] = DeploymentEntry(vendor=vendor.name, name=name, task=task).to_deployment(None)
     return deployments
+
+
+def _list_recorded(vendor: AnyVendor, scenario: Scenario) -> Mapping[str, Task]:
+    """Return the deployments that recorded requests name, with their tasks: the real service had them."""
+    if scenario.replay is None:
+        return {}
+    from emulator.handler.replay import Resolver  # not needed without a replay
+    from emulator.recording.replay import find_models, parse_exchanges
+
+    exchanges = parse_exchanges(scenario.replay.exchanges or ())
+    return find_models(exchanges, vendor.name, Resolver(vendor))
 
 
 class DeploymentTable(Mapping[str, Deployment]):
@@ -189,6 +204,8 @@ class _Snapshots:
 
     def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Snapshot:
         added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
+        if scenario.replay is not None:
+            added += dump_text(dict(_list_recorded(vendor, scenario)))
         key = (id(vendor), settings.model_dump_json(), added)
         snapshot = self._snapshots.get(key)
         if snapshot is None:

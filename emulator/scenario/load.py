@@ -20,6 +20,7 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.models import BUILT_IN, Scenario, schema_json
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 from emulator.scenario.regex import Expressions
+from emulator.scenario.replay_files import insert_exchanges, read_replay_files
 from emulator.scenario.reply_files import insert_replies, read_reply_files
 from emulator.scenario.source import Document, explain, join_documents, read_file
 
@@ -215,7 +216,8 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     joined = join_documents(documents)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
     answers = read_reply_files(joined, sent=not sources)
-    found += answers.mistakes
+    recorded = read_replay_files(joined, sent=not sources)
+    found += [*answers.mistakes, *recorded.mistakes]
     noted = {(row.file, row.line, row.column) for row in joined.rows}
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
@@ -228,7 +230,9 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
             ignored=joined.ignored,
         )
         raise ScenarioError(sort_diagnostics(rows, [str(source) for source in sources]), [part])
-    scenario = redact_name(insert_replies(scenario, answers.texts))
+    scenario = redact_name(insert_exchanges(insert_replies(scenario, answers.texts), recorded.texts))
+    answers.files += recorded.files
+    answers.texts |= {("replay", "exchanges", number): text for number, text in enumerate(recorded.texts or ())}
     text = documents[0].text if len(documents) == 1 else None
     return ParsedScenario(scenario, sources, joined.data, joined.locations, answers, text, joined.ignored)
 

@@ -272,6 +272,62 @@ class TimingSettings(Closed):
     )
 
 
+class TimingScale(Closed):
+    """Recorded times, stretched."""
+
+    scaled: float = Field(ge=0.001, le=1000, description="Factor of every recorded time.", examples=[2])
+
+
+def _tag_replay_timing(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<factor>" if isinstance(value, dict | TimingScale) else None
+
+
+ReplayTiming = Annotated[
+    Annotated[Literal["recorded", "none", "fitted"], Tag("<name>")] | Annotated[TimingScale, Tag("<factor>")],
+    Discriminator(
+        _tag_replay_timing,
+        custom_error_type="wanted",
+        custom_error_message="expected recorded, none, fitted or a factor such as {scaled: 2}",
+    ),
+]
+"""When the events of a replayed response are due."""
+
+
+class Replay(Closed):
+    """Answers from recorded exchanges."""
+
+    from_: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        alias="from",
+        description="Folder of the exchanges, beside the scenario's file, or one of their files.",
+        examples=["recordings/today"],
+    )
+    exchanges: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="In place of a folder: of each exchange a line with its name, then its text."
+    )
+    match: Annotated[
+        tuple[Literal["prompt", "model", "tools", "parameters"], ...], Field(strict=False, min_length=1)
+    ] = Field(
+        default=("prompt", "model", "tools"),
+        description="What of a request must be as recorded, besides its operation.",
+    )
+    timing: ReplayTiming = Field(
+        default="recorded",
+        description="recorded, none, fitted (as `latency` says), or a factor.",
+        examples=["none", {"scaled": 2}],
+    )
+    after: Literal["last", "repeat", "refuse"] = Field(
+        default="last", description="What follows the last of several answers to the same request."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require((self.from_ is None) != (self.exchanges is None), "expected either from or exchanges")
+        return self
+
+
 class Scenario(Closed):
     """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
 
@@ -311,9 +367,29 @@ class Scenario(Closed):
     bounds: CallBounds = Field(
         default_factory=lambda: DEFAULT, description="What one call may cost.", examples=[{"inputs": 10000}]
     )
+    replay: Replay | None = Field(
+        default=None, description="Answers from recorded exchanges.", examples=[{"from": "recordings/today"}]
+    )
+    unmatched: Literal["answer", "refuse", "forward", "record"] | None = Field(
+        default=None,
+        description="What becomes of a call that neither a rule nor a recording answers; "
+        "absent: refuse with a replay or strict, else answer.",
+    )
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."
     )
+
+    @property
+    def miss_policy(self) -> Literal["answer", "refuse", "forward", "record"]:
+        """What becomes of a call that neither a rule nor a recording answers."""
+        if self.strict:
+            return "refuse"
+        return self.unmatched or ("answer" if self.replay is None else "refuse")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(not self.strict or self.unmatched in (None, "refuse"), "strict refuses unmatched calls: leave one out")
+        return self
 
 
 BUILT_IN = Scenario.model_construct(version=1, name="built-in", description="Every deployment simply answers.")

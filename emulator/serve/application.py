@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from emulator.control.api import ControlPlane
 from emulator.core.clock import Clock
 from emulator.core.vendor import Vendors
+from emulator.handler.forward import Forwarding
 from emulator.handler.handler import VendorApp
 from emulator.handler.planning import Emulator
 from emulator.journal.journal import Journal
@@ -29,6 +30,10 @@ class Application:
     @property
     def apps(self) -> tuple[VendorApp, ...]:
         return tuple(self.runtime.active.apps.values())
+
+    @property
+    def forwarding(self) -> Forwarding | None:
+        return self.runtime.forwarding
 
     @property
     def emulator(self) -> Emulator:
@@ -56,6 +61,7 @@ def create_application(
     state_loss: Loss = "refuse",
     vendors: Vendors = VENDORS,
     spans: Spans | None = None,
+    forwarding: Forwarding | None = None,
 ) -> Application:
     """Create an application; ``seed``, ``latency`` and ``strict`` override those of every scenario.
 
@@ -75,6 +81,7 @@ def create_application(
         header_faults=header_faults,
         state_url=state_url,
         state_loss=state_loss,
+        forwarding=forwarding,
     )
     runtime = Runtime(loaded, library or {}, overrides, vendors, spans)
     return Application(runtime, ControlPlane(runtime))

@@ -125,6 +125,10 @@ def banner(loaded: ParsedScenario, built: Application, urls: Mapping[str, str], 
         yield f"  {name:<11} {urls[name]}"
     for name in built.runtime.active.apps.planes:
         yield f"  {name:<11} {urls.get(name, '')}"
+    if built.forwarding is not None:
+        for name, target in built.forwarding.upstreams.items():
+            where = f", recorded to {built.forwarding.path}" if built.forwarding.path else ""
+            yield f"  {name}: calls that the scenario forwards go to {target}{where}"
     front = urls["front"]
     yield f"  {'all':<11} {front}/<vendor>"
     yield f"  {'console':<11} {front}/_emulator/"

@@ -22,6 +22,7 @@ from emulator.control.models import ReportAsked
 from emulator.core.os_errors import explain_file
 from emulator.core.storage import StoreLostError
 from emulator.core.units import parse_duration
+from emulator.handler.forward import Forwarding
 from emulator.http.listeners import Listeners, PortInUse
 from emulator.http.timeouts import Timeouts
 from emulator.http.tls import Tls, open_tls
@@ -117,6 +118,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
             state_url=settings.state_url,
             state_loss=settings.state_loss,
             spans=spans,
+            forwarding=_open_forwarding(settings),
         )
     except StoreError as error:
         raise SettingsError(f"{_STATE_URL}: {error}") from None
@@ -169,6 +171,31 @@ def _try_report(file: Path | None) -> None:
         raise SettingsError(f"--report: cannot write {file}: {explain_file(error, file)}") from None
 
 
+def _open_forwarding(settings: Settings) -> Forwarding | None:
+    """Return the targets of unmatched calls; ``None`` without ``--forward``.
+
+    Raises:
+        SettingsError: a target or the folder cannot be used.
+    """
+    if not settings.forward:
+        if settings.record_to is not None:
+            raise SettingsError("--record-to needs --forward VENDOR=URL")
+        return None
+    from emulator.recording.relay import UpstreamError, open_context, parse_upstreams
+
+    try:
+        upstreams = parse_upstreams(settings.forward, VENDORS)
+        if settings.upstream_ca is not None:
+            open_context(settings.upstream_ca)
+        if settings.record_to is not None:
+            settings.record_to.mkdir(parents=True, exist_ok=True)
+    except UpstreamError as error:
+        raise SettingsError(f"--forward: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"--upstream-ca, --record-to: {explain_file(error)}") from None
+    return Forwarding(upstreams, settings.record_to, settings.upstream_ca)
+
+
 def _latency(settings: Settings) -> Latency | None:
     """Return the latency set by flags."""
     given = {name: value for name in ("ttft", "itl") if (value := getattr(settings, name)) is not None}
@@ -211,6 +238,8 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
             warm_up(VENDORS, built.runtime.active.apps)
             stopped = await stops.get()
         await _close(listeners, stops)
+        if built.forwarding is not None:
+            await built.forwarding.close()
         await _report(settings, built)
     access.flush()
     return 130 if stopped is signal.SIGINT else 0

@@ -50,6 +50,8 @@ CANNOT = {
     "a short vector": "the vendor's models",
     "a placeholder there is not": "words in a text",
     "a file that is not there": "another file",
+    "a folder and exchanges": "one of two keys",
+    "strict beside a policy": "two keys compared",
 }
 
 
@@ -145,6 +147,9 @@ MORE = [
         id="a short vector",
     ),
     pytest.param("clock: [1]", id="a clock that is a list"),
+    pytest.param("replay: {from: a, exchanges: []}", id="a folder and exchanges"),
+    pytest.param("replay: {exchanges: [], timing: 2}", id="a timing that is a number"),
+    pytest.param("strict: true\nunmatched: answer", id="strict beside a policy"),
 ]
 RULE = "version: 1\nrules:\n  - name: r\n    {}\n"
 

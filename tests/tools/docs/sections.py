@@ -82,6 +82,8 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "journal": "journal: {bodies: none}",
             "timing": "timing: {invalid_above: 5ms}",
             "bounds": "bounds: {inputs: 10000, body: 128MiB}",
+            "replay": "replay: {from: recordings, timing: none}",
+            "unmatched": "unmatched: refuse",
             "rules": "rules: [{name: busy, error: {kind: overloaded}}]",
         },
     ),
@@ -164,6 +166,24 @@ CONTENTS: tuple[Chapter | Section, ...] = (
         model="JournalSettings",
         place="journal: …",
         examples={"bodies": "{bodies: 16KiB}", "entries": "{entries: 500}"},
+    ),
+    Section(
+        title="Replay",
+        model="Replay",
+        place="replay: …",
+        examples={
+            "from": "{from: recordings}",
+            "exchanges": '{exchanges: ["a\\nexchange 1\\n=== request\\nGET /info\\n"]}',
+            "match": "{from: recordings, match: [prompt]}",
+            "timing": "{from: recordings, timing: {scaled: 2}}",
+            "after": "{from: recordings, after: refuse}",
+        },
+    ),
+    Section(
+        title="Scaled times of a replay",
+        model="TimingScale",
+        place="replay: {timing: …}",
+        examples={"scaled": "{scaled: 2}"},
     ),
     Section(
         title="Timing",

@@ -1,0 +1,137 @@
+"""Answer requests of one vendor from recorded exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from emulator.core.errors import EmulatedError
+from emulator.core.faultable import FaultableResponse
+from emulator.core.http import Request
+from emulator.core.plan import Plan
+from emulator.core.vendor import AnyVendor
+from emulator.handler.context import RequestContext
+from emulator.handler.planning import Emulator
+from emulator.http.routing import Router
+from emulator.recording.ask import Ask
+from emulator.recording.exchange import Exchange
+from emulator.recording.redact import Secrets, redact_headers, redact_whole
+from emulator.recording.replay import Recording, Said, build_response, choose, parse_exchanges, read_response
+from emulator.scenario.matching import Match
+from emulator.scenario.models import FixedUsage, Replay, ReplayTiming, ReplyOutcome, TimingScale
+
+_SCOPE = "replay"
+_MODEL_PARAMETERS = ("name", "deployment", "model", "model_id", "endpoint")
+_ERROR = 400
+
+
+class Resolver:
+    """Finds the operation of a request: method and path pattern, and the model that the path names."""
+
+    def __init__(self, vendor: AnyVendor) -> None:
+        self._router = Router(vendor.endpoints)
+
+    def __call__(self, method: str, path: str) -> tuple[str, str]:
+        try:
+            endpoint, parameters = self._router.resolve(method, path)
+        except EmulatedError:
+            return f"{method} {path}", ""
+        model = next((parameters[name] for name in _MODEL_PARAMETERS if parameters.get(name)), "")
+        others = [f"{name}={value}" for name, value in sorted(parameters.items()) if value != model]
+        return " ".join([method, endpoint.path, *others]), model
+
+
+class Replayer:
+    """Recorded exchanges of one vendor under one scenario."""
+
+    def __init__(self, vendor: AnyVendor, settings: Replay, emulator: Emulator) -> None:
+        self._vendor = vendor
+        self._settings = settings
+        self._emulator = emulator
+
+    @cached_property
+    def _recording(self) -> Recording:
+        exchanges = parse_exchanges(self._settings.exchanges or ())
+        return Recording(exchanges, self._vendor.name, Resolver(self._vendor), self._settings.match)
+
+    async def find(self, context: RequestContext) -> Exchange | None:
+        """Return the exchange that answers a request; requests with the same ask get theirs in order."""
+        request = context.request
+        found, key = self._recording.find(self._build_ask(request))
+        if not found:
+            return None
+        count = await self._emulator.state.count(request.session, _SCOPE, key)
+        return choose(found, count, self._settings.after)
+
+    def explain_miss(self, context: RequestContext) -> str:
+        """Describe the nearest recorded request and what differs."""
+        return self._recording.explain_miss(self._build_ask(context.request))
+
+    def _build_ask(self, request: Request) -> Ask:
+        """Return the ask of a request without its credentials, which the recorded ones lack, too."""
+        secrets = Secrets()
+        redact_headers(request.headers.items(), secrets, "request")
+        body = redact_whole(request.body, secrets, "request body")
+        return self._recording.build_ask(request.method, request.path, body)
+
+    def read(self, exchange: Exchange) -> ReplayedAnswer:
+        """Return the answer of an exchange."""
+        return ReplayedAnswer(exchange, read_response(exchange), self._settings.timing, self._vendor)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedAnswer:
+    """Recorded answer to a request."""
+
+    exchange: Exchange
+    said: Said
+    timing: ReplayTiming
+    vendor: AnyVendor
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether it is an answer of a model, which costs quota, rather than an error."""
+        return 200 <= self.exchange.status < _ERROR
+
+    def fix(self, match: Match) -> Match:
+        """Return the match with the recorded text as its reply, so that quotas and journal count it."""
+        reply: dict[str, object] = {}
+        if self.said.text:
+            reply["text"] = self.said.text
+        if self.said.counts:
+            reply["usage"] = FixedUsage.model_construct(set(self.said.counts), **self.said.counts)
+        if not reply:
+            return match
+        outcome = match.outcome.model_copy(update={"reply": ReplyOutcome.model_construct(set(reply), **reply)})
+        return replace(match, outcome=outcome)
+
+    def build(self, plan: Plan | None) -> FaultableResponse:
+        """Build the response; ``plan``: of the call, if it was planned."""
+        tokens = 0 if plan is None else plan.usage.completion_tokens
+        schedule = _schedule(self.timing, self.exchange, plan)
+        given = self.exchange, self.said, tokens, schedule
+        return build_response(*given, fields=self.vendor.fields, is_dated=self.vendor.date)
+
+
+def _schedule(timing: ReplayTiming, exchange: Exchange, plan: Plan | None) -> Callable[[float], float]:
+    """Return the function from recorded to due times."""
+    if timing == "none" or (timing == "fitted" and plan is None):
+        return lambda offset: 0.0
+    if isinstance(timing, TimingScale):
+        factor = timing.scaled
+        return lambda offset: offset * factor
+    if timing == "recorded" or plan is None:
+        return lambda offset: offset
+    return _fit(exchange, plan)
+
+
+def _fit(exchange: Exchange, plan: Plan) -> Callable[[float], float]:
+    """Return the function that moves the writes of a stream to the due times of the plan's tokens."""
+    due = plan.choices[0].due if plan.choices else ()
+    offsets = sorted({write.offset for write in exchange.writes})
+    if not len(due) or len(offsets) < 2:
+        return lambda offset: plan.due
+    places = {offset: due[number * (len(due) - 1) // (len(offsets) - 1)] for number, offset in enumerate(offsets)}
+    first, last = float(due[0]), float(due[-1])
+    return lambda offset: float(places.get(offset, first if offset <= offsets[0] else last))

@@ -1,0 +1,165 @@
+"""Canonical ask: what two requests have in common that differ only in ids, dates and the like.
+
+Everything that decides whether a recorded request is the same as a new one stands here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from emulator.core.json import JSON, canonical_json, parse_json
+
+PARTS = ("prompt", "model", "tools", "parameters")
+"""Parts of an ask that may count."""
+DEFAULT_PARTS = ("prompt", "model", "tools")
+
+_MODEL = frozenset({"model", "model_id", "deployment", "engine"})
+_TOOLS = frozenset({"tools", "functions", "tool_choice", "function_call", "toolConfig", "tool_config"})
+# Members that change from call to call, or that do not change what is asked.
+_IGNORED = frozenset(
+    {"seed", "random_seed", "user", "safety_identifier", "prompt_cache_key", "metadata", "request_id", "id", "stream"}
+    | {"client_request_id", "session_id", "store", "service_tier", "stream_options", "user_id", "usage_context"}
+)
+_PROMPT = frozenset(
+    {"messages", "prompt", "input", "inputs", "text_input", "system", "instructions", "contents", "query", "documents"}
+    | {
+        "systemInstruction",
+        "system_instruction",
+        "texts",
+        "suffix",
+        "content",
+        "instances",
+        "dataframe_split",
+        "images",
+    }
+)
+_IDS = frozenset({"id", "tool_call_id", "call_id", "item_id", "tool_use_id", "response_id", "previous_response_id"})
+_PATTERNS = (  # a later pattern sees the text without the earlier ones
+    (re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"), "<id>"),
+    (re.compile(r"\b(?:call|chatcmpl|msg|resp|run|thread|toolu|req)[-_][A-Za-z0-9_-]{8,}"), "<id>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?"), "<date>"),
+    (re.compile(r"\b\d{1,2}[./]\d{1,2}[./]\d{4}\b"), "<date>"),
+    (
+        re.compile(
+            r"\b(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?"
+            r"(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+            r"(?: \d{1,2}(?:st|nd|rd|th)?,?)? \d{4}\b"
+        ),
+        "<date>",
+    ),
+    (re.compile(r"\b\d\d?:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\b"), "<time>"),
+    (re.compile(r"\b1[5-9]\d{8}(?:\.\d+|\d{3})?\b"), "<timestamp>"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{24,}\b"), "<id>"),
+)
+_SHOWN = 60  # characters of a value in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Canonical request.
+
+    Fields:
+        operation: method and pattern of the path, with ``stream`` if the response shall be one.
+        parts: canonical JSON by name of the part.
+    """
+
+    operation: str
+    parts: Mapping[str, str]
+
+    def key(self, counting: Sequence[str]) -> str:
+        """Return what is equal for asks that are equal in the parts that count."""
+        return "\n".join([self.operation, *(self.parts[name] for name in counting)])
+
+
+def build_ask(operation: str, model: str, body: bytes) -> Ask:
+    """Build the ask of a request.
+
+    Args:
+        model: named in the path; empty: in the body.
+    """
+    try:
+        value = parse_json(body) if body else None
+    except ValueError:
+        value = body.decode("utf-8", "replace")
+    members = value if isinstance(value, dict) else {"prompt": value} if value is not None else {}
+    if members.get("stream") is True:
+        operation += " stream"
+    named = model or next((str(members[name]) for name in sorted(_MODEL & members.keys())), "")
+    others = members.keys() - _MODEL - _TOOLS - _PROMPT - _IGNORED
+    return Ask(
+        operation,
+        {
+            "prompt": _canonical({name: members[name] for name in _PROMPT & members.keys()}),
+            "model": named,
+            "tools": _canonical({name: members[name] for name in _TOOLS & members.keys()}),
+            "parameters": _canonical({name: members[name] for name in others}),
+        },
+    )
+
+
+def _canonical(value: JSON) -> str:
+    return canonical_json(_simplify(value)).decode()
+
+
+def _simplify(value: JSON) -> JSON:
+    """Leave out ids and dates, and sort tools."""
+    if isinstance(value, str):
+        for pattern, shown in _PATTERNS:
+            value = pattern.sub(shown, value)
+        return value
+    if isinstance(value, list):
+        items = [_simplify(item) for item in value]
+        return sorted(items, key=canonical_json) if _are_tools(value) else items
+    if isinstance(value, dict):
+        return {name: _simplify(item) for name, item in value.items() if name not in _IDS and item is not None}
+    return value
+
+
+def _are_tools(items: Iterable[JSON]) -> bool:
+    """Return whether a list has definitions of tools, whose order does not matter."""
+    return all(
+        isinstance(item, dict) and ("function" in item or {"name", "parameters"} <= item.keys()) for item in items
+    )
+
+
+def describe_miss(ask: Ask, recorded: Iterable[tuple[str, Ask]], counting: Sequence[str]) -> str:
+    """Describe the recorded ask that is nearest to one that was not found, and what differs.
+
+    ``recorded``: file and ask of each exchange.
+    """
+    candidates = list(recorded)
+    if not candidates:
+        return "Nothing is recorded of this vendor."
+    same = [(file, other) for file, other in candidates if other.operation == ask.operation]
+    if not same:
+        there = sorted({other.operation for _, other in candidates})
+        return f"No call of `{ask.operation}` is recorded; there are {', '.join(there[:8])}."
+    file, nearest = max(same, key=lambda item: _likeness(ask, item[1], counting))
+    return f"The nearest recorded call is {file}: " + "; ".join(_differences(ask, nearest, counting)) + "."
+
+
+def _likeness(ask: Ask, other: Ask, counting: Sequence[str]) -> float:
+    return sum(_compare(ask.parts[name], other.parts[name]) for name in counting)
+
+
+def _compare(one: str, other: str) -> float:
+    return 1.0 if one == other else 0.9 * SequenceMatcher(None, one[:2000], other[:2000], autojunk=False).quick_ratio()
+
+
+def _differences(ask: Ask, other: Ask, counting: Sequence[str]) -> Iterable[str]:
+    for name in counting:
+        mine, theirs = ask.parts[name], other.parts[name]
+        if mine == theirs:
+            yield f"{name} ✓"
+        else:
+            start = next((at for at, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), 0)
+            start = max(0, min(start, len(mine), len(theirs)) - 20)
+            yield f"{name} ✗ {_cut(mine, start)} here, {_cut(theirs, start)} recorded"
+
+
+def _cut(text: str, start: int) -> str:
+    part = text[start : start + _SHOWN]
+    return f"{'…' if start else ''}{part}{'…' if start + _SHOWN < len(text) else ''}" or "nothing"

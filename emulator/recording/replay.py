@@ -1,0 +1,229 @@
+"""Replay: find the recorded exchange of a request, and build its response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from math import inf
+from pathlib import PurePath
+from urllib.parse import unquote
+
+from emulator.core.faultable import Chunk, CloseMode, FaultableResponse
+from emulator.core.http import FieldNames, Headers, Mark
+from emulator.core.json import parse_json
+from emulator.core.requests import Task
+from emulator.recording.ask import Ask, build_ask, describe_miss
+from emulator.recording.content import EventContent, read_event, read_whole, split_events
+from emulator.recording.exchange import Exchange, parse_exchange
+
+Resolve = Callable[[str, str], tuple[str, str]]
+"""Function from method and path to the operation and the model that the path names."""
+
+_OWN_HEADER = "x-emulator-"
+_ALWAYS_DROPPED = frozenset({"content-encoding", "trailer"})
+_TASKS: tuple[tuple[str, Task], ...] = (("embeddings", "embeddings"), ("rerank", "rerank"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Exchange with its canonical ask."""
+
+    exchange: Exchange
+    ask: Ask
+
+
+@lru_cache(maxsize=32)
+def parse_exchanges(texts: tuple[str, ...]) -> tuple[Exchange, ...]:
+    """Parse exchanges, which a scenario holds as texts; in the order of their numbers.
+
+    Raises:
+        ExchangeError: one is malformed.
+    """
+    return tuple(parse_exchange(text.partition("\n")[2], text.partition("\n")[0]) for text in texts)
+
+
+class Recording:
+    """Recorded exchanges of one vendor.
+
+    Args:
+        resolve: returns the operation of a request.
+        counting: parts of the ask that count.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange], vendor: str, resolve: Resolve, counting: Sequence[str]) -> None:
+        self._resolve = resolve
+        self._counting = tuple(counting)
+        self._recorded: list[Recorded] = []
+        self._by_key: dict[str, list[Recorded]] = {}
+        for exchange in exchanges:
+            if exchange.vendor == vendor:
+                ask = self.build_ask(exchange.method, unquote(exchange.path), exchange.request_body)
+                recorded = Recorded(exchange, ask)
+                self._recorded.append(recorded)
+                self._by_key.setdefault(ask.key(self._counting), []).append(recorded)
+
+    def build_ask(self, method: str, path: str, body: bytes) -> Ask:
+        """Return the canonical ask of a request."""
+        operation, model = self._resolve(method, path)
+        return build_ask(operation, model, body)
+
+    def find(self, ask: Ask) -> tuple[Sequence[Recorded], bytes]:
+        """Return the exchanges of an ask in the order of their recording, and the key of its counter."""
+        key = ask.key(self._counting)
+        return self._by_key.get(key, ()), blake2b(key.encode(), digest_size=16).digest()
+
+    def explain_miss(self, ask: Ask) -> str:
+        """Describe the nearest recorded ask and what differs."""
+        rows = [(PurePath(each.exchange.source).name, each.ask) for each in self._recorded]
+        return describe_miss(ask, rows, self._counting)
+
+
+def choose(found: Sequence[Recorded], count: int, after: str) -> Exchange | None:
+    """Return the exchange of the ``count``-th request with the same ask, from 0; ``None``: there are no more."""
+    if not found or (count >= len(found) and after == "refuse"):
+        return None
+    return found[count % len(found) if after == "repeat" else min(count, len(found) - 1)].exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a recorded response says.
+
+    Fields:
+        events: content of each event; of a whole response one.
+        counts: prompt and completion tokens as the response states them.
+    """
+
+    text: str
+    events: tuple[EventContent, ...]
+    counts: dict[str, int]
+
+
+def read_response(exchange: Exchange) -> Said:
+    """Return what a recorded response says."""
+    if exchange.is_streamed:
+        events = tuple(map(read_event, split_events(exchange.body)))
+    else:
+        events = (read_whole(exchange.body),)
+    counts: dict[str, int] = {}
+    for event in events:
+        counts |= event.counts
+    return Said("".join(event.text for event in events), events, counts)
+
+
+def build_response(
+    exchange: Exchange,
+    said: Said,
+    tokens: int,
+    schedule: Callable[[float], float],
+    *,
+    fields: FieldNames,
+    is_dated: bool,
+) -> FaultableResponse:
+    """Build the response of an exchange.
+
+    Args:
+        tokens: of the whole answer.
+        schedule: returns when a write is due that was recorded at an offset.
+        is_dated: the emulator sends a date of its own.
+    """
+    chunks = tuple(_count_tokens(_cut_writes(exchange, schedule), said, tokens))
+    ending, end = _find_ending(exchange)
+    start = schedule(exchange.offset) if exchange.status else inf
+    texts = [event.text for event in said.events if event.text]
+    return FaultableResponse(
+        status=exchange.status or 200,
+        headers=_select_headers(exchange.headers, is_dated=is_dated),
+        chunks=chunks,
+        streamed=exchange.is_streamed,
+        chunked=exchange.framing == "chunked",
+        start=start,
+        end=end if end == inf else max(schedule(end), chunks[-1].due if chunks else 0.0),
+        ending=ending,
+        promised=exchange.missing,
+        close=any(name.lower() == "connection" and "close" in value.lower() for name, value in exchange.headers),
+        texts=tuple([*texts, *[""] * (tokens - len(texts))][:tokens]),
+        fields=fields,
+    )
+
+
+def _select_headers(headers: Headers, *, is_dated: bool) -> Headers:
+    """Return headers without those that belong to the recorded connection, or that the emulator adds itself."""
+    if headers and (headers[-1][0].lower(), headers[-1][1].lower()) == ("connection", "close"):
+        headers = headers[:-1]  # of this connection; before others it is a header of the service itself
+    return tuple(
+        (name, value)
+        for name, value in headers
+        if name.lower() not in _ALWAYS_DROPPED
+        and not (is_dated and name.lower() == "date")
+        and not name.lower().startswith(_OWN_HEADER)
+        and (name.lower(), value) not in (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
+    )
+
+
+def _find_ending(exchange: Exchange) -> tuple[CloseMode, float]:
+    """Return how a response ends, and when; a silent one when its client leaves."""
+    if exchange.ending in ("timed out", "client left"):
+        return CloseMode.CLOSE, inf
+    modes = {"whole": CloseMode.COMPLETE, "cut": CloseMode.CLOSE, "reset": CloseMode.RESET}
+    return modes[exchange.ending], exchange.ended
+
+
+def _cut_writes(exchange: Exchange, schedule: Callable[[float], float]) -> list[Chunk]:
+    """Return the writes in chunks of one event each; those of one write stay together."""
+    chunks: list[Chunk] = []
+    for write in exchange.writes:
+        parts = split_events(write.data) if exchange.is_streamed else [write.data]
+        due = schedule(write.offset)
+        for number, part in enumerate(parts, 1):
+            is_end = not exchange.is_streamed or part.endswith((b"\n\n", b"\r\n\r\n"))
+            chunks.append(Chunk(due, part, last=is_end, flush=number == len(parts)))
+    if chunks and not exchange.is_streamed:
+        chunks = [*(replace(chunk, last=False) for chunk in chunks[:-1]), chunks[-1]]
+    return chunks
+
+
+def _count_tokens(chunks: Sequence[Chunk], said: Said, tokens: int) -> list[Chunk]:
+    """Return the chunks with the tokens that the client has after each; every event with text counts alike."""
+    spoken = sum(bool(event.text) for event in said.events)
+    counted, number, heard = [], 0, 0
+    for chunk in chunks:
+        mark = Mark.PLAIN
+        if chunk.last and number < len(said.events):
+            heard += bool(said.events[number].text)
+            mark = said.events[number].mark
+            number += 1
+        reached = heard * tokens // spoken if spoken else (tokens if chunk is chunks[-1] else 0)
+        counted.append(replace(chunk, tokens=reached, mark=mark))
+    return counted
+
+
+def find_models(exchanges: Sequence[Exchange], vendor: str, resolve: Resolve) -> dict[str, Task]:
+    """Return the models that a vendor's recorded requests name, each with its task."""
+    found: dict[str, Task] = {}
+    for exchange in exchanges:
+        if exchange.vendor != vendor or exchange.method != "POST" or not 200 <= exchange.status < 300:
+            continue
+        operation, model = resolve(exchange.method, unquote(exchange.path))
+        try:
+            body = parse_json(exchange.request_body)
+        except ValueError:
+            continue
+        members = body if isinstance(body, dict) else {}
+        name = model or members.get("model")
+        if isinstance(name, str) and name:
+            found.setdefault(name, _find_task(operation, frozenset(members)))
+    return found
+
+
+def _find_task(operation: str, members: frozenset[str]) -> Task:
+    for word, task in _TASKS:
+        if word in operation:
+            return task
+    if "messages" in members or "chat" in operation:
+        return "chat"
+    if "prompt" in members:
+        return "completions"
+    return "embeddings" if "input" in members and "responses" not in operation else "chat"

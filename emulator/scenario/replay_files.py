@@ -1,0 +1,92 @@
+"""Read the exchanges that a scenario replays from their folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emulator.core.json import JSON, Object
+from emulator.scenario.errors import Mistake
+from emulator.scenario.locations import KeyPath
+from emulator.scenario.models import Scenario
+from emulator.scenario.source import Document, explain
+
+_PATH: KeyPath = ("replay", "from")
+_SUFFIX = "*.exchange"
+_MAX_TEXT = 256 * 1024**2  # characters of all exchanges of a scenario
+
+
+@dataclass(slots=True)
+class ReplayFiles:
+    """Exchanges of a scenario.
+
+    Fields:
+        texts: of each exchange: a line with the name of its file, then its text. ``None``: no folder.
+        files: the files that were read.
+        mistakes: why the folder cannot be read.
+    """
+
+    texts: tuple[str, ...] | None = None
+    files: list[Path] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+
+def read_replay_files(document: Document, *, sent: bool) -> ReplayFiles:
+    """Read the exchanges of ``replay.from``; ``sent``: the scenario was sent as text, so there is no folder."""
+    found = ReplayFiles()
+    replay = document.data.get("replay") if isinstance(document.data, dict) else None
+    name = replay.get("from") if isinstance(replay, dict) else None
+    if not isinstance(name, str) or not name or "\0" in name:
+        return found
+    if sent:
+        text = "a scenario sent over HTTP has no folder; send the texts of the exchanges as `exchanges`"
+        found.mistakes.append(Mistake(_PATH, text))
+        return found
+    folder = Path(document.locations.values[_PATH].file).parent / name
+    try:
+        _read(folder, found)
+    except OSError as error:
+        found.mistakes.append(Mistake(_PATH, f"{name}: {explain(error)}"))
+    except ValueError as error:
+        found.mistakes.append(Mistake(_PATH, str(error)))
+    return found
+
+
+def _read(folder: Path, found: ReplayFiles) -> None:
+    """Read the exchanges of a folder.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is malformed, or they are too long.
+    """
+    from emulator.recording.exchange import parse_exchange  # not needed without a replay
+
+    if not folder.is_dir():
+        folder.stat()  # raises if there is nothing
+    files = sorted(folder.rglob(_SUFFIX)) if folder.is_dir() else [folder]
+    texts = []
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        parse_exchange(text, str(file))
+        texts.append(f"{file.name}\n{text}")
+    if sum(map(len, texts)) > _MAX_TEXT:
+        raise ValueError(f"the exchanges have more than {_MAX_TEXT // 1024**2} Mi characters")
+    found.texts, found.files = tuple(texts), files
+
+
+def insert_exchanges(scenario: Scenario, texts: tuple[str, ...] | None) -> Scenario:
+    """Return the scenario with its exchanges in place of the name of their folder."""
+    if texts is None or scenario.replay is None:
+        return scenario
+    replay = scenario.replay.model_copy(update={"exchanges": texts})
+    return scenario.model_copy(update={"replay": replay})
+
+
+def inline_exchanges(data: JSON, texts: tuple[str, ...] | None) -> None:
+    """Replace the name of the folder in a document by the texts of the exchanges."""
+    replay = data.get("replay") if isinstance(data, dict) else None
+    if texts is not None and isinstance(replay, dict) and isinstance(data, dict):
+        others: Mapping[str, JSON] = {key: value for key, value in replay.items() if key != "from"}
+        inlined: Object = {**others, "exchanges": list(texts)}
+        data["replay"] = inlined
