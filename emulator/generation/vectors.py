@@ -11,7 +11,6 @@ import unicodedata
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Sequence
-from functools import partial
 from hashlib import blake2b, sha256
 from math import isqrt, sqrt
 from typing import TYPE_CHECKING
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-    Integers = NDArray[np.int64]
     Doubles = NDArray[np.float64]
-    Words = NDArray[np.uint64]
 
 _LEAST_BLOCK = 64  # components in which declared vectors are arranged; the vector repeats such blocks
 _SCALE = 1 << 20  # of a declared vector, in integers
@@ -53,7 +50,6 @@ _STEM_SHARE, _GRAM_SHARE = 0.72, 0.28  # of the square of a word's weight
 _PAIR_WEIGHT = 260  # of two adjacent words
 _COMMON = 9  # the part that all texts share is a ninth of the rest: unrelated texts have a cosine of 0.1
 _MAX_WORDS = 4096  # of a text that are read
-_MASK = 2**64 - 1
 _MIX = 0x9E3779B97F4A7C15
 
 
@@ -142,7 +138,7 @@ def _draw_declared(geometry: Geometry, dimensions: int, model: bytes) -> Floats:
     for number in range(dimensions // block):
         first, second = (signs[part * dimensions + number * block :][:block] for part in (0, 1))
         rows[:, number * block : (number + 1) * block] = _transform(_transform(start * first) * second)
-    return _normalize(rows.astype(np.int64))
+    return _normalize(rows)
 
 
 def _factor(arrangement: Arrangement) -> Doubles:
@@ -168,46 +164,46 @@ def _draw_lexical(texts: Sequence[str], dimensions: int, model: bytes) -> Floats
     import numpy as np
 
     size = 1 << (dimensions - 1).bit_length()
-    features = [_read_features(text) for text in texts]
-    hashes = np.frombuffer(b"".join([pair[0] for pair in features]), dtype="<u8").astype(np.uint64)
-    weights = np.frombuffer(b"".join([pair[1] for pair in features]), dtype="<i8").astype(np.int64)
+    read = [_read_features(text) for text in texts]
+    features = np.frombuffer(b"".join([pair[0] for pair in read]), dtype="<u8").reshape(-1, 2).astype(np.uint64)
+    stems = np.frombuffer(b"".join([pair[1] for pair in read]), dtype="<u8").astype(np.uint64)
+    rows = np.arange(len(texts))
+    of_features = np.repeat(rows, [len(pair[0]) // 16 for pair in read])
+    of_stems = np.repeat(rows, [len(pair[1]) // 8 for pair in read])
+    pairs = (stems[:-1] * np.uint64(3) + stems[1:])[of_stems[:-1] == of_stems[1:]]
+    of_pairs = of_stems[:-1][of_stems[:-1] == of_stems[1:]]
+    hashes = np.concatenate([features[:, 0], pairs])
+    weights = np.concatenate([features[:, 1].astype(np.float64), np.full(len(pairs), float(_PAIR_WEIGHT))])
     mixed = (hashes ^ np.uint64(int.from_bytes(model[:8], "little"))) * np.uint64(_MIX)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(_MIX)
-    places = (mixed >> np.uint64(40)) % np.uint64(size)
-    signed = np.where(mixed >> np.uint64(63), weights, -weights).astype(np.float64)
-    counts = [len(pair[0]) // 8 for pair in features]
-    flat = np.repeat(np.arange(len(texts)) * size, counts) + places.astype(np.int64)
-    sums: Doubles = np.bincount(flat, signed, minlength=len(texts) * size).reshape(len(texts), size).astype(np.float64)
+    places = (mixed >> np.uint64(40)).astype(np.int64) & (size - 1)
+    weights[mixed >> np.uint64(63) == 0] *= -1.0
+    flat = np.concatenate([of_features, of_pairs]) * size + places
+    sums: Doubles = np.bincount(flat, weights, minlength=len(texts) * size).reshape(len(texts), size).astype(np.float64)
     squares = np.einsum("ij,ij->i", sums, sums)
     spread = _transform(sums)[:, :dimensions]
     common = _draw_signs(model, "common", dimensions)
     spread += common * np.array([isqrt(int(square) // _COMMON) or 1 for square in squares])[:, None]
-    return _normalize(spread.astype(np.int64))
+    return _normalize(spread)
 
 
 def _read_features(text: str) -> tuple[bytes, bytes]:
-    """Return the hashes of a text's features and their weights, 8 bytes each."""
-    counts: dict[str, int] = {}
-    order: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold())[:_MAX_WORDS]:
-        for part in _split_word(word):
-            counts[part] = counts.get(part, 0) + 1
-            order.append(part)
-    if not counts:
-        return _hash(f"text {text}").to_bytes(8, "little"), _FULL.to_bytes(8, "little")
-    found = [_read_word(word, min(count, 3)) for word, count in counts.items()]
-    stems = [_hash(_stem(word)) for word in order if word not in FUNCTION_WORDS]
-    pairs = {(one * 3 + other) & _MASK for one, other in itertools.pairwise(stems)}
-    hashes = [pair[0] for pair in found] + [number.to_bytes(8, "little") for number in sorted(pairs)]
-    weights = [pair[1] for pair in found] + [_PAIR_WEIGHT.to_bytes(8, "little")] * len(pairs)
-    return b"".join(hashes), b"".join(weights)
+    """Return the features of a text's words, 16 bytes each: hash and weight; and the hashes of its stems, in order."""
+    if text.isascii():
+        words = _WORD.findall(text.lower())[:_MAX_WORDS]
+    else:
+        found = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())[:_MAX_WORDS]
+        words = [part for word in found for part in _split_word(word)]
+    if not words:
+        return b"".join((_hash(f"text {text}"), _FULL.to_bytes(8, "little"))), b""
+    known = {word: _read_word(word) for word in words}
+    stems = [known[word][:8] for word in words if word not in FUNCTION_WORDS]
+    return b"".join(known.values()), b"".join(stems)
 
 
 def _split_word(word: str) -> list[str]:
     """Return a word, or the characters and adjacent pairs of a script without blanks between words."""
-    if not _SPACELESS.search(word):
-        return [word]
     parts: list[str] = []
     for part in _PARTS.findall(word):
         if _SPACELESS.match(part):
@@ -218,19 +214,17 @@ def _split_word(word: str) -> list[str]:
 
 
 @lru(1 << 14)
-def _read_word(word: str, times: int) -> tuple[bytes, bytes]:
-    """Return the features of a word: its stem, and its parts of three characters."""
-    weight = (_SLIGHT if word in FUNCTION_WORDS else _FULL) * (1.0 + 0.25 * (times - 1))
+def _read_word(word: str) -> bytes:
+    """Return the features of a word, hash and weight of each: its stem, and its parts of three characters."""
+    weight = _SLIGHT if word in FUNCTION_WORDS else _FULL
     if _SPACELESS.match(word):
-        weight *= 0.3 if _FUNCTION_CHARACTERS.intersection(word) else 1.0
-        return _hash(word).to_bytes(8, "little"), round(weight).to_bytes(8, "little")
+        weight = round(weight * (0.3 if _FUNCTION_CHARACTERS.intersection(word) else 1.0))
+        return _hash(word) + weight.to_bytes(8, "little")
     framed = f"<{word}>"
     grams = sorted({framed[at : at + 3] for at in range(len(framed) - 2)})
-    share = round(weight * sqrt(_GRAM_SHARE / len(grams)))
-    hashes = [_hash(_stem(word)), *map(_hash, grams)]
-    weights = [round(weight * sqrt(_STEM_SHARE)), *([share] * len(grams))]
-    join = partial(b"".join)
-    return join([n.to_bytes(8, "little") for n in hashes]), join([n.to_bytes(8, "little") for n in weights])
+    share = round(weight * sqrt(_GRAM_SHARE / len(grams))).to_bytes(8, "little")
+    stem = _hash(_stem(word)) + round(weight * sqrt(_STEM_SHARE)).to_bytes(8, "little")
+    return stem + b"".join([_hash(gram) + share for gram in grams])
 
 
 @lru(1 << 14)
@@ -244,8 +238,8 @@ def _stem(word: str) -> str:
     return word
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _transform(rows: Doubles) -> Doubles:
@@ -282,16 +276,20 @@ def _draw_signs(model: bytes, use: str, count: int) -> Doubles:
     return bits.astype(np.float64) * 2.0 - 1.0
 
 
-def _normalize(rows: Integers) -> Floats:
-    """Return integer rows with length 1, in odd multiples of 1e-7."""
+def _normalize(rows: Doubles) -> Floats:
+    """Return rows of integers with length 1, in odd multiples of 1e-7."""
     import numpy as np
 
-    largest = np.abs(rows).max(axis=1)
-    shift = np.array([max(0, int(value).bit_length() - _LARGEST.bit_length() + 1) for value in largest])
-    rows = rows >> shift[:, None]
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows).astype(np.float64))
-    steps = np.floor(rows * (_HALF / lengths)[:, None]) + 0.5
-    scaled: Floats = (steps / _HALF).astype(np.float32)
+    largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
+    if (largest >= _LARGEST).any():  # by a power of two, so that nothing is rounded before the floor
+        powers = [max(0, int(value).bit_length() - _LARGEST.bit_length() + 1) for value in largest]
+        rows = np.floor(rows * np.array([2.0**-power for power in powers])[:, None])
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    steps = rows * (_HALF / lengths)[:, None]
+    np.floor(steps, out=steps)
+    steps += 0.5
+    steps /= _HALF
+    scaled: Floats = steps.astype(np.float32)
     return scaled
 
 
@@ -299,4 +297,4 @@ def _shorten(rows: Floats) -> Floats:
     """Return shortened rows with length 1 again."""
     import numpy as np
 
-    return _normalize(np.round(rows.astype(np.float64) * 2 * _HALF).astype(np.int64))
+    return _normalize(np.round(rows.astype(np.float64) * 2 * _HALF))
