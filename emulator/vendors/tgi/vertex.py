@@ -11,7 +11,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.http import Request, Response, StreamingResponse
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.requests import CompletionRequest, Deployment, InferenceRequest
+from emulator.core.requests import ChatRequest, CompletionRequest, Deployment, InferenceRequest
 from emulator.core.vendor import InferenceCall
 from emulator.protocols.tgi import find_served_deployment
 from emulator.vendors.tgi import decoder as serde
@@ -72,7 +72,9 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
         text = "Input validation error"
         raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
     deployment = validate_started(find_served_deployment(tuple(service.deployments.values())))
-    parts = [_validate_instance(instance, service, deployment) for instance in instances]
+    # The router converts all instances before it runs any.
+    ready = [build_request(one, deployment) if isinstance(one, ChatBody) else one for one in instances]
+    parts = [_validate_instance(one, service, deployment) for one in ready]
     limits = tuple([part.parsed.limit for part in parts])
     generation = parts[0].request
     if len(parts) > 1:
@@ -87,8 +89,10 @@ def parse_vertex(request: Request, service: TgiService) -> InferenceCall:
     )
 
 
-def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService, deployment: Deployment) -> _Instance:
-    """Validate an instance; each error of its generation has the same text.
+def _validate_instance(
+    instance: VertexInstance | tuple[ChatRequest, Parameters], service: TgiService, deployment: Deployment
+) -> _Instance:
+    """Validate an instance or a converted chat; each error of its generation has the same text.
 
     Raises:
         EmulatedError: 500 for any error of the router's checks.
@@ -105,7 +109,7 @@ def _validate_instance(instance: VertexInstance | ChatBody, service: TgiService,
         parsed = _validate_parameters(service, deployment, instance.inputs, parameters)
         request = CompletionRequest(prompts=(parsed.prompt.text,), sampling=parsed.sampling)
         return _Instance(request, parsed.prompt.text, parsed)
-    chat, parameters = build_request(instance, deployment)
+    chat, parameters = instance
     prompt = Prompt(text="", count=service.count_chat(chat.messages, chat.tools, deployment)[0])
     parsed = _validate_parameters(service, deployment, prompt, parameters)
     text = "\n".join([message.text for message in chat.messages])

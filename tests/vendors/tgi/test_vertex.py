@@ -1,5 +1,7 @@
 """``POST /vertex``."""
 
+import json
+
 import pytest
 
 from emulator.core.requests import CompletionRequest
@@ -60,3 +62,10 @@ def test_only_max_tokens_and_seed_are_used() -> None:
     assert isinstance(call.request, CompletionRequest)
     sampling = call.request.sampling
     assert (sampling.max_tokens, sampling.seed, sampling.stop, sampling.knobs) == (7, 3, (), ())
+
+
+def test_instances_are_converted_before_any_runs() -> None:
+    """``router/src/vertex.rs:98-133``."""
+    wrong = {"messages": [{"role": "user", "content": "x"}], "tools": [], "tool_choice": "f"}
+    answer = refuse("/vertex", {"instances": [{"inputs": ""}, wrong]})
+    assert (answer.status, json.loads(answer.body)["error_type"]) == (422, "tool_error")

@@ -20,7 +20,7 @@ from emulator.vendors.tgi.chat.calls import CALL_FRAME, list_no_call
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatBody
 from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions, NoCall
-from emulator.vendors.tgi.chat.template import validate_roles
+from emulator.vendors.tgi.chat.template import alternates, validate_roles
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import special_text
 from emulator.vendors.tgi.grammar import GrammarType
@@ -33,18 +33,20 @@ from emulator.vendors.tgi.tools import build_tools_schema, parse_tool_choice, to
 class _TgiOptions(RememberedOptions):
     """Remembered options whose codec has the lengths of the prompt."""
 
-    __slots__ = ("_asked", "_shown")
+    __slots__ = ("_alternates", "_asked", "_shown")
 
     def __init__(self, call: InferenceCall, shown: ChatOptions, asked: int | None) -> None:
         super().__init__(call)
         self._shown = shown
         self._asked = asked
+        self._alternates = alternates(call.deployment)
 
     def build_call(self, messages: tuple[Message, ...], request: Request, service: AnyService) -> InferenceCall:
         deployment, _, stream, _, _ = self.call
         shown, settings = self._shown, self._shown.settings
         count, language = service.count_chat(messages, self.tools, deployment)
-        validate_roles([message.role for message in messages], deployment)
+        if self._alternates:
+            validate_roles([message.role for message in messages])
         limit = measure_limit(settings, deployment, count, self._asked)
         options = ChatOptions(
             settings=settings,
@@ -130,7 +132,8 @@ def build_request(body: ChatBody, deployment: Deployment) -> tuple[ChatRequest, 
         tool_name=name,
         call_frame=None if choice == "none" else CALL_FRAME,
     )
-    validate_roles([message.role for message in chat.messages], deployment)
+    if alternates(deployment):
+        validate_roles([message.role for message in chat.messages])
     grammar = body.response_format
     if choice != "none":
         grammar = GrammarType("tools", build_tools_schema(tools, optional=choice == "auto"))

@@ -12,6 +12,7 @@ from emulator.core.json import JSON, Object, dump_json, dump_string, parse_json
 from emulator.core.plan import Choice, Plan
 from emulator.encoding.template import SAMPLE, SAMPLE_TEXT, Template
 from emulator.protocols.choice_events import collect_message, is_plain_text
+from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.chat.calls import explain_cut, is_call, list_call_tokens, read_call
 from emulator.vendors.tgi.chat.shapes import (
     SAMPLE_OPTIONS,
@@ -19,6 +20,7 @@ from emulator.vendors.tgi.chat.shapes import (
     build_chat_usage,
     build_head,
     build_logprobs,
+    count_prompt,
     find_finish_reason,
     list_texts,
     list_values,
@@ -49,8 +51,12 @@ class ChatCodec:
         return Response(200, dump_json(_build_answer(plan, options)), self._headers(plan))
 
     def _headers(self, plan: Plan) -> Headers:
-        options = self.options
-        return response_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        options, choice = self.options, plan.choices[0]
+        headers = response_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        if options.no_call is None:
+            return headers
+        prompt = str(count_prompt(report_counts(plan, options.prompt_tokens, 0)[0], choice, options))
+        return tuple([(name, prompt if name == "x-prompt-tokens" else value) for name, value in headers])
 
     def stream(self, plan: Plan, request: Request) -> StreamingResponse:
         headers = stream_headers(self.options.settings, self.options.characters)

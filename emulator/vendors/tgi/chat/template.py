@@ -31,10 +31,8 @@ def alternates(deployment: Deployment) -> bool:
     return trait if isinstance(trait, bool) else _ALTERNATING.fullmatch(deployment.name) is not None
 
 
-def validate_roles(roles: Iterable[str], deployment: Deployment) -> None:
-    """Raise what the template raises at the first message that it does not take."""
-    if not alternates(deployment):
-        return
+def validate_roles(roles: Iterable[str]) -> None:
+    """Raise what a template that takes user and assistant in turn raises at the first message that it does not take."""
     for position, role in enumerate(roles):
         if (role == "user") != (position % 2 == 0):
             raise _refusal(_ALTERNATE)

@@ -93,9 +93,11 @@ async def test_model_that_calls_no_tool(start: Start) -> None:
     """``router/src/server.rs``, chat_completions: reason and tokens of a second answer are those of the first."""
     running = await start(REPLY)
     body = {"messages": HELLO, "tools": [WEATHER], "logprobs": True}
-    answer = (await running.ask("tgi", CHAT, body)).json()
+    sent = await running.ask("tgi", CHAT, body)
+    answer = sent.json()
     choice = answer["choices"][0]
     assert choice["message"] == {"role": "assistant", "content": "one two three"}
+    assert sent.header("x-prompt-tokens") == str(answer["usage"]["prompt_tokens"])
     tokens = [entry["token"] for entry in choice["logprobs"]["content"]]
     assert "".join(tokens) == '{"function": {"_name": "no_tool"}}</s>'
     assert (choice["finish_reason"], answer["usage"]["completion_tokens"]) == ("stop", len(tokens))
