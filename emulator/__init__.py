@@ -21,6 +21,8 @@ def start(
     clock: str | Mapping[str, Value] | None = None,
     strict: bool | None = None,
     log: str | Path | None = None,
+    forward: Mapping[str, str] | None = None,
+    record_to: str | Path | None = None,
     **keys: Value,
 ) -> EmulatorClient:
     """Start an emulator in this process, on a thread and on free ports; it runs until it is closed.
@@ -29,14 +31,16 @@ def start(
         scenario: files, YAML or mappings, joined; none: every request gets a plain response.
         seed, clock, strict, keys: scenario keys, which override the files.
         log: file for the access log.
+        forward: base URL of a vendor's service, for scenarios with ``unmatched: forward`` or ``record``.
+        record_to: folder for the calls that ``record`` forwards.
 
     Raises:
         ScenarioError: the scenario has mistakes.
     """
     from pathlib import Path
 
-    from emulator.serve.in_process import start_here  # slow to import; the version alone must stay cheap
+    from emulator.serve.in_process import Targets, start_here  # slow to import; the version alone must stay cheap
 
-    return start_here(
-        scenario, {"seed": seed, "clock": clock, "strict": strict, **keys}, None if log is None else Path(log)
-    )
+    paths = [None if path is None else Path(path) for path in (log, record_to)]
+    targets = Targets(forward or {}, paths[1])
+    return start_here(scenario, {"seed": seed, "clock": clock, "strict": strict, **keys}, paths[0], targets)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from emulator.client import EmulatorClient
     from emulator.client.scenario import Source, Value
     from emulator.control.report_page import Report
+    from emulator.recording.modes import ModePlan
+    from emulator.serve.in_process import LocalEmulator
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _MAX_NAME = 48  # characters of the test's name in its session's name
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, **keys): the scenario of this test: files, joined, and keys of
-the scenario language, which win over the files"""
+the scenario language, which win over the files; replay=FOLDER and record="once" as vcrpy has it"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +38,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--emulator-log", metavar="FILE", help="access log of the emulator that is started")
     group.addoption("--emulator-artifacts", metavar="DIR", help="folder for an HTML page per failed test")
     group.addoption("--emulator-report", metavar="FILE", help="HTML page with the calls of all tests")
+    group.addoption(
+        "--emulator-record",
+        choices=("none", "once", "new_episodes", "all"),
+        help="whether tests with a replay record, in place of what they say",
+    )
+    group.addoption(
+        "--emulator-upstream",
+        metavar="VENDOR=URL",
+        action="append",
+        default=[],
+        help="service to record; repeatable",
+    )
     parser.addini(
         "emulator_command", "command that starts the emulator, such as one in its own environment", default=""
     )
@@ -90,16 +105,31 @@ def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
     else:
         from emulator import start
 
-        with start(*paths, strict=strict or None, log=log) as client:
+        targets = _read_upstreams(pytestconfig)
+        with start(*paths, strict=strict or None, log=log, forward=targets) as client:
             yield client
+
+
+def _read_upstreams(config: pytest.Config) -> dict[str, str]:
+    """Return the services of ``--emulator-upstream`` by vendor."""
+    texts = config.getoption("--emulator-upstream")
+    if not texts:
+        return {}
+    from emulator.recording.relay import UpstreamError, parse_upstreams
+    from emulator.vendors import VENDORS
+
+    try:
+        return parse_upstreams(texts, VENDORS)
+    except UpstreamError as error:
+        raise pytest.UsageError(f"--emulator-upstream: {error}") from None
 
 
 @pytest.fixture
 def emulator(request: pytest.FixtureRequest, emulator_server: EmulatorClient) -> Iterator[EmulatorClient]:
     """Emulator bound to a session of this test: its scenario, counters and journal are isolated from other tests."""
     node: pytest.Item = request.node
-    with emulator_server.session(_name_session(node)) as client:
-        _load_scenario(client, node)
+    with emulator_server.session(_name_session(node)) as client, _recording(emulator_server, client, node) as keys:
+        _load_scenario(client, node, keys)
         node.stash[_CLIENT] = client
         yield client
         report = node.config.stash.get(_REPORT, None)
@@ -132,11 +162,64 @@ def _read_ini(config: pytest.Config) -> tuple[list[Path], bool]:
     return config.getini("emulator_scenario"), config.getini("emulator_strict")
 
 
-def _load_scenario(client: EmulatorClient, item: pytest.Item) -> None:
-    """Activate the scenario of the test's markers; the nearest marker wins."""
+def _read_keys(item: pytest.Item) -> dict[str, Value]:
+    """Return the keys of the test's markers; the nearest marker wins."""
     markers = [*item.iter_markers("emulator")]
-    given = next((marker.args for marker in markers if marker.args), ())
-    keys: dict[str, Value] = {name: value for marker in reversed(markers) for name, value in marker.kwargs.items()}
+    return {name: value for marker in reversed(markers) for name, value in marker.kwargs.items()}
+
+
+@contextmanager
+def _recording(server: EmulatorClient, client: EmulatorClient, item: pytest.Item) -> Iterator[dict[str, Value]]:
+    """Yield the keys of the test's markers, with its replay as a scenario has it; record inside the block if asked."""
+    keys = _read_keys(item)
+    replay, record = keys.pop("replay", None), keys.pop("record", None)
+    if replay is None:
+        if record is not None:
+            raise pytest.UsageError(f"record={record!r} needs replay=FOLDER")
+        yield keys
+        return
+    settings = dict(replay) if isinstance(replay, dict) else {"from": str(replay)}
+    folder = item.config.rootpath / str(settings.get("from", ""))
+    if not folder.exists() and (item.path.parent / str(settings.get("from", ""))).exists():
+        folder = item.path.parent / str(settings["from"])
+    plan = _plan_mode(item, str(record or "none"), folder)
+    if plan.replays:
+        keys["replay"] = {**settings, "from": str(folder)} if "from" in settings else settings
+    if not plan.records:
+        yield keys
+        return
+    keys["unmatched"] = "record"
+    with _require_recorder(server, item).recording(client.session_name, folder):
+        yield keys
+
+
+def _plan_mode(item: pytest.Item, mode: str, folder: Path) -> ModePlan:
+    from emulator.recording.modes import plan_mode
+
+    try:
+        return plan_mode(item.config.getoption("--emulator-record") or mode, folder)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _require_recorder(server: EmulatorClient, item: pytest.Item) -> LocalEmulator:
+    """Return the emulator that records.
+
+    Raises:
+        pytest.UsageError: it runs elsewhere, or there is no service to record.
+    """
+    from emulator.serve.in_process import LocalEmulator
+
+    if not isinstance(server, LocalEmulator):
+        raise pytest.UsageError("tests record only with an emulator in their own process")
+    if not item.config.getoption("--emulator-upstream"):
+        raise pytest.UsageError("there is nothing to record: name the service with --emulator-upstream VENDOR=URL")
+    return server
+
+
+def _load_scenario(client: EmulatorClient, item: pytest.Item, keys: dict[str, Value]) -> None:
+    """Activate the scenario of the test's markers; the nearest marker wins."""
+    given = next((marker.args for marker in item.iter_markers("emulator") if marker.args), ())
     paths, strict = _read_ini(item.config)
     is_elsewhere = bool(item.config.getoption("--emulator-url"))
     if strict and (given or is_elsewhere):

@@ -344,3 +344,51 @@ def test_url_and_command_together_are_refused(suite: pytest.Pytester) -> None:
     ran = run(suite, "def test_it(): ...", "--emulator-url", "http://127.0.0.1:1", "--emulator-command", "x")
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines(["*--emulator-url names an emulator that runs, --emulator-command starts one: give one"])
+
+
+RECORDED = """
+    @pytest.mark.emulator(replay="calls", record="once")
+    def test_it(emulator):
+        assert ask(emulator.url("databricks")) == 200
+"""
+
+
+def count_calls(suite: pytest.Pytester) -> int:
+    return len(list((suite.path / "calls").rglob("*.exchange")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "recorded", "calls", "outcome"),
+    [
+        pytest.param([], False, 0, {"errors": 1}, id="once, but there is no service"),
+        pytest.param(["upstream"], False, 1, {"passed": 1}, id="once records where nothing is"),
+        pytest.param([], True, 1, {"passed": 1}, id="once replays without a service"),
+        pytest.param(["--emulator-record=none"], False, 0, {"errors": 1}, id="none replays only"),
+        pytest.param(
+            ["upstream", "--emulator-record=new_episodes"], True, 1, {"passed": 1}, id="new episodes: none new"
+        ),
+        pytest.param(["upstream", "--emulator-record=all"], True, 1, {"passed": 1}, id="all records again"),
+    ],
+)
+def test_record_modes_are_those_of_vcrpy(
+    arguments: list[str], recorded: bool, calls: int, outcome: dict[str, int], suite: pytest.Pytester
+) -> None:
+    with start() as service:
+        upstream = f"--emulator-upstream=databricks={service.url('databricks')}"
+        if recorded:
+            run(suite, RECORDED, upstream).assert_outcomes(passed=1)
+            service.reset()
+        given = [upstream if argument == "upstream" else argument for argument in arguments]
+        run(suite, RECORDED, *given).assert_outcomes(**outcome)
+        assert count_calls(suite) == calls
+        reached = (not recorded or "--emulator-record=all" in arguments) and "upstream" in arguments
+        assert len(service.requests()) == reached
+
+
+@pytest.mark.slow
+def test_new_call_of_a_recorded_test_fails(suite: pytest.Pytester) -> None:
+    with start() as service:
+        run(suite, RECORDED, f"--emulator-upstream=databricks={service.url('databricks')}").assert_outcomes(passed=1)
+    result = run(suite, RECORDED.replace('ask(emulator.url("databricks"))', 'ask(emulator.url("databricks"), "new")'))
+    result.assert_outcomes(failed=1)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.client import EmulatorClient
 from emulator.client.scenario import Source
 from emulator.core.json import JSON
+from emulator.handler.forward import Forwarding
 from emulator.http.listeners import Listeners, number_ports
 from emulator.observability.access_log import AccessLog
 from emulator.scenario.models import BUILT_IN
@@ -24,11 +26,25 @@ _THREAD_TIMEOUT = 30.0  # wall-clock seconds for the thread to begin or to end
 _DRAIN = 0.2  # seconds that open responses get at shutdown: their clients are in this process and have gone on
 
 
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Services that unmatched calls are forwarded to: base URL by vendor, and the folder to record them in."""
+
+    forward: Mapping[str, str] = field(default_factory=dict)
+    record_to: Path | None = None
+
+
 class LocalEmulator(EmulatorClient):
     """Client with an emulator of its own, which ends when the client is closed."""
 
-    def __init__(self, log: Path | None = None, loaded: ParsedScenario | None = None, seed: int | None = None) -> None:
-        self._server = _ServerThread(log, loaded, seed)
+    def __init__(
+        self,
+        log: Path | None = None,
+        loaded: ParsedScenario | None = None,
+        seed: int | None = None,
+        targets: Targets | None = None,
+    ) -> None:
+        self._server = _ServerThread(log, loaded, seed, targets or _NO_TARGETS)
         super().__init__(self._server.begin())
 
     def close(self) -> None:
@@ -37,10 +53,23 @@ class LocalEmulator(EmulatorClient):
         if not self._is_part:
             self._server.end()
 
+    @contextmanager
+    def recording(self, session: str, folder: Path) -> Iterator[None]:
+        """Record the forwarded calls of a session in a folder, which is complete after the block."""
+        forwarding = self._server.forwarding
+        assert forwarding is not None
+        forwarding.folders[session] = folder
+        try:
+            yield
+        finally:
+            self._server.run(forwarding.finish(session))
 
-def start_here(sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | None = None) -> LocalEmulator:
+
+def start_here(
+    sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | None = None, targets: Targets | None = None
+) -> LocalEmulator:
     """Start an emulator with a scenario; stop it again if the scenario has mistakes."""
-    emulator = LocalEmulator(log)
+    emulator = LocalEmulator(log, targets=targets)
     try:
         if sources or any(value is not None for value in keys.values()):
             emulator.load(*sources, **keys)
@@ -48,6 +77,9 @@ def start_here(sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | 
         emulator.close()
         raise
     return emulator
+
+
+_NO_TARGETS = Targets()
 
 
 class _ServerThread:
@@ -58,8 +90,11 @@ class _ServerThread:
         loaded: scenario to begin with; ``seed`` overrides its seed.
     """
 
-    def __init__(self, log: Path | None, loaded: ParsedScenario | None, seed: int | None) -> None:
+    def __init__(
+        self, log: Path | None, loaded: ParsedScenario | None, seed: int | None, targets: Targets = _NO_TARGETS
+    ) -> None:
         self._log = log
+        self.forwarding = Forwarding(targets.forward, targets.record_to) if targets.forward else None
         self._loaded = loaded or ParsedScenario(BUILT_IN)
         self._seed = seed
         self._url: Future[str] = Future()
@@ -71,6 +106,11 @@ class _ServerThread:
         """Start the thread and return the URL of the front port once all ports are open."""
         self._thread.start()
         return self._url.result(_THREAD_TIMEOUT)
+
+    def run(self, work: Coroutine[object, object, None]) -> None:
+        """Run a coroutine on the thread, and wait for it."""
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(_THREAD_TIMEOUT)
 
     def end(self) -> None:
         """Stop the thread and wait for its end; idempotent."""
@@ -88,13 +128,15 @@ class _ServerThread:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        application = create_application(self._loaded, seed=self._seed)
+        application = create_application(self._loaded, seed=self._seed, forwarding=self.forwarding)
         listeners = Listeners(application.runtime, application.control, drain=_DRAIN)
         with _logging(application, self._log):
             await listeners.open(_HOST, number_ports(VENDORS, 0))
             self._url.set_result(listeners.urls["front"])
             await self._stop.wait()
             await listeners.close()
+            if self.forwarding is not None:
+                await self.forwarding.close()
 
 
 @contextmanager

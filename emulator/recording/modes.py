@@ -1,0 +1,44 @@
+"""Record modes of the pytest plugin, with vcrpy's names and meaning.
+
+Source: vcrpy, ``docs/usage.rst``, "Record Modes".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from emulator.recording.exchange import list_files
+
+RecordMode = Literal["none", "once", "new_episodes", "all"]
+MODES: tuple[str, ...] = get_args(RecordMode)
+
+
+@dataclass(frozen=True, slots=True)
+class ModePlan:
+    """What a mode does with a recording.
+
+    ``replays``: recorded calls are replayed; ``records``: others go to the service and are recorded.
+    """
+
+    replays: bool
+    records: bool
+
+
+def plan_mode(mode: str, folder: Path) -> ModePlan:
+    """Return what a mode does with a folder; ``all`` deletes the exchanges that it has.
+
+    Raises:
+        ValueError: there is no such mode.
+    """
+    if mode not in MODES:
+        raise ValueError(f"record is {', '.join(MODES[:-1])} or {MODES[-1]}, not {mode!r}")
+    files = list_files(folder) if folder.is_dir() else []
+    if mode == "all":
+        for file in files:
+            file.unlink()
+        return ModePlan(replays=False, records=True)
+    if mode == "once":
+        return ModePlan(replays=bool(files), records=not files)
+    return ModePlan(replays=bool(files) or mode == "none", records=mode == "new_episodes")
