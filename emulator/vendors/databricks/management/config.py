@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_integer, as_object, format_value
 from emulator.vendors.databricks.decoder import error_parameter
+from emulator.vendors.databricks.management.lookup import error_missing
 from emulator.vendors.databricks.management.shapes import build_foundation
-from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION
+from emulator.vendors.databricks.management.stored_endpoint import find_foundation, list_nearest
 
 CHUNK = 980  # throughput of an older model is provisioned in multiples of these tokens per second
 _MAX_ENTITIES = 15
@@ -106,6 +107,7 @@ def _parse_entity(given: JSON) -> Object:
     elif not isinstance(model, str) or not model:
         raise invalid("A served entity needs 'entity_name' or 'external_model'.", "served_entities")
     else:
+        _validate_known(model)
         entity["entity_version"] = str(entity.get("entity_version", "1"))
         _validate_throughput(entity, model)
         if "provisioned_model_units" not in entity:  # such entities never sleep
@@ -115,6 +117,13 @@ def _parse_entity(given: JSON) -> Object:
         elif "min_provisioned_concurrency" not in entity:
             entity = {"workload_size": "Small", "workload_type": "CPU", **entity}
     return {"name": _name_entity(entity), **{name: value for name, value in entity.items() if name != "name"}}
+
+
+def _validate_known(model: str) -> None:
+    """Raise for an unknown model of ``system.ai``; those of other schemas are the user's own."""
+    if model.lower().startswith("system.ai.") and find_foundation(model) is None:
+        nearest = ", ".join(list_nearest(model))
+        raise error_missing(f"Model '{model}' is not known. The nearest models of system.ai are: {nearest}.")
 
 
 def _validate_values(entity: Mapping[str, JSON]) -> None:
@@ -223,7 +232,7 @@ def _validate_combination(entities: Sequence[JSON]) -> None:
 def _kind_of(entity: Mapping[str, JSON]) -> str:
     if "external_model" in entity:
         return "external"
-    return "foundation" if str(entity.get("entity_name")).lower() in FOUNDATION else "custom"
+    return "foundation" if find_foundation(str(entity.get("entity_name"))) else "custom"
 
 
 def _parse_routes(given: Mapping[str, JSON], names: Sequence[str]) -> list[JSON]:

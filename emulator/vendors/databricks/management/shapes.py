@@ -16,7 +16,7 @@ from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.management.discovery import KEY
 from emulator.vendors.databricks.management.lookup import FoundEndpoint
 from emulator.vendors.databricks.management.permission_levels import level_of
-from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION, StoredEndpoint
+from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION, StoredEndpoint, find_foundation
 from emulator.vendors.databricks.models import PRECONFIGURED_AT
 from emulator.vendors.databricks.profile import DatabricksService, DeploymentProfile
 
@@ -194,10 +194,11 @@ def _build_initial_entity(profile: DeploymentProfile, name: str) -> Object:
 
 def build_foundation(entity: str) -> JSON:
     """Return ``foundation_model`` of a provisioned entity; ``None`` for a model that is not Databricks' own."""
-    found = FOUNDATION.get(entity.lower())
-    if found is None:
+    if find_foundation(entity) is None:
         return None
-    return {"name": entity, "display_name": _format_title(found.name), "docs": _DOCS, "description": ""}
+    known = FOUNDATION.get(entity.lower())
+    title = entity.rpartition(".")[2].replace("_", "-") if known is None else known.name
+    return {"name": entity, "display_name": _format_title(title), "docs": _DOCS, "description": ""}
 
 
 def _build_foundation(profile: DeploymentProfile, entity: str) -> JSON:

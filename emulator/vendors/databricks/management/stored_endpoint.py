@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
@@ -18,6 +20,10 @@ _TASKS: Mapping[str, Task] = MappingProxyType(
 )
 FOUNDATION: Mapping[str, Deployment] = MappingProxyType({str(d.traits["entity"]).lower(): d for d in CATALOGUE})
 """Models of ``system.ai`` by entity, each as its pay-per-token endpoint serves it."""
+_SCHEMA = "system.ai."
+_WORD = re.compile(r"[a-z]{2,}")
+_COMMON_WORDS = frozenset({"meta", "databricks"})  # before the family's name
+_TUNED = re.compile(r"(?:^|[^a-z])(?:instruct|chat|it)(?![a-z])")  # for conversations
 
 
 class Update(BaseModel):
@@ -122,6 +128,41 @@ def _list_shares(config: Mapping[str, JSON], names: Iterable[str]) -> Iterable[t
     return [(name, shares.get(name, 0)) for name in names]
 
 
+def find_foundation(entity: str) -> Deployment | None:
+    """Return the deployment of a model of ``system.ai``; one that is not in the catalogue is like its family's nearest.
+
+    A model of another family chats if its name has the word of one that is tuned for it. A Llama without such a word
+    only continues texts. ``None``: no such model.
+    """
+    model = entity.lower()
+    if not model.startswith(_SCHEMA) or model in FOUNDATION:
+        return FOUNDATION.get(model)
+    family, is_tuned = _find_family_word(model), _TUNED.search(model) is not None
+    related = [known for known in FOUNDATION if _find_family_word(known) == family]
+    if not related and not is_tuned:
+        return None
+    near = get_close_matches(model, related, n=1, cutoff=0.0)
+    found = FOUNDATION[near[0]] if near else Deployment(vendor="databricks", name="")
+    is_base = family == "llama" and not is_tuned and "llama_4" not in model.replace("-", "_")
+    traits = {**found.traits, "entity": entity}
+    return replace(
+        found,
+        model=entity.partition(_SCHEMA)[2] or entity,
+        traits=traits,
+        task="completions" if is_base else found.task,
+    )
+
+
+def list_nearest(entity: str) -> list[str]:
+    """Return the models of the catalogue whose names are nearest to an entity's."""
+    return get_close_matches(entity.lower(), FOUNDATION, n=3, cutoff=0.0)
+
+
+def _find_family_word(model: str) -> str:
+    words = _WORD.findall(model.removeprefix(_SCHEMA))
+    return next((word for word in words if word not in _COMMON_WORDS), "")
+
+
 def deploy_entity(name: str, entity: Mapping[str, JSON]) -> Deployment:
     """Return the deployment of one entity: an external model, one of ``system.ai``, or a custom one.
 
@@ -136,7 +177,7 @@ def deploy_entity(name: str, entity: Mapping[str, JSON]) -> Deployment:
         task = _TASKS.get(str(external["task"]), "chat")
         return replace(made, name=name, model=model, mode="external", task=task, traits=traits)
     model = str(entity["entity_name"])
-    found = FOUNDATION.get(model.lower())
+    found = find_foundation(model)
     if found is not None:
         return replace(found, name=name, mode="provisioned")
     kind = "agent" if "agent" in model.lower() else ""
