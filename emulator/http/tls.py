@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.core.extras import explain_missing
 from emulator.core.os_errors import explain_certificate, explain_file
 from emulator.http.certificate_names import can_be_named, find_own_names
 from emulator.settings import Settings, SettingsError
@@ -77,10 +78,8 @@ def open_authority(settings: Settings) -> Authority:
     """
     try:
         from emulator.http.certificates import load_authority
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"a locally signed certificate needs the package {error.name}: pip install 'llm-emulator[tls]'"
-        ) from None
+    except ModuleNotFoundError:
+        raise SettingsError(explain_missing("a locally signed certificate", "tls")) from None
     return load_authority(_find_folder(settings), _list_requested_names(settings))
 
 

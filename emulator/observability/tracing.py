@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from emulator import __version__
+from emulator.core.extras import explain_missing
 from emulator.observability.spans import Spans
 
 log = logging.getLogger("emulator")
@@ -43,7 +44,7 @@ def open_spans(environ: Mapping[str, str]) -> Iterator[Spans | None]:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
-        log.warning("no traces are sent: they take the extra otel (pip install 'llm-emulator[otel]')")
+        log.warning("no traces are sent: %s", explain_missing("their export", "otel"))
         yield None
         return
     provider = TracerProvider(resource=Resource.create(_name_service(environ)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.core.extras import explain_missing
 from emulator.http.tls import data_folder, find_names, open_tls
 from emulator.settings import Settings, SettingsError
 
@@ -55,8 +56,5 @@ def test_missing_cryptography_package_is_explained(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "; ".join([*lines, f"sys.exit(main(['ca', '--tls-dir', {str(tmp_path)!r}]))"])]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
-    wanted = (
-        "emulator: error: a locally signed certificate needs the package cryptography: "
-        "pip install 'llm-emulator[tls]'\n"
-    )
+    wanted = f"emulator: error: {explain_missing('a locally signed certificate', 'tls')}\n"
     assert ended.stderr == wanted

@@ -16,6 +16,7 @@ from typing import Literal, TypedDict, TypeVar
 from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.cache import lru
+from emulator.core.extras import explain_missing
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
 from emulator.core.storage import DocumentsError, IsolatedReplicaError, StoreHealth, StoreLostError
@@ -169,7 +170,7 @@ def open_redis(url: SplitResult, limits: StorageLimits = DEFAULT_LIMITS) -> Redi
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
     except ImportError:
-        raise ValueError("this store needs the extra redis: pip install 'llm-emulator[redis]'") from None
+        raise ValueError(explain_missing("this store", "redis")) from None
     options = {"socket_timeout": _COMMAND_TIMEOUT, "socket_connect_timeout": _COMMAND_TIMEOUT, "decode_responses": True}
     plain = url._replace(query="").geturl()
 
