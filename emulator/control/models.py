@@ -26,6 +26,7 @@ __all__ = [
     "Examples",
     "Filters",
     "Health",
+    "History",
     "JournalState",
     "LatenessQuantiles",
     "Library",
@@ -38,6 +39,7 @@ __all__ = [
     "MetricsQuery",
     "MistakeRow",
     "NoQuery",
+    "OpenCalls",
     "Parsed",
     "Place",
     "Problem",
@@ -654,6 +656,41 @@ class ServedDeployment(ResponseModel):
     model: str = Field(description="What the answer's `model` field says.")
     state: str = Field(description="ready, or why it does not answer.")
     context: int | None = Field(description="Tokens of prompt and answer together; null: no bound.")
+
+
+class OpenCall(ResponseModel):
+    start_seq: int = Field(description="Rises over the whole server.")
+    time: float = Field(description="Unix seconds at admission, by the scenario's clock.")
+    elapsed: float = Field(description="Scenario seconds since.")
+    vendor: str
+    session: str
+    principal: str
+    method: str
+    path: str
+    deployment: str | None
+    stream: bool
+    rule: str | None
+    prompt_line: str
+    sent_tokens: int
+    completion_tokens: int = Field(description="Of the response as planned; 0 before it is.")
+
+
+class OpenCalls(ResponseModel):
+    calls: list[OpenCall] = Field(description="The longest open first, at most 100.")
+    total: int
+
+
+class HistorySample(ResponseModel):
+    time: float = Field(description="Unix seconds of the wall clock.")
+    open: int
+    running: int
+    queued: int
+    requests: int = Field(description="Since the start.")
+    lateness_p99: float
+
+
+class History(ResponseModel):
+    samples: list[HistorySample]
 
 
 class ExampleCall(ResponseModel):

@@ -203,6 +203,21 @@ ROUTES = (
     ),
     Route(
         method="GET",
+        path="/open",
+        summary="Calls that are not answered yet, in this process.",
+        action="list_open",
+        query=models.SessionQuery,
+        gives=models.OpenCalls,
+    ),
+    Route(
+        method="GET",
+        path="/history",
+        summary="The load of the last five minutes.",
+        action="get_history",
+        gives=models.History,
+    ),
+    Route(
+        method="GET",
         path="/examples",
         summary="A request to begin with, for each vendor.",
         action="list_examples",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from emulator.core.json import JSON, Object, as_text
-from emulator.core.redaction.credentials import mask
+from emulator.core.redaction.credentials import CredentialDigest, mask, placeholder
 from emulator.scenario.credentials import list_credentials
 from emulator.scenario.models import Key
 from emulator.scenario.parsed import ParsedScenario, ScenarioError
 
-_MASKED = mask("")  # the end of every masked token
+_MASKED = re.compile(r"…(?:[0-9a-f]{6})?$")  # the end of every masked token
+_PLAIN = re.compile(r"[^\s\"'\\…]+")  # tokens that are written alike in every style of YAML
 
 
 def mask_keys(document: JSON) -> JSON:
@@ -22,7 +24,7 @@ def mask_keys(document: JSON) -> JSON:
 
 
 def show_text(loaded: ParsedScenario) -> str:
-    """Return the source text of a scenario with tokens masked wherever they occur.
+    """Return the source text of a scenario with a placeholder for each token, wherever it occurs.
 
     A scenario without one source text, or with JSON on a single line, is returned as indented JSON.
     """
@@ -34,7 +36,7 @@ def show_text(loaded: ParsedScenario) -> str:
         positions = reversed(range(len(loaded.scenario.keys or ())))
         if all([_mask_in_place(lines, loaded, position) for position in positions]):
             return _redact_everywhere("\n".join(lines), loaded)
-    shown = mask_keys(loaded.data)
+    shown = _with_tokens(loaded.data, [placeholder(key.token) for key in loaded.scenario.keys or ()])
     return "" if shown is None else _redact_everywhere(json.dumps(shown, ensure_ascii=False, indent=2) + "\n", loaded)
 
 
@@ -46,14 +48,23 @@ def _mask_in_place(lines: list[str], loaded: ParsedScenario, position: int) -> b
         return False
     line = lines[at.line - 1]
     start = at.column - 1 + (line[at.column - 1 : at.column] in ("'", '"'))
-    if not line.startswith(token, start):
-        return line.startswith(mask(token), start)  # already masked
-    lines[at.line - 1] = line[:start] + mask(token) + line[start + len(token) :]
-    return True
+    for written in (placeholder(token), str(token), mask(token)):  # a text that was sent may hold a mask already
+        if line.startswith(written, start):
+            lines[at.line - 1] = line[:start] + placeholder(token) + line[start + len(written) :]
+            return True
+    return False
 
 
 def _redact_everywhere(text: str, loaded: ParsedScenario) -> str:
-    return list_credentials(loaded.scenario).redact(text)
+    return list_credentials(loaded.scenario, placeholder).redact(text)
+
+
+def resolve_text(text: bytes, before: ParsedScenario) -> bytes:
+    """Replace the placeholders of the previous scenario's tokens in a text, wherever they stand."""
+    for key in before.scenario.keys or ():
+        if not isinstance(key.token, CredentialDigest) and _PLAIN.fullmatch(key.token):
+            text = text.replace(placeholder(key.token).encode(), key.token.encode())
+    return text
 
 
 def restore_keys(loaded: ParsedScenario, before: ParsedScenario) -> ParsedScenario:
@@ -63,22 +74,23 @@ def restore_keys(loaded: ParsedScenario, before: ParsedScenario) -> ParsedScenar
         ScenarioError: a masked token matches none or several of the previous ones.
     """
     keys = loaded.scenario.keys or ()
-    if not any(key.token.endswith(_MASKED) for key in keys):
+    if not any(_MASKED.search(key.token) for key in keys):
         return loaded
     known: dict[tuple[str, str], list[str]] = defaultdict(list)
+    exact: dict[str, str] = {}
     for key in before.scenario.keys or ():
         known[mask(key.token), key.principal].append(key.token)
+        exact[placeholder(key.token)] = key.token
     wanted = [(key.token, key.principal) for key in keys]
     whole: list[str] = []
     for position, key in enumerate(keys):
         same = known[wanted[position]]
-        if not key.token.endswith(_MASKED):
-            whole.append(key.token)
+        if key.token in exact or not _MASKED.search(key.token):
+            whole.append(exact.get(key.token, key.token))
         elif len(same) == wanted.count(wanted[position]):
             whole.append(same[wanted[:position].count(wanted[position])])
         else:
-            reason = "as the active scenario has no single key with this beginning and principal"
-            text = f"{key.token} is cut; write it whole, {reason}"
+            text = f"{key.token} is redacted and matches no single current key; enter the full token"
             raise ScenarioError([loaded.row(("keys", position, "token"), text)])
     return with_keys(loaded, keys, whole)
 

@@ -74,6 +74,7 @@ class VendorApp:
         self._max_body = min(vendor.body_limit, emulator.bounds.body)
         self._closing = closing
         self._journal = journal
+        self.open: set[RequestContext] = set()
 
     def find_target(self, head: RequestHead, route: SessionRoute, path: str, base_url: str) -> RequestTarget:
         """Return what the requests with this head have in common."""
@@ -89,6 +90,7 @@ class VendorApp:
         clock, on_complete = self.emulator.clock, self._recorder.record
         writer = ResponseWriter(self.vendor, clock, self._closing, http, context, on_complete=on_complete)
         self._metrics.running += 1
+        self.open.add(context)
         left = False
         try:
             context.response = response = await self._respond(http, context)
@@ -120,6 +122,7 @@ class VendorApp:
     def _close(self, context: RequestContext, *, left: bool) -> None:
         """Close the call record and the span of a request; ``left``: the client disconnected early."""
         self._metrics.running -= 1
+        self.open.discard(context)
         if context.response is not None:
             self._metrics.work(context.call, -1)
         record = self._recorder.close(context, left=left)

@@ -255,7 +255,11 @@ class Listeners:
         self._shares_ports = shares_ports
         self._limits = limits or Timeouts()
         self._timeouts = TimeoutMonitor(self._limits)
-        self.housekeeping: list[Callable[[], None]] = [self._check_timeouts, runtime.sessions.evict_idle]
+        self.housekeeping: list[Callable[[], None]] = [
+            self._check_timeouts,
+            runtime.sessions.evict_idle,
+            runtime.history.sample,
+        ]
         self._watching: asyncio.Task[None] | None = None
         self._sockets: list[_Socket] = []
         self._host = ""

@@ -23,6 +23,7 @@ from emulator.observability.timing import TimingAccuracy
 from emulator.observability.vendor_metrics import VendorMetrics
 from emulator.runtime.active import NOW, Activation, ActiveScenario
 from emulator.runtime.factory import Overrides, ScenarioBuilder, make_clock
+from emulator.runtime.history import Load, LoadHistory
 from emulator.runtime.services import adding_vendor_mistakes
 from emulator.runtime.sessions import IDLE, Session, Sessions, estimate_size, require_capacity
 from emulator.runtime.validation import Finding, validate_scenario
@@ -166,6 +167,7 @@ class Runtime:
         self.active = self._builder.build(loaded, make_clock(overrides.clock or loaded.scenario.clock))
         self.timing.set_bound(loaded.scenario.timing.invalid_above)
         self.controller = Controller(self)
+        self.history = LoadHistory(self.measure_load)
         self.reporters: dict[str, Reporter] = {"sessions": lambda about: list_sessions(self)}
 
     async def begin(self) -> None:
@@ -182,6 +184,18 @@ class Runtime:
     def active_scenarios(self) -> Iterable[ActiveScenario]:
         """Return the active scenarios: the server's, and those of sessions with their own."""
         return [self.active, *(session.active for session in self.sessions if session.active is not None)]
+
+    def measure_load(self) -> Load:
+        """Return the load of this process."""
+        busy = [row for active in self.active_scenarios for row in active.emulator.busy]
+        metrics = self.metrics.values()
+        return Load(
+            open=sum(each.in_flight() for each in metrics),
+            running=sum(running for _, running, _ in busy),
+            queued=sum(queued for _, _, queued in busy),
+            requests=sum(int(each.total("requests")) for each in metrics),
+            lateness_p99=self.timing.latest.ttft.quantile(0.99),
+        )
 
     @property
     def states(self) -> Mapping[str, State]:

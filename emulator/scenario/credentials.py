@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,9 @@ MIN_TOKEN_LENGTH = 6  # characters of a token that is redacted; a shorter one ma
 class ListedCredentials:
     """Credentials of one scenario that are long enough to be redacted from texts."""
 
-    def __init__(self, listed: Iterable[str] = ()) -> None:
-        shown = {token: mask(token) for token in listed if len(token) >= MIN_TOKEN_LENGTH}
-        shown |= {dump_text(token)[1:-1]: mask(token) for token in shown}  # escaped as in JSON
+    def __init__(self, listed: Iterable[str] = (), show: Callable[[str], str] = mask) -> None:
+        shown = {token: show(token) for token in listed if len(token) >= MIN_TOKEN_LENGTH}
+        shown |= {dump_text(token)[1:-1]: show(token) for token in shown}  # escaped as in JSON
         self._shown = shown
         self._found = _compile(shown)
         self._in_bytes = {token.encode("utf-8", "replace"): text.encode() for token, text in shown.items()}
@@ -67,9 +67,10 @@ def _compile(shown: Iterable[str]) -> re.Pattern[str] | None:
 NO_TOKENS = ListedCredentials()
 
 
-def list_credentials(scenario: Scenario) -> ListedCredentials:
-    """Return the credentials of a scenario, without those of which only a digest is known."""
-    return ListedCredentials(key.token for key in scenario.keys or () if not isinstance(key.token, CredentialDigest))
+def list_credentials(scenario: Scenario, show: Callable[[str], str] = mask) -> ListedCredentials:
+    """Return the credentials of a scenario, without those of which only a digest is known; ``show``: masks one."""
+    listed = (key.token for key in scenario.keys or () if not isinstance(key.token, CredentialDigest))
+    return ListedCredentials(listed, show)
 
 
 def redact_name(scenario: Scenario) -> Scenario:

@@ -12,6 +12,7 @@ import pytest
 from emulator.control.auth import ControlAuth, Headers
 from emulator.control.problem import show_file
 from emulator.core.errors import ProblemError
+from emulator.runtime.history import LoadHistory
 from emulator.scenario.load import load_paths
 from emulator.vendors import VENDORS
 from tests.conftest import FROZEN, Start
@@ -403,6 +404,35 @@ async def test_request_that_asks_for_its_fault_is_explained(start: Start) -> Non
     await running.ask("toy", "/chat", {"prompt": "Bye", "max": 3}, headers=headers)
     (entry,) = (await control(running, "GET", "/requests")).json()["requests"]
     assert entry["summary"] == "The request asked for it itself: x-emulator-fault: garbage."
+
+
+@pytest.mark.covers("language/control plane", "GET /open")
+async def test_open_calls_are_listed_until_they_end(start: Start) -> None:
+    running = await start("latency: {ttft: 2s}\n", vendors=[TOY])
+    asked = asyncio.create_task(running.ask("toy", "/chat", {"prompt": "Hello", "max": 3}, headers={"x-key": "k"}))
+    while not (found := (await control(running, "GET", "/open")).json())["total"]:
+        await asyncio.sleep(0)
+    (row,) = found["calls"]
+    assert (row["prompt_line"], row["vendor"], row["elapsed"], row["completion_tokens"]) == ("Hello", "toy", 0.0, 3)
+    await control(running, "POST", "/clock", {"advance": "1s"})
+    assert (await control(running, "GET", "/open")).json()["calls"][0]["elapsed"] == 1.0
+    assert (await control(running, "GET", "/open?session=other")).json()["total"] == 0
+    await control(running, "POST", "/clock", {"advance": "9s"})
+    assert (await asked).status == 200
+    assert (await control(running, "GET", "/open")).json() == {"calls": [], "total": 0}
+
+
+@pytest.mark.covers("language/control plane", "GET /history")
+async def test_history_has_the_load_of_the_last_minutes(toy: Running) -> None:
+    history = LoadHistory(toy.built.runtime.measure_load, now=iter([0.0, 10.0, 305.0]).__next__)
+    toy.built.runtime.history = history
+    history.sample()
+    await ask(toy, "Hello")
+    history.sample()
+    rows = (await control(toy, "GET", "/history")).json()["samples"]
+    assert [(row["time"], row["requests"], row["open"]) for row in rows] == [(0.0, 0, 0), (10.0, 1, 0)]
+    history.sample()
+    assert [row["time"] for row in (await control(toy, "GET", "/history")).json()["samples"]] == [10.0, 305.0]
 
 
 async def test_browser_at_the_root_is_sent_to_the_console(toy: Running) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from emulator.control import models
 from emulator.control.handlers.sessions import check_vendor
 from emulator.control.problem import show_file
-from emulator.control.token_masks import mask_keys, restore_keys, show_text
+from emulator.control.token_masks import mask_keys, resolve_text, restore_keys, show_text
 from emulator.core.cost_limits import INLINE_BYTES
 from emulator.core.errors import ProblemError
 from emulator.core.executor import run_in_thread, run_parsing
@@ -47,8 +47,9 @@ class ScenarioHandlers:
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
         if query.name is None:
-            sent = await run_parsing(body, self._runtime.load, body)
-            loaded = restore_keys(sent, self._runtime.for_session(query.session).loaded)
+            before = self._runtime.for_session(query.session).loaded
+            text = resolve_text(body, before)
+            loaded = restore_keys(await run_parsing(text, self._runtime.load, text), before)
         else:
             loaded = self._select(query.name)
         await self._runtime.controller.put(loaded, query.session, query.seed)

@@ -17,14 +17,18 @@ from emulator.control.problem import MAX_MISTAKES
 from emulator.core.errors import EmulatedError
 from emulator.core.executor import cooperative, run_in_thread, run_parsing
 from emulator.core.quota import Level
+from emulator.core.redaction.values import redact_text
 from emulator.core.storage import StoreLostError
+from emulator.handler.context import RequestContext
 from emulator.journal.entry import JournalEntry
+from emulator.journal.prompt_line import find_prompt_line
 from emulator.observability.metrics import Page, render_metrics
 from emulator.runtime.runtime import Runtime
 from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.matching import RuleResult, find_nearest
 from emulator.scenario.source import Document
 
+_MAX_OPEN = 100
 _LATEST = 100  # requests that are matched again
 _STATM = Path("/proc/self/statm")
 _PAGE = 4096  # bytes, on the systems that have the file
@@ -126,6 +130,21 @@ class StatusHandlers:
             valid=runtime.timing.invalid is None,
         )
 
+    async def list_open(self, query: models.SessionQuery, body: bytes, name: str) -> models.OpenCalls:
+        found = [
+            (context, app.vendor.name, app.emulator.clock.now())
+            for active in self._runtime.active_scenarios
+            for app in active.apps.values()
+            for context in app.open
+            if query.session in ("", context.request.session)
+        ]
+        found.sort(key=lambda row: row[0].start_seq)
+        return models.OpenCalls(calls=[_show_open(*row) for row in found[:_MAX_OPEN]], total=len(found))
+
+    async def get_history(self, query: models.NoQuery, body: bytes, name: str) -> models.History:
+        rows = [models.HistorySample(time=time, **load._asdict()) for time, load in self._runtime.history.samples]
+        return models.History(samples=rows)
+
     async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
         check = self._runtime.check
         findings = await run_parsing(body, check, body)
@@ -139,6 +158,27 @@ class StatusHandlers:
         from emulator.scenario.yaml_reader import parse_document  # YAML is slow to import
 
         return show_document(await run_parsing(body, parse_document, body, ""))
+
+
+def _show_open(context: RequestContext, vendor: str, now: float) -> models.OpenCall:
+    request, plan = context.request, context.plan
+    line = redact_text(find_prompt_line(request.body))
+    return models.OpenCall(
+        start_seq=context.start_seq,
+        time=context.started,
+        elapsed=max(0.0, now - context.started),
+        vendor=vendor,
+        session=request.session,
+        principal=request.principal,
+        method=request.method,
+        path=request.path,
+        deployment=context.asked[0],
+        stream=context.call is not None and context.call.stream,
+        rule=context.rule,
+        prompt_line=line,
+        sent_tokens=0 if plan is None else context.sent_tokens,
+        completion_tokens=0 if plan is None else plan.usage.completion_tokens,
+    )
 
 
 def show_document(document: Document) -> models.Parsed:

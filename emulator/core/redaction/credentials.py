@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
+_DIGITS = 6  # of a placeholder
 _SHOWN = 4  # characters of a masked credential
 _MIN_LENGTH = 12  # characters; four of a shorter credential would reveal too much
 
@@ -97,6 +98,11 @@ def build_credential_map(owners: Iterable[tuple[str, str]]) -> Mapping[str, str]
     """Build a mapping from credentials to principals; a lookup by the credential also finds its digest."""
     owners = list(owners)
     return _CredentialMap(owners) if any(isinstance(token, CredentialDigest) for token, _ in owners) else dict(owners)
+
+
+def placeholder(secret: str) -> str:
+    """Return a mask that tells credentials apart, the same in every process: ``dapi…3f9a1c``."""
+    return f"{mask(secret)}{fingerprint(secret)[:_DIGITS]}"
 
 
 def mask(secret: str) -> str:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from emulator.control.models import Parsed, Place
+from emulator.core.redaction.credentials import placeholder
 from tests.conftest import Start
 from tests.control.asking import ask, control
 from tests.handler.toy import TOY
@@ -156,7 +157,7 @@ async def test_parse_returns_positions_of_keys_and_values(
 
 async def test_scenario_text_is_unchanged_except_tokens(toy: Running) -> None:
     shown = (await get(toy, "/scenario"))["text"]
-    assert shown == BUSY.replace("key-search-secret", "key-…")
+    assert shown == BUSY.replace("key-search-secret", placeholder("key-search-secret"))
 
 
 async def test_clock_kind_can_be_changed(toy: Running) -> None:
