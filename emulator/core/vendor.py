@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -147,6 +147,20 @@ S = TypeVar("S", bound=VendorSettings)
 H = TypeVar("H")
 
 
+class Outcome(NamedTuple):
+    """How requests ended.
+
+    Fields:
+        error: kind of error, ``late_error`` for one in a stream, ``client_left`` or ``cut``; ``""``: none.
+        begun: they reached a deployment.
+    """
+
+    path: str
+    error: str
+    status: int
+    begun: bool
+
+
 class Metrics(Protocol):
     """Totals of one vendor since start, from which the vendor renders a metrics page of its own."""
 
@@ -160,8 +174,8 @@ class Metrics(Protocol):
         ``details``, for ``requests`` and the status classes ``4xx`` and ``5xx``.
         """
 
-    def outcomes(self) -> Mapping[tuple[str, str, int], int]:
-        """Return the number of requests by path, kind of error (``""``: none) and status."""
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """Return the number of requests by outcome."""
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
         """Return the latest samples of a series.

@@ -10,7 +10,7 @@ from math import nan
 from typing import Protocol
 
 from emulator.core.requests import EmbeddingRequest
-from emulator.core.vendor import InferenceCall
+from emulator.core.vendor import InferenceCall, Outcome
 from emulator.observability.totals import OTHER, CountedCall, MetricTotals
 
 _MAX_SESSIONS = 1000  # with totals of their own; the least recently used is evicted
@@ -99,6 +99,7 @@ _WIDTH = len(_COLUMNS)
 _MAX_NAMES = 4 * _LATEST  # of deployments and served models; a row has two
 _MAX_COUNTERS = 10_000  # by deployment, served model and class of status; the one counted longest ago is evicted
 _MAX_LAST = 1000  # pairs of deployment and session with the time of their last request
+_LATE = "late_error"  # the fault
 _MAX_OUTCOMES = 1000  # different ones that are counted
 _MAX_PENDING = 500  # requests that wait to be counted
 _MAX_INT64 = 2**63 - 1  # the array of limits holds 64-bit integers
@@ -144,7 +145,7 @@ class VendorMetrics:
         self._working: Counter[str] = Counter()
         self._generating: Counter[str] = Counter()
         self._prompts = 0
-        self._outcomes: Counter[tuple[str, str, int]] = Counter()  # key: path, error, status
+        self._outcomes: Counter[Outcome] = Counter()
         self._joined = 0
         self._limits = array("q")
         self.running = 0
@@ -173,7 +174,7 @@ class VendorMetrics:
     def _count(self, calls: Sequence[AnsweredCall]) -> None:
         first, many = calls[0], len(calls)
         for call in calls:
-            outcome = call.path, call.error or "", call.status
+            outcome = Outcome(call.path, _find_failure(call), call.status, call.deployment is not None)
             if outcome in self._outcomes or len(self._outcomes) < _MAX_OUTCOMES:
                 self._outcomes[outcome] += 1
         deployment, served, status = first.deployment, first.served, first.status
@@ -243,8 +244,7 @@ class VendorMetrics:
         }
         return totals.get(name, 0)
 
-    def outcomes(self) -> Mapping[tuple[str, str, int], int]:
-        """Return the number of requests by path, kind of error (``""``: none) and status."""
+    def outcomes(self) -> Mapping[Outcome, int]:
         self.catch_up()
         return self._outcomes
 
@@ -295,6 +295,11 @@ class VendorMetrics:
 
     def in_flight(self) -> int:
         return self.running
+
+
+def _find_failure(call: AnsweredCall) -> str:
+    """Return why a request failed, which for a stream may be a fault in its midst."""
+    return call.error or (_LATE if _LATE in call.faults else call.failure)
 
 
 def _read(row: Sequence[float], name: str) -> float:

@@ -24,15 +24,15 @@ _QUANTILES = (0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 _GENERATING = ("/", "/generate", "/generate_stream", "/invocations")
 _DOUBLED = ("/v1/chat/completions", "/v1/completions", "/vertex")  # counted before and in a generation
 _SINGLE = "/chat_tokenize"
-# Label `err` of a failure, by the kind the emulator counts; the first two precede a generation.
+# Label `err` of a failure, by the kind the emulator counts.
 _FAILURES: Mapping[str, tuple[str, ...]] = {
     "validation": ("invalid_parameter", "context_length"),
     "overloaded": ("overloaded", "rate_limited"),
-    "generation": ("timeout", "content_filter", "not_ready"),
+    "generation": ("timeout", "content_filter", "not_ready", "late_error"),
     "incomplete": ("internal",),
+    "dropped": ("client_left",),
 }
 _KINDS = {kind: name for name, kinds in _FAILURES.items() for kind in kinds}
-_REFUSED = ("validation", "overloaded")
 _HELP: Mapping[str, str] = {
     "tgi_request_success": "Number of successful requests",
     "tgi_request_duration": "Total time spent processing the request",
@@ -74,20 +74,20 @@ def handle_metrics(request: Request, service: TgiService) -> Response:
 
 def _count_requests(service: TgiService) -> tuple[int, int, Mapping[str, int]]:
     """Return the requests as the router counts them, the successful generations, and the failures by ``err``."""
-    total, failures = 0, dict.fromkeys(_FAILURES, 0)
-    for (path, error, status), many in service.metrics.outcomes().items():
+    total, lost, failures = int(service.metrics.total("prompts")), 0, dict.fromkeys(_FAILURES, 0)
+    for (path, error, status, begun), many in service.metrics.outcomes().items():
         kind = _KINDS.get(error)
         if path == _SINGLE and (not error or kind == "validation"):
             total += many
         is_health = error == "not_ready" and status == 503
-        if path not in (*_GENERATING, *_DOUBLED) or (error and kind is None) or is_health:
+        if path not in (*_GENERATING, *_DOUBLED) or (kind is None and not begun) or is_health:
             continue
-        total += many * (path in _DOUBLED) + (many if kind in _REFUSED or error == "not_ready" else 0)
+        total += many * ((path in _DOUBLED) + (not begun))
         if kind is not None:
             failures[kind] += many
+            lost += many * begun
     prompts = int(service.metrics.total("prompts")) - count_answers(service)
-    begun = max(0, prompts - sum([failures[kind] for kind in ("generation", "incomplete")]))
-    return total + int(service.metrics.total("prompts")), begun, failures
+    return total, max(0, prompts - lost), failures
 
 
 def _describe(service: TgiService, name: str) -> str:

@@ -164,3 +164,23 @@ async def test_form_of_page(start: Start) -> None:
         assert [line for line in lines if line.startswith("# HELP")] == [] or not release
         summary = ["# TYPE tgi_request_skipped_tokens summary", 'tgi_request_skipped_tokens{quantile="0.999"} 0']
         assert (set(summary) <= set(lines)) is not bool(release)
+
+
+LATE = "rules: [{name: late, when: {prompt: Hello}, faults: [{type: late_error, after_tokens: 1}]}]\n"
+
+
+async def test_broken_stream_is_a_failure(start: Start) -> None:
+    """``router/src/server.rs``, generate_stream_internal: a success is counted at the end of a stream."""
+    running = await start(LATE)
+    await running.ask("tgi", CHAT, {"messages": HELLO, "stream": True})
+    lines = await scrape(running)
+    counted = [
+        line for line in lines if line.startswith(("tgi_request_success", "tgi_request_failure", "tgi_request_co"))
+    ]
+    assert counted == ["tgi_request_count 2", 'tgi_request_failure{err="generation"} 1']
+
+
+async def test_injected_overload_is_counted_once(start: Start) -> None:
+    running = await start("rules: [{name: full, when: {prompt: x}, error: {kind: overloaded}}]\n")
+    await running.ask("tgi", "/generate", {"inputs": "x"})
+    assert {"tgi_request_count 1", 'tgi_request_failure{err="overloaded"} 1'} <= set(await scrape(running))
