@@ -1,7 +1,7 @@
 """Regular expressions of rules, searched in linear time with RE2.
 
 Look-around and back-references are refused. Expressions have the syntax of Python's ``re`` and are translated where
-RE2 differs. Source: google/re2, doc/syntax.txt.
+RE2 differs. Source: google/re2, doc/syntax.txt. Where google-re2 has no wheel, ``automaton.py`` searches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import logging
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from emulator.core.cache import lru
@@ -96,7 +98,7 @@ class Regex:
         return found
 
     def _shorten(self, text: str) -> str:
-        most = _MAX_SEARCH // self.steps
+        most = _max_search() // self.steps
         if len(text) > most and not self._cut:
             self._cut.append(most)
             shown = self.pattern if len(self.pattern) <= _MAX_REASON else f"{self.pattern[:_MAX_REASON]}…"
@@ -113,6 +115,23 @@ class Regex:
             text = text.lower() if self.folds else text
             return any([word in text for word in self.words])
         return self._compiled.search(text.encode("utf-8", "surrogatepass")) is not None
+
+
+@cache
+def _engine() -> ModuleType:
+    """Return google-re2, or what stands in where it is not installed; imported late, as few scenarios need it."""
+    try:
+        import re2
+    except ImportError:
+        from emulator.scenario import automaton
+
+        return automaton
+    module: ModuleType = re2
+    return module
+
+
+def _max_search() -> int:
+    return int(getattr(_engine(), "MAX_SEARCH", _MAX_SEARCH))
 
 
 class Expressions:
@@ -178,7 +197,7 @@ def compile_regex(pattern: str, ignore_case: bool) -> Regex:
 
 def capture(pattern: str, ignore_case: bool, text: str) -> dict[str, str]:
     """Return the text of each named group of the first match; a group that matches nothing is absent."""
-    most = _MAX_SEARCH // compile_regex(pattern, ignore_case).steps
+    most = _max_search() // compile_regex(pattern, ignore_case).steps
     found = _compile_groups(pattern, ignore_case).search(text[:most].encode("utf-8", "surrogatepass"))
     if found is None:
         return {}
@@ -193,8 +212,7 @@ def _decode(text: str | bytes) -> str:
 @lru(64)
 def _compile_groups(pattern: str, ignore_case: bool) -> re2._Regexp[bytes]:
     """Compile an expression that is known to be valid, with its groups, which make a search slower."""
-    import re2
-
+    re2 = _engine()
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MEMORY
@@ -203,8 +221,7 @@ def _compile_groups(pattern: str, ignore_case: bool) -> re2._Regexp[bytes]:
 
 
 def _compile(pattern: str, ignore_case: bool) -> Regex:
-    import re2  # imported late: few scenarios have expressions
-
+    re2 = _engine()
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise RegexError(f"{len(pattern)} characters; at most {MAX_PATTERN_LENGTH} are searched")
     options = re2.Options()
