@@ -9,7 +9,7 @@ from itertools import count, repeat
 from math import nan
 from typing import Protocol
 
-from emulator.core.requests import EmbeddingRequest
+from emulator.core.requests import ChatRequest, EmbeddingRequest
 from emulator.core.vendor import InferenceCall, Outcome
 from emulator.observability.totals import OTHER, CountedCall, MetricTotals
 
@@ -173,10 +173,9 @@ class VendorMetrics:
 
     def _count(self, calls: Sequence[AnsweredCall]) -> None:
         first, many = calls[0], len(calls)
-        for call in calls:
-            outcome = Outcome(call.path, _find_failure(call), call.status, call.deployment is not None)
-            if outcome in self._outcomes or len(self._outcomes) < _MAX_OUTCOMES:
-                self._outcomes[outcome] += 1
+        outcome = Outcome(first.path, _find_failure(first), first.status, first.deployment is not None)
+        if outcome in self._outcomes or len(self._outcomes) < _MAX_OUTCOMES:
+            self._outcomes[outcome] += many
         deployment, served, status = first.deployment, first.served, first.status
         if not 200 <= status < 400:
             self._errors[first.error or ""] += many
@@ -280,9 +279,10 @@ class VendorMetrics:
             return
         name = call.deployment.name
         self._working[name] += step
-        self._generating[name] += step * call.choices
+        is_single = type(call.request) is ChatRequest and call.request.sampling.n == 1  # most are
+        self._generating[name] += step if is_single else step * call.choices
         if step > 0:
-            self._prompts += call.choices // call.variants
+            self._prompts += 1 if is_single else call.choices // call.variants
             self._joined += self._working[name] > 1
             if not isinstance(call.request, EmbeddingRequest):
                 self._limits.append(min(call.request.sampling.max_tokens or 0, _MAX_INT64))
